@@ -1,0 +1,72 @@
+// What rooms register with the fleet: kinds, indexes, projections, invariants. A registry is made once, in
+// `main/` or `sim/`, from the rooms' models.
+import type { AnyDoc, Kind, Stored } from './document.ts';
+import type { FleetReader } from './reader.ts';
+
+/** Finds documents of one kind by a key derived from them. A document may have several keys or none. */
+export interface Index<K extends string = string, D extends AnyDoc = AnyDoc> {
+  readonly name: string;
+  readonly kind: Kind<K, D>;
+  readonly keysOf: (doc: D, id: string) => readonly string[];
+}
+
+/** What a projection is told: a document as it was and as it is. Either side may be absent. */
+export interface Applied {
+  readonly kind: string;
+  readonly before: Stored | undefined;
+  readonly after: Stored | undefined;
+}
+
+/**
+ * A structure of a room's own that follows the documents (counters, typed arrays, bitsets). It must be a function of
+ * the documents alone: applying the inverse of a change undoes it. The decider applies staged changes to it and
+ * takes them back when a group fails.
+ */
+export interface Projected {
+  apply(change: Applied): void;
+}
+
+export interface Projection<P extends Projected = Projected> {
+  readonly name: string;
+  readonly kinds: readonly string[];
+  readonly create: () => P;
+}
+
+/** Something that must never be untrue. Checked after every commit in tests and in the simulation. */
+export interface Invariant {
+  readonly name: string;
+  /** Sentences that say what is broken; none when all is well. `changed` narrows the look for the costly ones. */
+  readonly check: (fleet: FleetReader, changed: readonly Applied[]) => readonly string[];
+}
+
+/** What one room brings to the fleet. */
+export interface Model {
+  readonly kinds: readonly Kind<string, never>[];
+  readonly indexes?: readonly Index<string, never>[];
+  readonly projections?: readonly Projection[];
+  readonly invariants?: readonly Invariant[];
+}
+
+export class Registry {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly indexes: readonly Index[];
+  readonly projections: readonly Projection[];
+  readonly invariants: readonly Invariant[];
+
+  constructor(models: readonly Model[]) {
+    // The models speak of their own document types; from here on every document is checked by its kind first.
+    this.kinds = uniqueByName(models.flatMap((model) => model.kinds) as unknown as Kind[]);
+    this.indexes = [...uniqueByName(models.flatMap((model) => model.indexes ?? []) as unknown as Index[]).values()];
+    this.projections = [...uniqueByName(models.flatMap((model) => model.projections ?? [])).values()];
+    this.invariants = [...uniqueByName(models.flatMap((model) => model.invariants ?? [])).values()];
+  }
+}
+
+function uniqueByName<T extends { readonly name: string }>(things: readonly T[]): Map<string, T> {
+  const byName = new Map<string, T>();
+  for (const thing of things) {
+    if (byName.has(thing.name)) throw new Error(`two rooms register "${thing.name}"`);
+    byName.set(thing.name, thing);
+  }
+  return byName;
+}

@@ -1,0 +1,255 @@
+// A store in memory, for the simulation and for unit tests. It tells what is written from what is durable: `MemoryDisk`
+// is the disk that several servers share; a power cut on it takes everything that was not flushed.
+import type {
+  Batch,
+  Conflict,
+  Group,
+  HistoryQuery,
+  Lease,
+  LeaseAnswer,
+  LeaseRequest,
+  Position,
+  Precondition,
+  ReadAnswer,
+  ReadCommit,
+  Resource,
+  Store,
+  Written,
+} from './store.ts';
+
+interface State {
+  readonly commits: ReadCommit[];
+  readonly resources: Map<string, Resource>;
+  readonly leases: Map<string, StoredLease>;
+  floor: Position;
+}
+
+interface StoredLease extends Omit<Lease, 'expiresInMs'> {
+  readonly expiresAtMs: number;
+}
+
+const keyOf = (kind: string, id: string): string => `${kind}/${id}`;
+
+function emptyState(): State {
+  return { commits: [], resources: new Map(), leases: new Map(), floor: { revision: 0 } };
+}
+
+function copyOf(state: State): State {
+  return {
+    commits: [...state.commits],
+    resources: new Map(state.resources),
+    leases: new Map(state.leases),
+    floor: state.floor,
+  };
+}
+
+/** The disk and its clock. Everything written is visible to all stores on it; only what is flushed survives a power cut. */
+export class MemoryDisk {
+  readonly journalId: string;
+  readonly #nowMs: () => number;
+  #written = emptyState();
+  #unflushed: ((state: State) => void)[] = [];
+  #durable = emptyState();
+  #waiters: (() => void)[] = [];
+
+  constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
+    this.journalId = options.journalId;
+    this.#nowMs = options.nowMs;
+  }
+
+  nowMs(): number {
+    return this.#nowMs();
+  }
+
+  get state(): State {
+    return this.#written;
+  }
+
+  /** Does a change to what is written. It is lost in a power cut until `flush`. */
+  change(edit: (state: State) => void): void {
+    edit(this.#written);
+    this.#unflushed.push(edit);
+  }
+
+  flush(): void {
+    for (const edit of this.#unflushed) edit(this.#durable);
+    this.#unflushed = [];
+  }
+
+  powerCut(): void {
+    this.#unflushed = [];
+    this.#written = copyOf(this.#durable);
+  }
+
+  announce(): void {
+    for (const wake of this.#waiters.splice(0)) wake();
+  }
+
+  whenAnnounced(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#waiters.push(resolve);
+    });
+  }
+}
+
+export class MemoryStore implements Store {
+  readonly #disk: MemoryDisk;
+
+  constructor(disk: MemoryDisk) {
+    this.#disk = disk;
+  }
+
+  get journalId(): string {
+    return this.#disk.journalId;
+  }
+
+  async write(group: Group): Promise<Written> {
+    const conflict = this.#conflictOf(group);
+    if (conflict !== undefined) return { kind: 'conflict', conflict };
+    const head = headOf(this.#disk.state).revision;
+    this.#disk.change((state) => group.batches.forEach((batch, at) => addCommit(state, batch, head + at + 1)));
+    this.#disk.flush();
+    this.#disk.announce();
+    return { kind: 'written', revision: head + group.batches.length };
+  }
+
+  #conflictOf(group: Group): Conflict | undefined {
+    const { state } = this.#disk;
+    const head = headOf(state).revision;
+    if (group.fence !== undefined) {
+      const lease = state.leases.get(group.fence.lease);
+      const expired = lease === undefined || lease.expiresAtMs <= this.#disk.nowMs();
+      if (lease?.epoch !== group.fence.epoch || expired) {
+        return { kind: 'lease', ...group.fence, actualEpoch: lease?.epoch ?? 0, expired };
+      }
+    }
+    if (group.expectedHead !== undefined && group.expectedHead !== head) {
+      return { kind: 'head', expected: group.expectedHead, actual: head };
+    }
+    return resourceConflict(state, group.batches, head);
+  }
+
+  async read(after: Position, limit: number): Promise<ReadAnswer> {
+    const { commits, floor } = this.#disk.state;
+    const head = headOf(this.#disk.state).revision;
+    if (after.revision > head) return { kind: 'diverged', head };
+    if (after.revision < floor.revision) return { kind: 'gone', oldest: floor.revision + 1 };
+    const last = after.revision === floor.revision ? floor.commitId : commits[after.revision - floor.revision - 1]?.id;
+    if (after.commitId !== undefined && last !== after.commitId) return { kind: 'diverged', head };
+    const start = after.revision - floor.revision;
+    return { kind: 'commits', commits: commits.slice(start, start + limit), head };
+  }
+
+  async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+    const { state } = this.#disk;
+    take([...state.resources.values()].sort((a, b) => (keyOf(a.kind, a.id) < keyOf(b.kind, b.id) ? -1 : 1)));
+    return headOf(state);
+  }
+
+  async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
+    const wanted = (commit: ReadCommit): boolean =>
+      (query.before === undefined || commit.revision < query.before) &&
+      (query.operation === undefined || commit.operation === query.operation) &&
+      (query.kind === undefined ||
+        commit.changes.some((one) => one.kind === query.kind && (query.id === undefined || one.id === query.id)));
+    return this.#disk.state.commits.toReversed().filter(wanted).slice(0, query.limit);
+  }
+
+  changed(revision: number, signal: AbortSignal): Promise<void> {
+    return headOf(this.#disk.state).revision > revision ? Promise.resolve() : this.#disk.whenAnnounced(signal);
+  }
+
+  async compact(beforeMs: number, limit: number): Promise<number> {
+    const { commits } = this.#disk.state;
+    const young = commits.findIndex((commit) => commit.atMs >= beforeMs);
+    const old = young === -1 ? commits.length : young;
+    const count = Math.min(limit, old, commits.length - 1);
+    if (count <= 0) return 0;
+    this.#disk.change((state) => {
+      const last = state.commits.splice(0, count).at(-1) as ReadCommit;
+      state.floor = { revision: last.revision, commitId: last.id };
+    });
+    this.#disk.flush();
+    return count;
+  }
+
+  async acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
+    const nowMs = this.#disk.nowMs();
+    const lease = this.#disk.state.leases.get(request.name);
+    if (lease !== undefined && lease.expiresAtMs > nowMs) return { kind: 'refused', lease: seen(lease, nowMs) };
+    return this.#keepLease(request, (lease?.epoch ?? 0) + 1, nowMs);
+  }
+
+  async renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+    const nowMs = this.#disk.nowMs();
+    const lease = this.#disk.state.leases.get(request.name);
+    if (lease === undefined) return { kind: 'refused', lease: undefined };
+    const mine = lease.epoch === request.epoch && lease.holder === request.holder && lease.expiresAtMs > nowMs;
+    return mine ? this.#keepLease(request, lease.epoch, nowMs) : { kind: 'refused', lease: seen(lease, nowMs) };
+  }
+
+  #keepLease(request: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {
+    const { name, holder, url, ttlMs } = request;
+    const lease: StoredLease = { name, holder, url, epoch, expiresAtMs: nowMs + ttlMs };
+    this.#disk.change((state) => state.leases.set(name, lease));
+    this.#disk.flush();
+    return { kind: 'held', lease: seen(lease, nowMs) };
+  }
+
+  async releaseLease(name: string, epoch: number): Promise<void> {
+    const lease = this.#disk.state.leases.get(name);
+    if (lease?.epoch !== epoch) return;
+    const released = { ...lease, expiresAtMs: this.#disk.nowMs() };
+    this.#disk.change((state) => state.leases.set(name, released));
+    this.#disk.flush();
+  }
+
+  async readLease(name: string): Promise<Lease | undefined> {
+    const lease = this.#disk.state.leases.get(name);
+    return lease === undefined ? undefined : seen(lease, this.#disk.nowMs());
+  }
+
+  async close(): Promise<void> {}
+}
+
+function headOf(state: State): Position {
+  const last = state.commits.at(-1);
+  return last === undefined ? state.floor : { revision: last.revision, commitId: last.id };
+}
+
+function addCommit(state: State, { preconditions: _, ...commit }: Batch, revision: number): void {
+  state.commits.push({ ...commit, revision });
+  for (const { kind, id, body } of commit.changes) {
+    if (body === null) state.resources.delete(keyOf(kind, id));
+    else state.resources.set(keyOf(kind, id), { kind, id, revision, body });
+  }
+}
+
+function resourceConflict(state: State, batches: readonly Batch[], head: number): Conflict | undefined {
+  const inGroup = new Map<string, number | 'absent'>();
+  for (const [at, batch] of batches.entries()) {
+    for (const precondition of batch.preconditions) {
+      const [kind, id] = precondition.resource;
+      const key = keyOf(kind, id);
+      const actual = inGroup.get(key) ?? state.resources.get(key)?.revision ?? 'absent';
+      const expected = wantedBy(precondition);
+      if (actual !== expected) {
+        return { kind: 'resource', batch: at, resource: precondition.resource, expected, actual };
+      }
+    }
+    for (const { kind, id, body } of batch.changes)
+      inGroup.set(keyOf(kind, id), body === null ? 'absent' : head + at + 1);
+  }
+  return undefined;
+}
+
+function wantedBy(precondition: Precondition): number | 'absent' {
+  return precondition.kind === 'at' ? precondition.revision : 'absent';
+}
+
+function seen(lease: StoredLease, nowMs: number): Lease {
+  const { expiresAtMs, ...rest } = lease;
+  return { ...rest, expiresInMs: expiresAtMs - nowMs };
+}

@@ -1,0 +1,173 @@
+// The store port: write a group of commits atomically, read them back, hold leases. Three implementations pass one
+// contract suite. A store knows nothing of fleets: bodies are text to it.
+
+/** One change as the store keeps it: `body` is JSON text, null for a deletion. */
+export interface TextChange {
+  readonly kind: string;
+  readonly id: string;
+  readonly body: string | null;
+}
+
+/** Which resource: its kind and its id. */
+export type ResourceKey = readonly [kind: string, id: string];
+
+/** What must hold when a commit is written, checked inside its transaction. */
+export type Precondition =
+  | { readonly kind: 'at'; readonly resource: ResourceKey; readonly revision: number }
+  | { readonly kind: 'absent'; readonly resource: ResourceKey };
+
+/** Who, when, why: the audit part of a commit. */
+export interface CommitNote {
+  /** Unique for ever; by it a commit whose answer was lost is found again. */
+  readonly id: string;
+  readonly atMs: number;
+  readonly by: string;
+  readonly why?: string;
+  readonly operation?: string;
+}
+
+export interface TextCommit extends CommitNote {
+  readonly changes: readonly TextChange[];
+}
+
+export interface Batch extends TextCommit {
+  readonly preconditions: readonly Precondition[];
+}
+
+/** The lease under which a group is written. A stale epoch, or a lease that has run out, refuses the group. */
+export interface Fence {
+  readonly lease: string;
+  readonly epoch: number;
+}
+
+/** Commits that are written together or not at all, in one transaction with one flush to disk. */
+export interface Group {
+  readonly batches: readonly Batch[];
+  readonly fence?: Fence;
+  /** The revision the batches were decided on; another head refuses the group. */
+  readonly expectedHead?: number;
+}
+
+export type Conflict =
+  | { readonly kind: 'head'; readonly expected: number; readonly actual: number }
+  | {
+      readonly kind: 'lease';
+      readonly lease: string;
+      readonly epoch: number;
+      readonly actualEpoch: number;
+      readonly expired: boolean;
+    }
+  | {
+      readonly kind: 'resource';
+      /** Which batch of the group. */
+      readonly batch: number;
+      readonly resource: ResourceKey;
+      readonly expected: number | 'absent';
+      readonly actual: number | 'absent';
+    };
+
+export type Written =
+  /** `revision` is that of the last batch; the group's batches have the revisions just before it, without a gap. */
+  { readonly kind: 'written'; readonly revision: number } | { readonly kind: 'conflict'; readonly conflict: Conflict };
+
+export interface ReadCommit extends TextCommit {
+  readonly revision: number;
+}
+
+/** Where a reader stands: the last commit it has. `commitId` is undefined at revision 0. */
+export interface Position {
+  readonly revision: number;
+  readonly commitId?: string;
+}
+
+export type ReadAnswer =
+  | { readonly kind: 'commits'; readonly commits: readonly ReadCommit[]; readonly head: number }
+  /** The revisions after the position are compacted: `oldest` is the lowest one that can still be read. */
+  | { readonly kind: 'gone'; readonly oldest: number }
+  /** The store has another commit at that revision, or does not reach it: it is not the journal that was followed. */
+  | { readonly kind: 'diverged'; readonly head: number };
+
+export interface Resource {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly body: string;
+}
+
+export interface HistoryQuery {
+  readonly kind?: string;
+  readonly id?: string;
+  readonly operation?: string;
+  /** Only commits below this revision, newest first. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
+export interface LeaseRequest {
+  readonly name: string;
+  readonly holder: string;
+  /** Where the holder answers: others forward to it. */
+  readonly url: string;
+  readonly ttlMs: number;
+}
+
+export interface Lease {
+  readonly name: string;
+  readonly holder: string;
+  readonly url: string;
+  /** Grows at every change of holder, never goes down. */
+  readonly epoch: number;
+  /** How long it is still good for, on the store's clock; 0 or less when it has run out. */
+  readonly expiresInMs: number;
+}
+
+export type LeaseAnswer =
+  { readonly kind: 'held'; readonly lease: Lease } | { readonly kind: 'refused'; readonly lease: Lease | undefined };
+
+export interface Store {
+  /** Which journal this is; made once, with the schema. */
+  readonly journalId: string;
+  write(group: Group): Promise<Written>;
+  /** The commits after a position, oldest first, at most `limit`. */
+  read(after: Position, limit: number): Promise<ReadAnswer>;
+  /** Every resource at one revision, in pages; answers the position of that revision. */
+  snapshot(take: (page: readonly Resource[]) => void): Promise<Position>;
+  history(query: HistoryQuery): Promise<readonly ReadCommit[]>;
+  /** Resolves when there may be commits after `revision`, or when `signal` is aborted. Only a hint: it may be early or never. */
+  changed(revision: number, signal: AbortSignal): Promise<void>;
+  /** Forgets up to `limit` of the oldest commits made before `beforeMs`, never the newest one. Answers how many went. */
+  compact(beforeMs: number, limit: number): Promise<number>;
+  acquireLease(request: LeaseRequest): Promise<LeaseAnswer>;
+  renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer>;
+  releaseLease(name: string, epoch: number): Promise<void>;
+  readLease(name: string): Promise<Lease | undefined>;
+  close(): Promise<void>;
+}
+
+/**
+ * The store could not be reached or could not write. `outcome` says whether a group may be there all the same: only
+ * `unknown` needs a look by commit id.
+ */
+export class StoreUnavailable extends Error {
+  readonly code = 'store-unavailable';
+  readonly retryable = true;
+  readonly outcome: 'failed' | 'unknown';
+
+  constructor(message: string, options: { readonly outcome: 'failed' | 'unknown'; readonly cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.name = 'StoreUnavailable';
+    this.outcome = options.outcome;
+  }
+}
+
+/** The store cannot be used by this program as it is: a newer schema, an unsafe setting. A person has to act. */
+export class StoreUnusable extends Error {
+  readonly code: string;
+  readonly retryable = false;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = 'StoreUnusable';
+    this.code = code;
+  }
+}
