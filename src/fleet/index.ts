@@ -6,3 +6,7 @@ export type { FleetReader } from './reader.ts';
 export { Registry } from './registry.ts';
 export type { Applied, Index, Invariant, Model, Projected, Projection } from './registry.ts';
 export { Stage } from './stage.ts';
+export { checker, problemsFrom, schemaKind, suggestion } from './schema.ts';
+export type { Problem, SchemaError } from './schema.ts';
+export { setting, SETTING, valueOf } from './setting.ts';
+export type { Setting, SettingId } from './setting.ts';

@@ -55,6 +55,11 @@ export class Stage implements FleetReader {
     return this.#commits.map((changes) => this.#fleet.absorb(this.#fleet.revision + 1, changes));
   }
 
+  /** The revision a document has in this view; undefined when it is absent. */
+  revisionOf(kind: string, id: string): number | undefined {
+    return this.#lookUp(kind, id)?.revision;
+  }
+
   #lookUp(kind: string, id: string): Stored | undefined {
     const staged = this.#staged.get(kind);
     if (staged?.has(id) === true) return staged.get(id);

@@ -1,0 +1,148 @@
+// Documents against their schema: nothing is coerced, dropped or filled in; what is wrong is named, with a suggestion.
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { AnyDoc, Kind } from './document.ts';
+
+/** One thing that is wrong: where (a JSON pointer) and what to do about it. */
+export interface Problem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A validation error as TypeBox and Ajv both report it. */
+export interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message?: string | undefined;
+}
+
+/** How many problems are told at once: a person mends a few, then asks again. */
+const PROBLEMS_MAX = 10;
+
+/** Compiles a schema to a check. Made once per schema, not per document. */
+export function checker(schema: TSchema): (value: unknown) => Problem[] {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return [];
+    return problemsFrom(compiled.Errors(value) as readonly SchemaError[], schema);
+  };
+}
+
+/** A kind whose documents are checked by a schema on every commit. */
+export function schemaKind<K extends string, S extends TSchema>(
+  name: K,
+  schema: S,
+  extra: Omit<Kind<K, Static<S> & AnyDoc>, 'name' | 'check'> = {},
+): Kind<K, Static<S> & AnyDoc> {
+  const problems = checker(schema);
+  const check = (doc: unknown): string | undefined => {
+    const found = problems(doc);
+    return found.length === 0 ? undefined : found.map((one) => `${one.field}: ${one.message}`).join('; ');
+  };
+  return { name, check, ...extra };
+}
+
+export function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[] {
+  const problems = new Map<string, Problem>();
+  for (const error of errors) {
+    for (const problem of problemsOf(error, schema)) {
+      if (!problems.has(problem.field)) problems.set(problem.field, problem);
+    }
+  }
+  return [...problems.values()].slice(0, PROBLEMS_MAX);
+}
+
+function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
+  const params = error.params as Readonly<Record<string, unknown>>;
+  const at = error.instancePath;
+  switch (error.keyword) {
+    // TypeBox reports an unknown field twice; the other report knows its name.
+    case 'boolean':
+      return [];
+    case 'additionalProperties': {
+      const known = propertiesAt(schema, at);
+      return namesIn(params, 'additionalProperties', 'additionalProperty').map((name) => ({
+        field: `${at}/${name}`,
+        message: `is not a known field${suggestion(name, known)}`,
+      }));
+    }
+    case 'required':
+      return namesIn(params, 'requiredProperties', 'missingProperty').map((name) => ({
+        field: `${at}/${name}`,
+        message: 'is required',
+      }));
+    case 'const':
+    case 'enum':
+    case 'anyOf':
+      return [{ field: at, message: allowedAt(schema, at) ?? error.message ?? 'is not allowed' }];
+    default:
+      return [{ field: at, message: error.message ?? `violates "${error.keyword}"` }];
+  }
+}
+
+function namesIn(params: Readonly<Record<string, unknown>>, many: string, one: string): string[] {
+  const names = params[many] ?? params[one];
+  return (Array.isArray(names) ? names : [names]).filter((name) => typeof name === 'string');
+}
+
+interface Node {
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+  readonly allOf?: readonly Node[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+}
+
+function nodesAt(schema: TSchema, pointer: string): Node[] {
+  let nodes: Node[] = spread(schema as Node);
+  for (const part of pointer.split('/').slice(1)) {
+    nodes = nodes.flatMap((node) => spread(node.properties?.[part] ?? node.items));
+  }
+  return nodes;
+}
+
+function spread(node: Node | undefined): Node[] {
+  if (node === undefined) return [];
+  return [node, ...(node.anyOf ?? []).flatMap(spread), ...(node.allOf ?? []).flatMap(spread)];
+}
+
+function propertiesAt(schema: TSchema, pointer: string): string[] {
+  return nodesAt(schema, pointer).flatMap((node) => Object.keys(node.properties ?? {}));
+}
+
+function allowedAt(schema: TSchema, pointer: string): string | undefined {
+  const values = nodesAt(schema, pointer).flatMap((node) => [
+    ...(node.const === undefined ? [] : [node.const]),
+    ...(node.enum ?? []),
+  ]);
+  if (values.length === 0) return undefined;
+  return `must be ${values.length === 1 ? '' : 'one of '}${values.map((value) => JSON.stringify(value)).join(', ')}`;
+}
+
+/** ` (did you mean "x"?)` when one of the known words is close to what was written. */
+export function suggestion(word: string, known: readonly string[]): string {
+  const lower = word.toLowerCase();
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const name of known) {
+    const distance = editDistance(lower, name.toLowerCase());
+    if (distance <= Math.max(2, Math.floor(name.length / 3)) && (best === undefined || distance < best.distance)) {
+      best = { name, distance };
+    }
+  }
+  return best === undefined ? '' : ` (did you mean "${best.name}"?)`;
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

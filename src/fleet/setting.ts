@@ -1,0 +1,41 @@
+// Settings: named values that operators may change while the system runs. A room declares its own with a default; only
+// values that differ from it are in the journal.
+import { Type, type Static, type TSchema } from 'typebox';
+import { idOf, type Id } from './document.ts';
+import type { FleetReader } from './reader.ts';
+import { checker, schemaKind, type Problem } from './schema.ts';
+
+export const SETTING = schemaKind(
+  'setting',
+  Type.Object(
+    {
+      value: Type.Unknown(),
+      changedBy: Type.String(),
+      changedAtMs: Type.Integer(),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+export type SettingId = Id<'setting'>;
+
+export interface Setting<T = unknown> {
+  readonly name: SettingId;
+  /** What it changes, in a sentence for operators. */
+  readonly about: string;
+  readonly schema: TSchema;
+  readonly fallback: T;
+  readonly problems: (value: unknown) => Problem[];
+}
+
+export function setting<S extends TSchema>(
+  name: string,
+  options: { readonly about: string; readonly schema: S; readonly fallback: Static<S> },
+): Setting<Static<S>> {
+  return { name: idOf(SETTING, name), ...options, problems: checker(options.schema) };
+}
+
+export function valueOf<T>(fleet: FleetReader, wanted: Setting<T>): T {
+  const stored = fleet.get(SETTING, wanted.name);
+  return stored === undefined ? wanted.fallback : (stored.doc.value as T);
+}

@@ -1,0 +1,319 @@
+// The journal over any store: group commit, conflicts, following, watching. Answers, watch events and everything that
+// listens wait until a group is durable. It must never show or answer what the store may still lose.
+import { Fleet, type Applied, type Registry } from '../fleet/index.ts';
+import { decideGroup, type DecidedGroup, type Pending } from './group.ts';
+import type { Clock, Ids } from './ports.ts';
+import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
+import { StoreUnavailable, type Fence, type Position, type Store, type Written } from './store.ts';
+import { Tail } from './tail.ts';
+import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
+import { toCommit, toStored } from './text.ts';
+
+export interface JournalOptions {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** How often a follower reads when nothing tells it to. */
+  readonly pollMs?: number;
+}
+
+/** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
+export type CommitListener = (commit: Commit, applied: readonly Applied[]) => void;
+
+/** More would hold up answers without making the flush cheaper. */
+const GROUP_COMMITS_MAX = 1024;
+const POLL_MS = 1000;
+/** Together about three seconds: long enough for a connection to come back, short enough for a caller to hear of it. */
+const RETRY_DELAYS_MS = [100, 200, 400, 800, 1600];
+
+export class Journal {
+  readonly fleet: Fleet;
+  readonly store: Store;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #pollMs: number;
+  readonly #tail = new Tail();
+  readonly #listeners = new Set<CommitListener>();
+  readonly #rebuilt = new Set<() => void>();
+  /** Commits whose answer was lost: if one turns up in the journal, its request is answered by it. */
+  readonly #inDoubt = new Map<string, { readonly pending: Pending; readonly settle: () => void }>();
+  #queue: Pending[] = [];
+  #draining: Promise<void> | undefined;
+  #exclusive: Promise<unknown> = Promise.resolve();
+  #position: Position = { revision: 0 };
+  #fence: Fence | undefined;
+
+  constructor(options: JournalOptions) {
+    this.store = options.store;
+    this.fleet = new Fleet(options.registry);
+    this.#clock = options.clock;
+    this.#ids = options.ids;
+    this.#pollMs = options.pollMs ?? POLL_MS;
+  }
+
+  get journalId(): string {
+    return this.store.journalId;
+  }
+
+  /** The lease under which this server decides; undefined while another one does. */
+  get fence(): Fence | undefined {
+    return this.#fence;
+  }
+
+  /** Loads the fleet from the store. */
+  async open(): Promise<void> {
+    await this.#alone(async () => {
+      const position = await this.store.snapshot((page) => {
+        for (const resource of page) this.fleet.load(resource.kind, toStored(resource));
+      });
+      this.fleet.loaded(position.revision);
+      this.#position = position;
+    });
+  }
+
+  /** From now on this server decides, under this lease. Whoever led before may have written: read that first. */
+  async lead(fence: Fence): Promise<void> {
+    await this.catchUp();
+    this.#fence = fence;
+  }
+
+  /** This server decides no more. What waits is refused; it was not written. */
+  stepDown(): void {
+    this.#fence = undefined;
+    this.#rejectQueue(new NotHolder());
+  }
+
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Called when the fleet was replaced as a whole: whoever keeps something derived from it starts anew. */
+  onRebuilt(listener: () => void): () => void {
+    this.#rebuilt.add(listener);
+    return () => this.#rebuilt.delete(listener);
+  }
+
+  /** Decides a request and makes it durable. Rejects with `NotHolder` or `StoreUnavailable`. */
+  submit<A>(request: Request<A>): Promise<Outcome<A>> {
+    if (this.#fence === undefined) return Promise.reject(new NotHolder());
+    return new Promise<Outcome<A>>((resolve, reject) => {
+      this.#queue.push({
+        request,
+        atMs: this.#clock.nowMs(),
+        resolve: resolve as (outcome: Outcome<unknown>) => void,
+        reject,
+      });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Resolves when everything that was submitted so far is answered. */
+  async idle(): Promise<void> {
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      for (let failures = 0; this.#queue.length > 0;) {
+        await this.#clock.turn();
+        const done = await this.#alone(() => this.#commitGroup());
+        failures = done ? 0 : failures + 1;
+        if (!done) await this.#backOff(failures);
+      }
+    } catch (error) {
+      this.#rejectQueue(error);
+    } finally {
+      this.#draining = undefined;
+    }
+  }
+
+  async #backOff(failures: number): Promise<void> {
+    const delayMs = RETRY_DELAYS_MS[failures - 1];
+    if (delayMs !== undefined) await this.#clock.sleep(delayMs);
+    else this.#rejectQueue(new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }));
+  }
+
+  /** Tries one group. False when the store failed and the same requests are to be decided again. */
+  async #commitGroup(): Promise<boolean> {
+    if (this.#inDoubt.size > 0 && !(await this.#resolveDoubt())) return false;
+    const fence = this.#fence;
+    const taken = this.#queue.splice(0, GROUP_COMMITS_MAX);
+    if (fence === undefined) {
+      this.#queue.unshift(...taken);
+      this.#rejectQueue(new NotHolder());
+      return true;
+    }
+    const group = decideGroup(this.fleet, taken, () => this.#ids.next('c'));
+    const written = await this.#write(group, fence);
+    if (written?.kind === 'written') {
+      this.#keep(group);
+      return true;
+    }
+    group.stage.drop();
+    this.#queue.unshift(...taken);
+    if (written?.conflict.kind === 'lease') this.stepDown();
+    else if (written !== undefined) return this.#resolveDoubt();
+    return written !== undefined;
+  }
+
+  async #write(group: DecidedGroup, fence: Fence): Promise<Written | undefined> {
+    if (group.batches.length === 0) return { kind: 'written', revision: this.fleet.revision };
+    try {
+      return await this.store.write({ batches: group.batches, fence, expectedHead: this.fleet.revision });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw this.#broken(group, error);
+      if (error.outcome === 'unknown') {
+        for (const { pending, settle, commit } of group.decided) {
+          if (commit !== undefined) this.#inDoubt.set(commit.batch.id, { pending, settle });
+        }
+      }
+      return undefined;
+    }
+  }
+
+  /** The store failed in a way that no retry mends: the group's callers hear of it as it is. */
+  #broken(group: DecidedGroup, error: unknown): unknown {
+    group.stage.drop();
+    for (const { pending } of group.decided) pending.reject(error);
+    return error;
+  }
+
+  /** Reads on: shows whether a group in doubt was written. The expected head is the fence against one that comes late. */
+  async #resolveDoubt(): Promise<boolean> {
+    try {
+      await this.#readOn();
+      return true;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return false;
+      throw error;
+    }
+  }
+
+  #keep(group: DecidedGroup): void {
+    const applied = group.stage.keep();
+    const committed = group.decided.flatMap(({ commit }) => (commit === undefined ? [] : [commit]));
+    for (const [at, { batch, changes }] of committed.entries()) {
+      const { preconditions: _, ...note } = batch;
+      this.#announce({ ...note, changes, revision: this.#position.revision + 1 }, applied[at] ?? []);
+    }
+    for (const { pending, settle } of group.decided) {
+      this.#forgetDoubt(pending);
+      settle();
+    }
+    if (committed.length > 0) this.#tail.wake();
+  }
+
+  #announce(commit: Commit, applied: readonly Applied[]): void {
+    this.#position = { revision: commit.revision, commitId: commit.id };
+    this.#tail.add(commit);
+    for (const listener of this.#listeners) listener(commit, applied);
+  }
+
+  #forgetDoubt(pending: Pending): void {
+    for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
+  }
+
+  /** Gives up on what waits. Of a commit in doubt nobody may say that it was not written. */
+  #rejectQueue(error: unknown): void {
+    const inDoubt = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
+    this.#inDoubt.clear();
+    for (const pending of this.#queue.splice(0)) pending.reject(inDoubt.has(pending) ? unknownOutcome(error) : error);
+  }
+
+  /** Reads what others have committed. */
+  async catchUp(): Promise<void> {
+    await this.#alone(() => this.#readOn());
+  }
+
+  async #readOn(): Promise<void> {
+    for (;;) {
+      const answer = await this.store.read(this.#position, READ_PAGE);
+      if (answer.kind !== 'commits') {
+        await this.#rebuild();
+        return;
+      }
+      for (const read of answer.commits) this.#take(toCommit(read));
+      if (answer.commits.length > 0) this.#tail.wake();
+      if (answer.commits.length < READ_PAGE) return;
+    }
+  }
+
+  #take(commit: Commit): void {
+    this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
+    const doubt = this.#inDoubt.get(commit.id);
+    if (doubt === undefined) return;
+    this.#queue = this.#queue.filter((pending) => pending !== doubt.pending);
+    this.#forgetDoubt(doubt.pending);
+    doubt.settle();
+  }
+
+  /** The store is not where this fleet is (compacted past it, or fallen back): the fleet is loaded anew. */
+  async #rebuild(): Promise<void> {
+    const loaded: [kind: string, stored: ReturnType<typeof toStored>][] = [];
+    const position = await this.store.snapshot((page) => {
+      for (const resource of page) loaded.push([resource.kind, toStored(resource)]);
+    });
+    this.fleet.reset();
+    for (const [kind, stored] of loaded) this.fleet.load(kind, stored);
+    this.fleet.loaded(position.revision);
+    this.#position = position;
+    this.#tail.clear();
+    for (const listener of this.#rebuilt) listener();
+  }
+
+  /** Follows what others commit until `signal` is aborted. The store's hint only shortens the periodic read. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#hintOrPoll(signal);
+      if (signal.aborted) return;
+      try {
+        await this.catchUp();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        await this.#clock.sleep(this.#pollMs, signal);
+      }
+    }
+  }
+
+  async #hintOrPoll(signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const stop = (): void => over.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    await Promise.race([
+      this.store.changed(this.fleet.revision, over.signal),
+      this.#clock.sleep(this.#pollMs, over.signal),
+    ]);
+    signal.removeEventListener('abort', stop);
+    over.abort();
+  }
+
+  /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
+  watch(after: number, signal: AbortSignal): AsyncGenerator<WatchEvent, void> {
+    return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail }, after, signal);
+  }
+
+  /** Waits until the fleet shows `revision`; false when it does not within `timeoutMs`. */
+  async reached(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.fleet.revision >= revision) return true;
+    const over = new AbortController();
+    const giveUp = this.#clock.sleep(timeoutMs, over.signal).then(() => over.abort());
+    while (this.fleet.revision < revision && !over.signal.aborted) await this.#tail.next(over.signal);
+    over.abort();
+    await giveUp;
+    return this.fleet.revision >= revision;
+  }
+
+  /** Groups and reads change the fleet one at a time. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#exclusive.then(work);
+    this.#exclusive = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function unknownOutcome(cause: unknown): StoreUnavailable {
+  const message = 'the store did not say whether the request was written; repeat it with the same idempotency key';
+  return new StoreUnavailable(message, { outcome: 'unknown', cause });
+}

@@ -1,0 +1,54 @@
+// The newest commits, kept in memory so that watchers which keep up never read the store.
+import type { Commit } from './request.ts';
+
+/** A watcher that falls further behind than this reads the store: 4,096 commits of one document each are a few MiB. */
+const TAIL_COMMITS_MAX = 4096;
+
+export class Tail {
+  #commits: Commit[] = [];
+  #waiters: (() => void)[] = [];
+
+  add(commit: Commit): void {
+    this.#commits.push(commit);
+    if (this.#commits.length >= 2 * TAIL_COMMITS_MAX) this.#commits = this.#commits.slice(-TAIL_COMMITS_MAX);
+  }
+
+  /** Wakes everybody who waits for something newer. */
+  wake(): void {
+    for (const wake of this.#waiters.splice(0)) wake();
+  }
+
+  /** What was kept is of another journal. */
+  clear(): void {
+    this.#commits = [];
+    this.wake();
+  }
+
+  /** The commits after a revision; undefined when the tail does not reach back that far. */
+  after(revision: number, limit: number): readonly Commit[] | undefined {
+    const first = this.#commits[0]?.revision;
+    if (first === undefined || revision + 1 < first) return undefined;
+    const start = revision + 1 - first;
+    return this.#commits.slice(start, start + limit);
+  }
+
+  /** Resolves at the next commit, or when `signal` is aborted. */
+  next(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        signal.removeEventListener('abort', aborted);
+        resolve();
+      };
+      const aborted = (): void => {
+        this.#waiters = this.#waiters.filter((waiter) => waiter !== done);
+        resolve();
+      };
+      signal.addEventListener('abort', aborted, { once: true });
+      this.#waiters.push(done);
+    });
+  }
+}
