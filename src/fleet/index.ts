@@ -10,3 +10,4 @@ export { checker, problemsFrom, schemaKind, suggestion } from './schema.ts';
 export type { Problem, SchemaError } from './schema.ts';
 export { setting, SETTING, valueOf } from './setting.ts';
 export type { Setting, SettingId } from './setting.ts';
+export { listenToMarks, mark } from './mark.ts';
