@@ -1,0 +1,101 @@
+// Which file may import which: the design's directions between rooms, and purity. Every rule answers with a sentence
+// that says what to do instead; undefined means the import is fine.
+import { posix } from 'node:path';
+import { placeOf, rankOf, type Place } from './place.ts';
+
+export interface Import {
+  readonly specifier: string;
+  /** `import type` and `export type`: nothing is left of it when the program runs. */
+  readonly typeOnly: boolean;
+}
+
+type Judge = (from: Place, to: Place) => string | undefined;
+
+/** Packages that only compute. Everything else a pure file gets as a value from its caller. */
+const PURE_PACKAGES = new Set(['typebox', 'yaml']);
+
+const DIRECTIONS: readonly Judge[] = [
+  outOfSource,
+  intoFleet,
+  againstTheOrder,
+  cliIsAClient,
+  pastTheDoor,
+  testingInProduct,
+];
+
+export function directionProblem(from: Place, wanted: Import): string | undefined {
+  if (from.area !== 'src' || !isRelative(wanted.specifier)) return undefined;
+  const to = target(from, wanted.specifier);
+  for (const judge of DIRECTIONS) {
+    const problem = judge(from, to);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+export function purityProblem(from: Place, wanted: Import): string | undefined {
+  if (wanted.typeOnly || (from.role !== 'pure' && from.role !== 'runtime')) return undefined;
+  return isRelative(wanted.specifier)
+    ? impureFile(from, target(from, wanted.specifier))
+    : impurePackage(from, wanted.specifier);
+}
+
+function isRelative(specifier: string): boolean {
+  return specifier.startsWith('.');
+}
+
+function target(from: Place, specifier: string): Place {
+  return placeOf(posix.normalize(posix.join(posix.dirname(from.path), specifier)));
+}
+
+function impureFile(from: Place, to: Place): string | undefined {
+  const effects = to.role === 'effect' || to.role === 'edge' || to.role === 'runtime';
+  if (!effects || from.role === 'runtime') return undefined;
+  return `${from.path} is pure and may import only types of ${to.path}. Take what it does as a parameter.`;
+}
+
+function impurePackage(from: Place, specifier: string): string | undefined {
+  const parts = specifier.split('/');
+  const name = specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+  if (PURE_PACKAGES.has(name)) return undefined;
+  return `${from.path} is pure and may not import ${specifier}. Take what it does as a parameter.`;
+}
+
+function outOfSource(_from: Place, to: Place): string | undefined {
+  if (to.area === 'src' || to.path === 'package.json') return undefined;
+  return `src/ never imports ${to.area}/: what the product needs lies under src/.`;
+}
+
+function intoFleet(from: Place, to: Place): string | undefined {
+  if (from.room !== 'fleet' || to.room === 'fleet') return undefined;
+  return `src/fleet imports nothing else of the project, so not ${to.path}.`;
+}
+
+function againstTheOrder(from: Place, to: Place): string | undefined {
+  if (rankOf(to.room) <= rankOf(from.room)) return undefined;
+  return `${from.room}/ lies below ${to.room}/ and may not import it. Turn the dependency round or pass a value in.`;
+}
+
+function cliIsAClient(from: Place, to: Place): string | undefined {
+  if (from.room !== 'cli' || to.room === 'cli' || to.room === 'api') return undefined;
+  return `cli/ is a thin client of the API: it may import api/index.ts and no other room, so not ${to.path}.`;
+}
+
+function pastTheDoor(from: Place, to: Place): string | undefined {
+  if (from.room === to.room || to.role === 'testing') return undefined;
+  if (to.name === 'runtime' && from.room !== 'main' && from.role !== 'testing') {
+    return `Only main/, sim/, tests and benchmarks import a room's runtime.ts, so not ${from.path}.`;
+  }
+  if (isDoor(to)) return undefined;
+  return `Other rooms are entered by their index.ts, so ${from.path} may not import ${to.path}.`;
+}
+
+/** A door is at the room's own level: `src/api/index.ts`, not `src/api/restconf/index.ts`. */
+function isDoor(to: Place): boolean {
+  return to.path === `src/${to.room}/index.ts` || to.path === `src/${to.room}/runtime.ts`;
+}
+
+function testingInProduct(from: Place, to: Place): string | undefined {
+  if (to.role !== 'testing' || from.role === 'testing') return undefined;
+  return `${to.path} is for tests: the product may not import it.`;
+}

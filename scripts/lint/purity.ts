@@ -1,0 +1,52 @@
+// What a pure file may not touch: clocks, chance, timers, the network, the process. A reference counts only when it
+// means the global: a parameter called `fetch` is exactly what we want to see.
+import type { Place } from './place.ts';
+
+const EFFECT_GLOBALS = new Set([
+  'Date',
+  'EventSource',
+  'WebSocket',
+  'console',
+  'crypto',
+  'fetch',
+  'global',
+  'globalThis',
+  'performance',
+  'process',
+  'queueMicrotask',
+  'require',
+  'setImmediate',
+  'setInterval',
+  'setTimeout',
+]);
+
+/** Globals of which only some members have effects. */
+const EFFECT_MEMBERS = new Map([
+  ['Math', new Set(['random'])],
+  ['AbortSignal', new Set(['timeout'])],
+  ['Atomics', new Set(['wait', 'waitAsync'])],
+]);
+
+/** The simulation owns its event loop, so it may ask for a turn of it; time and chance come from the seed alone. */
+const SIMULATION_MAY_USE = new Set(['setImmediate', 'queueMicrotask']);
+
+export function isHeldToPurity(place: Place): boolean {
+  return place.role === 'pure' || place.role === 'runtime' || isSimulation(place);
+}
+
+/** `member` is what is read of the global: undefined when that cannot be told, as in `const { random } = Math`. */
+export function globalProblem(place: Place, global: string, member: string | undefined): string | undefined {
+  const members = EFFECT_MEMBERS.get(global);
+  if (members !== undefined) {
+    if (member !== undefined && !members.has(member)) return undefined;
+    return `${place.path} is pure and may not use ${global}.${member ?? '*'}. Take its result as a parameter.`;
+  }
+  if (!EFFECT_GLOBALS.has(global)) return undefined;
+  if (isSimulation(place) && SIMULATION_MAY_USE.has(global)) return undefined;
+  return `${place.path} is pure and may not use ${global}. Take its result as a parameter.`;
+}
+
+/** The command line of the simulation and its tests are not part of the simulated world. */
+function isSimulation(place: Place): boolean {
+  return place.area === 'sim' && place.path !== 'sim/run.ts' && !place.name.endsWith('.test');
+}
