@@ -1,0 +1,90 @@
+// What a group does to the resources once all its batches are applied, and what stands in its way. A resource that
+// changes several times in one group is written once, as it ends.
+import type { Batch, Conflict, Precondition, ResourceKey } from './store.ts';
+
+interface Upsert {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly body: string;
+}
+
+interface Touched {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+}
+
+export interface GroupEffects {
+  readonly upserts: readonly Upsert[];
+  readonly deletes: readonly ResourceKey[];
+  /** Each resource once per commit that changes it. */
+  readonly touched: readonly Touched[];
+}
+
+// A kind has no line break, so two different resources never share a key.
+const keyOf = (kind: string, id: string): string => `${kind}\n${id}`;
+
+/** `head` is the revision below the group's first batch. */
+export function effectsOf(batches: readonly Batch[], head: number): GroupEffects {
+  const last = new Map<string, Touched & { readonly body: string | null }>();
+  const touched: Touched[] = [];
+  for (const [at, { changes }] of batches.entries()) {
+    const revision = head + at + 1;
+    for (const { kind, id, body } of changes) {
+      const key = keyOf(kind, id);
+      if (last.get(key)?.revision !== revision) touched.push({ kind, id, revision });
+      last.set(key, { kind, id, revision, body });
+    }
+  }
+  const upserts: Upsert[] = [];
+  const deletes: ResourceKey[] = [];
+  for (const { kind, id, revision, body } of last.values()) {
+    if (body === null) deletes.push([kind, id]);
+    else upserts.push({ kind, id, revision, body });
+  }
+  return { upserts, deletes, touched };
+}
+
+/** The first precondition that does not hold, earlier batches of the group counted in. */
+export function resourceConflictOf(
+  batches: readonly Batch[],
+  head: number,
+  storedRevision: (key: ResourceKey) => number | 'absent',
+): Conflict | undefined {
+  const inGroup = new Map<string, number | 'absent'>();
+  for (const [batch, { preconditions, changes }] of batches.entries()) {
+    for (const precondition of preconditions) {
+      const { resource } = precondition;
+      const expected = wantedBy(precondition);
+      const actual = inGroup.get(keyOf(...resource)) ?? storedRevision(resource);
+      if (actual !== expected) return { kind: 'resource', batch, resource, expected, actual };
+    }
+    for (const { kind, id, body } of changes) {
+      inGroup.set(keyOf(kind, id), body === null ? 'absent' : head + batch + 1);
+    }
+  }
+  return undefined;
+}
+
+function wantedBy(precondition: Precondition): number | 'absent' {
+  return precondition.kind === 'at' ? precondition.revision : 'absent';
+}
+
+/** The resources that any precondition of the group names, each once. */
+export function preconditionKeys(batches: readonly Batch[]): readonly ResourceKey[] {
+  const keys = new Map<string, ResourceKey>();
+  for (const { preconditions } of batches) {
+    for (const { resource } of preconditions) keys.set(keyOf(...resource), resource);
+  }
+  return [...keys.values()];
+}
+
+/** Revisions by resource, for stores that fetch them all at once. */
+export function revisionLookup(
+  rows: Iterable<{ readonly kind: string; readonly id: string; readonly revision: number }>,
+): (key: ResourceKey) => number | 'absent' {
+  const revisions = new Map<string, number>();
+  for (const { kind, id, revision } of rows) revisions.set(keyOf(kind, id), revision);
+  return (key) => revisions.get(keyOf(...key)) ?? 'absent';
+}

@@ -1,0 +1,31 @@
+// The history query as SQL, for both databases: they differ in how a parameter is written. A resource's history walks the
+// index of touched resources backwards; a whole kind's history costs as much as that kind has history.
+import { COMMIT_COLUMNS } from './commit-row.ts';
+import type { HistoryQuery } from './store.ts';
+
+interface Sql {
+  readonly text: string;
+  readonly values: readonly (string | number)[];
+}
+
+export function historySql(query: HistoryQuery, parameter: (nth: number) => string, schema: string): Sql {
+  const values: (string | number)[] = [];
+  const bound = (value: string | number): string => parameter(values.push(value));
+  const where: string[] = [];
+  const from = fromOf(query, bound, schema);
+  if (query.operation !== undefined) where.push(`c.operation = ${bound(query.operation)}`);
+  if (query.before !== undefined) where.push(`c.revision < ${bound(query.before)}`);
+  const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
+  const text = `SELECT ${COMMIT_COLUMNS} FROM ${from}${condition} ORDER BY c.revision DESC LIMIT ${bound(query.limit)}`;
+  return { text, values };
+}
+
+function fromOf(query: HistoryQuery, bound: (value: string | number) => string, schema: string): string {
+  const log = `${schema}commit_log c`;
+  if (query.kind === undefined) return log;
+  const id = query.id === undefined ? '' : ` AND id = ${bound(query.id)}`;
+  const before = query.before === undefined ? '' : ` AND revision < ${bound(query.before)}`;
+  const which = query.id === undefined ? 'DISTINCT revision' : 'revision';
+  const touched = `SELECT ${which} FROM ${schema}touched WHERE kind = ${bound(query.kind)}${id}${before}`;
+  return `(${touched}) t JOIN ${log} ON c.revision = t.revision`;
+}

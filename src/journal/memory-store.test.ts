@@ -1,0 +1,16 @@
+import { storeContract } from './store-contract.ts';
+import { MemoryDisk, MemoryStore } from './memory-store.ts';
+
+storeContract('memory', async () => {
+  let nowMs = 1_000_000;
+  const disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => nowMs });
+  return {
+    store: new MemoryStore(disk),
+    another: async () => new MemoryStore(disk),
+    pass: async (ms) => {
+      nowMs += ms;
+    },
+    shortTtlMs: 10_000,
+    close: async () => {},
+  };
+});

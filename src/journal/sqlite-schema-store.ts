@@ -1,0 +1,101 @@
+// Opens the SQLite file, makes sure that a commit will be on disk when it is acknowledged, and brings the schema up to date.
+// It must never open a file that a newer program has written.
+import { DatabaseSync } from 'node:sqlite';
+import { sqliteFailure } from './sqlite-failure-store.ts';
+import { StoreUnusable } from './store.ts';
+
+// Another process may hold the write lock while it flushes one group; more than that is trouble.
+const BUSY_TIMEOUT_MS = 2000;
+
+const SYNCHRONOUS_FULL = 2;
+
+/** One step each, never edited once released: `user_version` counts those that were applied. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE head (
+     only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+     journal_id TEXT NOT NULL,
+     revision INTEGER NOT NULL,
+     commit_id TEXT,
+     floor_revision INTEGER NOT NULL,
+     floor_commit_id TEXT
+   ) STRICT;
+   CREATE TABLE commit_log (
+     revision INTEGER PRIMARY KEY,
+     id TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     by_whom TEXT NOT NULL,
+     why TEXT,
+     operation TEXT,
+     changes TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX commit_log_by_operation ON commit_log (operation, revision) WHERE operation IS NOT NULL;
+   CREATE TABLE resource (
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     revision INTEGER NOT NULL,
+     body TEXT NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE touched (
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     revision INTEGER NOT NULL,
+     PRIMARY KEY (kind, id, revision)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE lease (
+     name TEXT PRIMARY KEY,
+     holder TEXT NOT NULL,
+     url TEXT NOT NULL,
+     epoch INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+export function openDatabase(path: string, newJournalId: () => string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      demandDurability(database, path);
+      migrate(database, path, newJournalId);
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    throw sqliteFailure(error);
+  }
+}
+
+function demandDurability(database: DatabaseSync, path: string): void {
+  // On macOS only fullfsync reaches the disk; elsewhere it means nothing.
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;');
+  const mode = database.prepare('PRAGMA journal_mode').get()?.['journal_mode'];
+  if (mode !== 'wal') {
+    throw new StoreUnusable('sqlite-not-wal', `${path} does not take a write-ahead log (journal mode ${String(mode)})`);
+  }
+  const synchronous = database.prepare('PRAGMA synchronous').get()?.['synchronous'];
+  if (synchronous !== SYNCHRONOUS_FULL) {
+    throw new StoreUnusable(
+      'sqlite-not-durable',
+      `${path} does not take synchronous = FULL: a power cut loses commits`,
+    );
+  }
+}
+
+function migrate(database: DatabaseSync, path: string, newJournalId: () => string): void {
+  database.exec('BEGIN IMMEDIATE'); // two processes may start on an empty file
+  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version > MIGRATIONS.length) {
+    const known = `this program knows schemas up to ${MIGRATIONS.length}`;
+    throw new StoreUnusable('schema-too-new', `${path} has schema ${version}, ${known}: run a newer Muster`);
+  }
+  for (const step of MIGRATIONS.slice(version)) database.exec(step);
+  if (version === 0) {
+    database
+      .prepare('INSERT INTO head (only_row, journal_id, revision, floor_revision) VALUES (1, ?, 0, 0)')
+      .run(newJournalId());
+  }
+  database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  database.exec('COMMIT');
+}

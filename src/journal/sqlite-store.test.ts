@@ -1,0 +1,110 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from './sqlite-schema-store.ts';
+import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
+import { storeContract } from './store-contract.ts';
+import { batch, mustWrite, put, readAll, snapshotOf } from './store-contract-world.ts';
+import { type Store, StoreUnavailable, StoreUnusable } from './store.ts';
+
+const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'muster-sqlite-'));
+
+storeContract('SQLite', async () => {
+  const folder = await makeFolder();
+  let nowMs = 1_000_000;
+  const opened: Store[] = [];
+  const open = async (): Promise<Store> => {
+    const store = await openSqliteStore({ path: join(folder, 'journal.db'), nowMs: () => nowMs });
+    opened.push(store);
+    return store;
+  };
+  return {
+    store: await open(),
+    another: open,
+    pass: async (ms) => {
+      nowMs += ms;
+    },
+    shortTtlMs: 10_000,
+    close: async () => {
+      await Promise.all(opened.map((store) => store.close()));
+      await rm(folder, { recursive: true });
+    },
+  };
+});
+
+async function pathForTest(): Promise<string> {
+  const folder = await makeFolder();
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, 'journal.db');
+}
+
+test('sqlite-keeps-everything-over-a-restart', async () => {
+  const path = await pathForTest();
+  const before = await openSqliteStore({ path });
+  await mustWrite(before, batch([put('a')]), batch([put('b')]));
+  const snapshot = await snapshotOf(before);
+  const { journalId } = before;
+  await before.close();
+  const after = await openSqliteStore({ path });
+  expect(after.journalId).toBe(journalId);
+  expect(await snapshotOf(after)).toEqual(snapshot);
+  await after.close();
+});
+
+test('sqlite-refuses-a-newer-schema', async () => {
+  const path = await pathForTest();
+  await (await openSqliteStore({ path })).close();
+  const database = new DatabaseSync(path);
+  database.exec('PRAGMA user_version = 999');
+  database.close();
+  await expect(openSqliteStore({ path })).rejects.toMatchObject({ code: 'schema-too-new', name: 'StoreUnusable' });
+});
+
+test('sqlite-refuses-what-cannot-be-durable', async () => {
+  await expect(openSqliteStore({ path: ':memory:' })).rejects.toMatchObject({ code: 'sqlite-not-wal' });
+});
+
+test('sqlite-refuses-a-file-that-is-no-database', async () => {
+  const path = await pathForTest();
+  await writeFile(path, 'not a database, but long enough to be looked at as one '.repeat(100));
+  await expect(openSqliteStore({ path })).rejects.toBeInstanceOf(StoreUnusable);
+});
+
+test('sqlite-group-that-does-not-fit-on-the-disk-fails-whole-and-the-store-goes-on', async () => {
+  const database = openDatabase(await pathForTest(), () => 'journal-1');
+  const store = new SqliteStore(database, Date.now);
+  onTestFinished(() => store.close());
+  await mustWrite(store, batch([put('a')]));
+  database.exec('PRAGMA max_page_count = 30');
+  const group = { batches: [batch([put('b')]), batch([put('c', 'x'.repeat(1_000_000))])] };
+  const refused = await store.write(group).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(StoreUnavailable);
+  expect(refused).toMatchObject({ outcome: 'failed', retryable: true, message: 'SQLite: the disk is full' });
+  expect(await mustWrite(store, batch([put('d')]))).toBe(2);
+  expect((await readAll(store)).map((one) => one.changes[0]?.id)).toEqual(['a', 'd']);
+});
+
+test('sqlite-write-fails-clearly-while-another-process-keeps-the-lock', async () => {
+  const path = await pathForTest();
+  const store = await openSqliteStore({ path });
+  const other = new DatabaseSync(path);
+  onTestFinished(async () => {
+    other.close();
+    await store.close();
+  });
+  other.exec('BEGIN IMMEDIATE');
+  await expect(store.write({ batches: [batch([put('a')])] })).rejects.toMatchObject({ outcome: 'failed' });
+  expect(await store.read({ revision: 0 }, 9)).toMatchObject({ kind: 'commits', head: 0 });
+  other.exec('ROLLBACK');
+  expect(await mustWrite(store, batch([put('a')]))).toBe(1);
+});
+
+test('sqlite-closed-store-fails-clearly', async () => {
+  const store = await openSqliteStore({ path: await pathForTest() });
+  await store.close();
+  await store.close();
+  await expect(store.write({ batches: [batch([put('a')])] })).rejects.toMatchObject({ outcome: 'failed' });
+  await expect(store.read({ revision: 0 }, 1)).rejects.toBeInstanceOf(StoreUnavailable);
+});

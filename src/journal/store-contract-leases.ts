@@ -1,0 +1,150 @@
+// The contract of leases: one holder at a time on the store's clock, an epoch that grows at every change of holder, and
+// commits refused to whoever is no longer the holder.
+import { expect, test } from 'vitest';
+import type { Lease, LeaseAnswer, LeaseRequest, Store } from './store.ts';
+import { batch, type ContractWorld, type MakeWorld, mustWriteGroup, put, worldOf } from './store-contract-world.ts';
+
+// Far longer than any test takes: a lease that must not run out.
+const LONG_MS = 600_000;
+
+const by = (holder: string, ttlMs = LONG_MS): LeaseRequest => ({
+  name: 'fleet',
+  holder,
+  url: `http://${holder}.test`,
+  ttlMs,
+});
+
+function held(answer: LeaseAnswer): Lease {
+  if (answer.kind !== 'held') throw new Error(`refused: ${JSON.stringify(answer.lease)}`);
+  return answer.lease;
+}
+
+export function leaseContract(make: MakeWorld): void {
+  holdingContract(make);
+  expiryContract(make);
+  fenceContract(make);
+}
+
+function holdingContract(make: MakeWorld): void {
+  test('the first to ask holds the lease, another is refused and learns who does', async () => {
+    const world = await worldOf(make);
+    const other = await world.another();
+    expect(await world.store.readLease('fleet')).toBeUndefined();
+    const lease = held(await world.store.acquireLease(by('s1')));
+    expect(lease).toMatchObject({ name: 'fleet', holder: 's1', url: 'http://s1.test', epoch: 1 });
+    expect(lease.expiresInMs).toBeGreaterThan(0);
+    expect(lease.expiresInMs).toBeLessThanOrEqual(LONG_MS);
+    expect(await other.acquireLease(by('s2'))).toMatchObject({ kind: 'refused', lease: { holder: 's1', epoch: 1 } });
+    expect(await other.readLease('fleet')).toMatchObject({ holder: 's1', url: 'http://s1.test', epoch: 1 });
+    expect(held(await other.acquireLease({ ...by('s2'), name: 'other' }))).toMatchObject({ holder: 's2', epoch: 1 });
+  });
+
+  test('only the holder renews, with its epoch; renewing keeps the epoch', async () => {
+    const { store } = await worldOf(make);
+    expect(await store.renewLease({ ...by('s1'), epoch: 1 })).toEqual({ kind: 'refused', lease: undefined });
+    const { epoch } = held(await store.acquireLease(by('s1')));
+    expect(held(await store.renewLease({ ...by('s1'), epoch, url: 'http://moved.test' }))).toMatchObject({ epoch });
+    expect(await store.readLease('fleet')).toMatchObject({ holder: 's1', url: 'http://moved.test', epoch });
+    expect(await store.renewLease({ ...by('s2'), epoch })).toMatchObject({ kind: 'refused', lease: { holder: 's1' } });
+    expect(await store.renewLease({ ...by('s1'), epoch: epoch + 1 })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('a released lease is free at once; a release by a stale epoch does nothing', async () => {
+    const { store } = await worldOf(make);
+    await store.releaseLease('fleet', 1);
+    const first = held(await store.acquireLease(by('s1')));
+    await store.releaseLease('fleet', first.epoch);
+    expect((await store.readLease('fleet'))?.expiresInMs).toBeLessThanOrEqual(0);
+    const second = held(await store.acquireLease(by('s2')));
+    expect(second.epoch).toBe(first.epoch + 1);
+    await store.releaseLease('fleet', first.epoch);
+    expect((await store.readLease('fleet'))?.expiresInMs).toBeGreaterThan(0);
+    expect(await store.acquireLease(by('s1'))).toMatchObject({ kind: 'refused', lease: { holder: 's2' } });
+  });
+
+  test('many acquirers at once: one wins, the others learn of it', async () => {
+    const world = await worldOf(make);
+    const stores = [world.store, await world.another(), await world.another()];
+    for (let round = 1; round <= 3; round += 1) {
+      const asks = Array.from({ length: 9 }, (_, n) => (stores[n % 3] as Store).acquireLease(by(`s${n}`)));
+      const answers = await Promise.all(asks);
+      const winners = answers.filter((one) => one.kind === 'held');
+      expect(winners).toHaveLength(1);
+      const winner = winners[0]?.lease;
+      expect(winner?.epoch).toBe(round);
+      expect(new Set(answers.map((one) => one.lease?.holder))).toEqual(new Set([winner?.holder]));
+      await world.store.releaseLease('fleet', round);
+    }
+  });
+}
+
+async function runOut(world: ContractWorld): Promise<Lease> {
+  const lease = held(await world.store.acquireLease(by('s1', world.shortTtlMs)));
+  await world.pass(world.shortTtlMs);
+  return lease;
+}
+
+function expiryContract(make: MakeWorld): void {
+  test('a lease runs out on the store’s clock; whoever takes it gets the next epoch', async () => {
+    const world = await worldOf(make);
+    const first = await runOut(world);
+    expect((await world.store.readLease('fleet'))?.expiresInMs).toBeLessThanOrEqual(0);
+    expect(await world.store.renewLease({ ...by('s1'), epoch: first.epoch })).toMatchObject({ kind: 'refused' });
+    const second = held(await (await world.another()).acquireLease(by('s2')));
+    expect(second).toMatchObject({ holder: 's2', epoch: first.epoch + 1 });
+    expect(await world.store.renewLease({ ...by('s1'), epoch: first.epoch })).toMatchObject({
+      kind: 'refused',
+      lease: { holder: 's2', epoch: second.epoch },
+    });
+  });
+
+  test('the old holder that asks again gets a new epoch too', async () => {
+    const world = await worldOf(make);
+    const first = await runOut(world);
+    expect(held(await world.store.acquireLease(by('s1'))).epoch).toBe(first.epoch + 1);
+  });
+
+  test('a renewed lease outlasts its first time', async () => {
+    const world = await worldOf(make);
+    const { epoch } = held(await world.store.acquireLease(by('s1', world.shortTtlMs)));
+    held(await world.store.renewLease({ ...by('s1'), epoch }));
+    await world.pass(world.shortTtlMs);
+    expect(await (await world.another()).acquireLease(by('s2'))).toMatchObject({ kind: 'refused' });
+  });
+}
+
+function fenceContract(make: MakeWorld): void {
+  test('the holder writes under its epoch; a stale epoch is refused and named', async () => {
+    const world = await worldOf(make);
+    const first = held(await world.store.acquireLease(by('s1')));
+    const stale = { fence: { lease: 'fleet', epoch: first.epoch }, batches: [batch([put('a')])] };
+    expect(await mustWriteGroup(world.store, stale)).toBe(1);
+    await world.store.releaseLease('fleet', first.epoch);
+    const second = held(await (await world.another()).acquireLease(by('s2')));
+    expect(await world.store.write(stale)).toEqual({
+      kind: 'conflict',
+      conflict: { kind: 'lease', lease: 'fleet', epoch: first.epoch, actualEpoch: second.epoch, expired: false },
+    });
+    const fence = { lease: 'fleet', epoch: second.epoch };
+    expect(await mustWriteGroup(world.store, { fence, expectedHead: 1, batches: [batch([put('a')])] })).toBe(2);
+  });
+
+  test('a lease that has run out is refused at commit though nobody took it', async () => {
+    const world = await worldOf(make);
+    const { epoch } = await runOut(world);
+    expect(await world.store.write({ fence: { lease: 'fleet', epoch }, batches: [batch([put('a')])] })).toEqual({
+      kind: 'conflict',
+      conflict: { kind: 'lease', lease: 'fleet', epoch, actualEpoch: epoch, expired: true },
+    });
+  });
+
+  test('the lease is looked at first, then the head, then the resources', async () => {
+    const { store } = await worldOf(make);
+    const wrongAll = batch([put('a')], { preconditions: [{ kind: 'at', resource: ['host', 'a'], revision: 7 }] });
+    const group = { fence: { lease: 'fleet', epoch: 1 }, expectedHead: 7, batches: [wrongAll] };
+    expect(await store.write(group)).toMatchObject({ conflict: { kind: 'lease' } });
+    held(await store.acquireLease(by('s1')));
+    expect(await store.write(group)).toMatchObject({ conflict: { kind: 'head' } });
+    expect(await store.write({ ...group, expectedHead: 0 })).toMatchObject({ conflict: { kind: 'resource' } });
+  });
+}

@@ -1,0 +1,91 @@
+// What the contract suite needs of a store's surroundings, and short ways to write commits and to look at what is there.
+import { onTestFinished } from 'vitest';
+import type { Batch, Group, Position, Precondition, ReadCommit, Resource, Store, TextChange } from './store.ts';
+
+export interface ContractWorld {
+  readonly store: Store;
+  /** Another store on the same data, as another server would have it. */
+  another(): Promise<Store>;
+  /** Lets time pass on the store's clock. */
+  pass(ms: number): Promise<void>;
+  /** A lease time that `pass` can outlast without making the suite slow. */
+  readonly shortTtlMs: number;
+  close(): Promise<void>;
+}
+
+export type MakeWorld = () => Promise<ContractWorld>;
+
+/** A world for one test, taken down when the test ends. */
+export async function worldOf(make: MakeWorld): Promise<ContractWorld> {
+  const world = await make();
+  onTestFinished(() => world.close());
+  return world;
+}
+
+export const put = (id: string, body: unknown = { id }): TextChange => ({
+  kind: 'host',
+  id,
+  body: JSON.stringify(body),
+});
+export const drop = (id: string): TextChange => ({ kind: 'host', id, body: null });
+export const at = (id: string, revision: number): Precondition => ({ kind: 'at', resource: ['host', id], revision });
+export const absent = (id: string): Precondition => ({ kind: 'absent', resource: ['host', id] });
+
+let commitsMade = 0;
+
+export function batch(changes: readonly TextChange[], more: Partial<Batch> = {}): Batch {
+  commitsMade += 1;
+  return { id: `commit-${commitsMade}`, atMs: 1000, by: 'contract', changes, preconditions: [], ...more };
+}
+
+export async function mustWrite(store: Store, ...batches: readonly Batch[]): Promise<number> {
+  return mustWriteGroup(store, { batches });
+}
+
+export async function mustWriteGroup(store: Store, group: Group): Promise<number> {
+  const written = await store.write(group);
+  if (written.kind !== 'written') throw new Error(`refused: ${JSON.stringify(written.conflict)}`);
+  return written.revision;
+}
+
+/** Every commit after a position, page by page. */
+export async function readAll(store: Store, after: Position = { revision: 0 }, limit = 100): Promise<ReadCommit[]> {
+  const all: ReadCommit[] = [];
+  for (let from = after; ;) {
+    const answer = await store.read(from, limit);
+    if (answer.kind !== 'commits') throw new Error(`cannot read from ${from.revision}: ${answer.kind}`);
+    all.push(...answer.commits);
+    const last = answer.commits.at(-1);
+    if (last === undefined) return all;
+    from = { revision: last.revision, commitId: last.id };
+  }
+}
+
+export interface Snapshot {
+  readonly position: Position;
+  readonly resources: readonly Resource[];
+}
+
+export async function snapshotOf(store: Store): Promise<Snapshot> {
+  const resources: Resource[] = [];
+  const position = await store.snapshot((page) => resources.push(...page));
+  return { position, resources: sorted(resources) };
+}
+
+/** What the resources are once the commits are applied to them. */
+export function replay(start: readonly Resource[], commits: readonly ReadCommit[]): readonly Resource[] {
+  const resources = new Map(start.map((one) => [JSON.stringify([one.kind, one.id]), one]));
+  for (const { revision, changes } of commits) {
+    for (const { kind, id, body } of changes) {
+      const key = JSON.stringify([kind, id]);
+      if (body === null) resources.delete(key);
+      else resources.set(key, { kind, id, revision, body });
+    }
+  }
+  return sorted([...resources.values()]);
+}
+
+function sorted(resources: readonly Resource[]): readonly Resource[] {
+  const key = ({ kind, id }: Resource): string => JSON.stringify([kind, id]);
+  return resources.map((one) => ({ ...one })).sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
