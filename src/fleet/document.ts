@@ -1,6 +1,8 @@
 // Documents as the journal keeps them: a kind, an id, a revision, a body.
 // Nothing here knows what a host or an operation is.
 
+import type { FleetReader } from './reader.ts';
+
 declare const brand: unique symbol;
 
 /** An id that belongs to one kind: a `HostId` cannot be passed where a `SiteId` is wanted. */
@@ -36,7 +38,7 @@ export interface Kind<K extends string = string, D extends AnyDoc = AnyDoc> {
   /** Says what is wrong with a document, by field; undefined when nothing is. Runs on every commit. */
   readonly check: (doc: unknown) => string | undefined;
   /** When the document may be forgotten; undefined for one that stays. */
-  readonly expiresAtMs?: (doc: D) => number | undefined;
+  readonly expiresAtMs?: (doc: D, fleet: FleetReader) => number | undefined;
 }
 
 /** Marks a string as an id of this kind. The caller has checked the form, or read it from a document. */

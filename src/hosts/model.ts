@@ -1,0 +1,154 @@
+// Hosts: compute nodes with their capacity, their place, and where they are between joining and removed.
+import { Type, type Static } from 'typebox';
+import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
+import { NAME_PATTERN, SITE, type SiteUse } from '../sites/index.ts';
+
+const CLOSED = { additionalProperties: false };
+const word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$' });
+const words = (maxItems: number) => Type.Array(word, { maxItems, uniqueItems: true });
+
+/** More tags on one host than this is a mistake in some script. */
+const AGGREGATES_MAX = 64;
+const TRAITS_MAX = 200;
+const PHYSICAL_NETWORKS_MAX = 64;
+
+export const HOST_STATES = ['joining', 'active', 'draining', 'drained', 'finalizing', 'removed', 'recovering'] as const;
+export type HostState = (typeof HOST_STATES)[number];
+
+export const CONNECTION_STATES = ['unknown', 'up', 'suspect', 'down'] as const;
+export type ConnectionState = (typeof CONNECTION_STATES)[number];
+
+export const CAPACITY = Type.Object(
+  {
+    vcpus: Type.Integer({ minimum: 0, maximum: 100_000 }),
+    memoryMiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+    diskGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+    /** How many times over each may be promised. */
+    ratios: Type.Object(
+      {
+        vcpus: Type.Number({ exclusiveMinimum: 0, maximum: 1000 }),
+        memory: Type.Number({ exclusiveMinimum: 0, maximum: 1000 }),
+        disk: Type.Number({ exclusiveMinimum: 0, maximum: 1000 }),
+      },
+      CLOSED,
+    ),
+  },
+  CLOSED,
+);
+
+/** What an operator says of a host. */
+export const HOST_FACTS = {
+  zone: word,
+  aggregates: words(AGGREGATES_MAX),
+  capacity: CAPACITY,
+  traits: words(TRAITS_MAX),
+  physicalNetworks: words(PHYSICAL_NETWORKS_MAX),
+  tunnelAddress: Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]),
+  /** Counts in elections: a host with 2 takes two services before one with 0 takes its first. */
+  baseWeight: Type.Integer({ minimum: -1000, maximum: 1000 }),
+};
+
+const DECREE = Type.Object(
+  { reason: Type.String({ minLength: 1, maxLength: 500 }), by: Type.String(), atMs: Type.Integer() },
+  CLOSED,
+);
+
+const HOST_SCHEMA = Type.Object(
+  {
+    name: Type.String({ pattern: NAME_PATTERN }),
+    site: Type.String(),
+    ...HOST_FACTS,
+    tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
+    /** Set while the host takes nothing new: maintenance. */
+    disabled: Type.Optional(DECREE),
+    /** Set while somebody vouches for it being off. */
+    forcedDown: Type.Optional(DECREE),
+    state: Type.Enum(HOST_STATES),
+    connection: Type.Object({ state: Type.Enum(CONNECTION_STATES), sinceMs: Type.Integer() }, CLOSED),
+    /** What its agent can do; 0 until it has said so. */
+    serviceVersion: Type.Integer({ minimum: 0 }),
+    /** The credential that its agent got when it joined. */
+    credential: Type.Optional(Type.String()),
+    joinedAtMs: Type.Optional(Type.Integer()),
+    changedBy: Type.String(),
+    changedAtMs: Type.Integer(),
+  },
+  CLOSED,
+);
+
+export type Host = Static<typeof HOST_SCHEMA>;
+export type HostId = Id<'host'>;
+
+export const HOST = schemaKind('host', HOST_SCHEMA);
+
+export const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
+  joining: ['active'],
+  active: ['draining'],
+  draining: ['drained', 'recovering'],
+  drained: ['draining', 'finalizing', 'recovering'],
+  finalizing: ['removed'],
+  recovering: ['active', 'draining'],
+  removed: ['joining'],
+};
+
+const TOMBSTONED: readonly HostState[] = ['draining', 'drained', 'finalizing'];
+
+/** Leaving: not to be chosen for anything. */
+export function isTombstoned(host: Host): boolean {
+  return TOMBSTONED.includes(host.state);
+}
+
+export const HOSTS_BY_SITE: Index<'host', Host> = {
+  name: 'hosts-by-site',
+  kind: HOST,
+  keysOf: (doc) => [doc.site],
+};
+
+/** For counts in metrics and lists, without a walk over the fleet. */
+export const HOSTS_BY_STATE: Index<'host', Host> = {
+  name: 'hosts-by-state',
+  kind: HOST,
+  keysOf: (doc) => [`state:${doc.state}`, `connection:${doc.connection.state}`],
+};
+
+export const hostsOfSite: SiteUse = {
+  what: 'hosts',
+  count: (fleet, site) => fleet.countOf(HOSTS_BY_SITE, site),
+};
+
+const legalStates: Invariant = {
+  name: 'never: a host takes a step that its table does not have',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== HOST.name || before === undefined || after === undefined) return [];
+      const [from, to] = [(before.doc as Host).state, (after.doc as Host).state];
+      return from === to || HOST_TRANSITIONS[from].includes(to) ? [] : [`host ${after.id}: ${from} to ${to}`];
+    }),
+};
+
+const hasSite: Invariant = {
+  name: 'never: a host is in a site that does not exist',
+  check: (fleet: FleetReader, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      if (kind !== HOST.name || after === undefined) return [];
+      const { site } = after.doc as Host;
+      return fleet.get(SITE, site as Id<'site'>) === undefined ? [`host ${after.id} is in "${site}"`] : [];
+    }),
+};
+
+const activeWasHeard: Invariant = {
+  name: 'never: a host becomes active before its agent was heard',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== HOST.name || after === undefined) return [];
+      const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
+      const heard = is.connection.state === 'up' && is.credential !== undefined;
+      return is.state === 'active' && was?.state === 'joining' && !heard ? [`host ${after.id}`] : [];
+    }),
+};
+
+export const hostsModel: Model = {
+  kinds: [HOST],
+  indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE],
+  invariants: [legalStates, hasSite, activeWasHeard],
+};

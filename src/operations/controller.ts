@@ -1,0 +1,216 @@
+// The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
+// needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only make it look
+// sooner; a periodic scan finds everything they missed.
+import { idOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import { finishOperation, recordStep, stopOperation } from './decide.ts';
+import {
+  type Driver,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+  type StoredOperation,
+} from './kind.ts';
+import type { Log } from './log.ts';
+import {
+  isOpen,
+  isUnfinished,
+  ITEM,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
+  targetKey,
+  UNFINISHED_OPERATIONS,
+  type Item,
+  type OperationId,
+} from './model.ts';
+import { planOperation, type Due, type Finish } from './plan.ts';
+
+export interface OperationsOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+  readonly drivers: ReadonlyMap<string, Driver>;
+  readonly log: Log;
+  readonly scanMs?: number;
+}
+
+/** Nothing waits longer than this for something that no event told of. */
+const SCAN_MS = 5000;
+/** Driver calls under way at once; more would only queue inside the drivers. */
+const ACTIONS_AT_ONCE_MAX = 64;
+
+export class OperationsController {
+  readonly #options: OperationsOptions;
+  readonly #scanMs: number;
+  /** What happened since the last pass. Lost in a crash, found again by the scan. */
+  readonly #woken = new Map<OperationId, 'all' | Set<string>>();
+  readonly #underWay = new Set<string>();
+  #scanAtMs = 0;
+  #sleep = new AbortController();
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+    this.#scanMs = options.scanMs ?? SCAN_MS;
+  }
+
+  /** Works until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal, clock } = this.#options;
+    const stopListening = journal.onCommit((_commit, applied) => this.#wakeFor(applied));
+    const stop = (): void => this.#sleep.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    while (!signal.aborted) {
+      await this.pass();
+      if (signal.aborted) break;
+      if (this.#woken.size === 0) await clock.sleep(Math.max(0, this.#scanAtMs - clock.nowMs()), this.#sleep.signal);
+      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    }
+    signal.removeEventListener('abort', stop);
+    stopListening();
+  }
+
+  /** Looks at everything that is due once, and records what can be recorded. */
+  async pass(): Promise<void> {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const due = this.#takeDue(journal.fleet, nowMs);
+    if (journal.fence === undefined) return;
+    await Promise.all(due.map((one) => this.#advance(one, nowMs)));
+  }
+
+  #takeDue(fleet: FleetReader, nowMs: number): Due[] {
+    const woken = new Map(this.#woken);
+    this.#woken.clear();
+    if (nowMs >= this.#scanAtMs) {
+      this.#scanAtMs = nowMs + this.#scanMs;
+      return [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')].map((operation) => ({ operation, items: 'all' }));
+    }
+    return [...woken].flatMap(([id, items]): Due[] => {
+      const operation = fleet.get(OPERATION, id);
+      if (operation === undefined || !isUnfinished(operation.doc)) return [];
+      return [{ operation, items: items === 'all' ? 'all' : present(fleet, items) }];
+    });
+  }
+
+  async #advance(due: Due, nowMs: number): Promise<void> {
+    const { journal, kinds, log } = this.#options;
+    const kind = kinds.get(due.operation.doc.kind);
+    if (kind === undefined) {
+      log.warn(
+        { operation: due.operation.id, kind: due.operation.doc.kind },
+        'operation of a kind this server does not know',
+      );
+      return;
+    }
+    let steps: readonly (Next | Finish)[];
+    try {
+      steps = planOperation(journal.fleet, kind, due, nowMs);
+    } catch (error) {
+      // A bug in the kind's plan: the operation stops where it is and says so.
+      await this.#stop(due.operation, error);
+      return;
+    }
+    await Promise.all(steps.map((step) => this.#take(due.operation, kind, step)));
+  }
+
+  async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
+    if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
+    else if (this.#underWay.has(step.item)) return;
+    else if (step.kind === 'act') this.#start(operation, kind, step);
+    else await this.#record(operation, step);
+  }
+
+  async #record(operation: StoredOperation, step: RecordStep): Promise<void> {
+    const nowMs = this.#options.clock.nowMs();
+    const { retryAtMs } = step.progress;
+    if (retryAtMs !== undefined) this.#scanAtMs = Math.min(this.#scanAtMs, Math.max(retryAtMs, nowMs + 1));
+    await this.#commit(operation, (fleet) => recordStep(fleet, step, nowMs));
+  }
+
+  #start(operation: StoredOperation, kind: OperationKind, step: Next & { readonly kind: 'act' }): void {
+    if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) return this.#wakeAll(operation.id);
+    this.#underWay.add(step.item);
+    void this.#carryOut(operation, kind, step).finally(() => {
+      this.#underWay.delete(step.item);
+      this.#wakeItem(operation.id, step.item);
+    });
+  }
+
+  async #carryOut(
+    operation: StoredOperation,
+    kind: OperationKind,
+    step: Next & { readonly kind: 'act' },
+  ): Promise<void> {
+    const { journal, clock, drivers } = this.#options;
+    const leaseEpoch = journal.fence?.epoch;
+    const driver = drivers.get(step.action.driver);
+    if (leaseEpoch === undefined) return;
+    if (driver === undefined) return this.#stop(operation, new Error(`no driver "${step.action.driver}"`));
+    try {
+      const { deadlineAtMs } = operation.doc;
+      const outcome = await driver.carryOut(step.action, { leaseEpoch, operation: operation.id, deadlineAtMs });
+      const item = journal.fleet.get(ITEM, step.item);
+      // If the item moved on meanwhile (cancelled, failed by its deadline), the answer is not for it any more.
+      if (outcome.kind === 'stale' || item?.revision !== step.expected) return;
+      if (kind.observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
+      await this.#record(operation, kind.observe(journal.fleet, item, outcome, clock.nowMs()));
+    } catch (error) {
+      // Drivers answer with failures; what they throw is a bug, and so is a fault in the kind's reading of the answer.
+      await this.#stop(operation, error);
+    }
+  }
+
+  async #stop(operation: StoredOperation, error: unknown): Promise<void> {
+    this.#options.log.error({ operation: operation.id, err: error }, 'operation stopped by a fault of the program');
+    const detail = error instanceof Error ? error.message : String(error);
+    await this.#commit(operation, (fleet) => {
+      const current = fleet.get(OPERATION, operation.id) ?? operation;
+      return stopOperation(fleet, current, detail.slice(0, 500));
+    });
+  }
+
+  async #commit(operation: StoredOperation, decide: (fleet: FleetReader) => Decision<unknown>): Promise<void> {
+    try {
+      await this.#options.journal.submit({ by: `operation:${operation.doc.kind}`, operation: operation.id, decide });
+    } catch (error) {
+      // Another server leads now, or the store is away: whoever leads next finds the work as it is.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      this.#options.log.warn({ operation: operation.id, code: error.code }, 'step not recorded, to be planned again');
+      this.#wakeAll(operation.id);
+    }
+  }
+
+  #wakeFor(applied: readonly Applied[]): void {
+    const { fleet } = this.#options.journal;
+    for (const { kind, before, after } of applied) {
+      const id = after?.id ?? before?.id ?? '';
+      if (kind === OPERATION.name) this.#wakeAll(id as OperationId);
+      else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, ((after ?? before)?.doc as Item).operation), id);
+      for (const item of fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))) {
+        this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
+      }
+    }
+  }
+
+  #wakeAll(operation: OperationId): void {
+    this.#woken.set(operation, 'all');
+    this.#sleep.abort();
+  }
+
+  #wakeItem(operation: OperationId, item: string): void {
+    const woken = this.#woken.get(operation);
+    if (woken === 'all') return;
+    if (woken === undefined) this.#woken.set(operation, new Set([item]));
+    else woken.add(item);
+    this.#sleep.abort();
+  }
+}
+
+function present(fleet: FleetReader, items: ReadonlySet<string>): StoredItem[] {
+  return [...items]
+    .sort()
+    .map((id) => fleet.get(ITEM, idOf(ITEM, id)))
+    .filter((item) => item !== undefined)
+    .filter((item) => isOpen(item.doc));
+}

@@ -1,0 +1,190 @@
+// Deciding what happens to operations: starting one, recording a step, ending it, cancelling and retrying it. The
+// state tables are enforced here, inside the commit.
+import { idOf, mark, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import type { Expected, OperationKind, Progress, RecordStep, StoredOperation } from './kind.ts';
+import {
+  isUnfinished,
+  ITEM,
+  ITEM_TRANSITIONS,
+  ITEMS_BY_OPERATION,
+  OPERATION,
+  OPERATION_TRANSITIONS,
+  type Item,
+  type Operation,
+  type OperationId,
+} from './model.ts';
+import type { Finish } from './plan.ts';
+
+export interface NewOperation {
+  readonly id: OperationId;
+  readonly kind: string;
+  readonly title: string;
+  readonly by: string;
+  readonly why?: string;
+  readonly site?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+  readonly items: readonly NewItem[];
+}
+
+export interface NewItem {
+  /** Unique within the operation; the item's id is made of both. */
+  readonly key: string;
+  readonly target: Item['target'];
+  readonly host?: string;
+  readonly step: string;
+}
+
+/** The documents of a new operation. They are committed together with whatever the request itself changes. */
+export function newOperation(wanted: NewOperation): Change[] {
+  const { id, kind, title, by, why, site, nowMs, deadlineMs, items } = wanted;
+  const doc: Operation = {
+    kind,
+    title,
+    state: 'running',
+    by,
+    ...(why !== undefined && { why }),
+    ...(site !== undefined && { site }),
+    createdAtMs: nowMs,
+    deadlineMs,
+    deadlineAtMs: nowMs + deadlineMs,
+  };
+  return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
+}
+
+function putItem(operation: OperationId, { key, target, host, step }: NewItem, nowMs: number): Change {
+  const doc: Item = {
+    operation,
+    target,
+    ...(host !== undefined && { host }),
+    step,
+    state: 'pending',
+    attempt: 1,
+    sinceMs: nowMs,
+  };
+  return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);
+}
+
+/** Records a step: `stale` when the world is not as it was planned on, and then nothing changes. */
+export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number): Decision<'recorded' | 'stale'> {
+  const item = fleet.get(ITEM, next.item);
+  const operation = item && fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
+  if (item === undefined || operation === undefined || item.revision !== next.expected) return stale();
+  if (!mayRecord(operation.doc, next.progress, nowMs) || !next.expects.every((one) => holds(fleet, one)))
+    return stale();
+  if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return stale();
+  return accept([put(ITEM, item.id, progressed(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
+}
+
+function stale(): Decision<'stale'> {
+  mark('engine-stale-step');
+  return accept([], 'stale');
+}
+
+/** After the deadline, and while cancelling, a step may only close its item. */
+function mayRecord(operation: Operation, progress: Progress, nowMs: number): boolean {
+  if (operation.state === 'cancelling') return progress.state === 'cancelled';
+  if (operation.state !== 'running' || progress.state === 'cancelled') return false;
+  if (nowMs > operation.deadlineAtMs) mark('engine-deadline-passed');
+  return nowMs <= operation.deadlineAtMs || progress.state === 'failed';
+}
+
+function holds(fleet: FleetReader, expected: Expected): boolean {
+  const stored = fleet.get({ name: expected.kind, check: () => undefined }, expected.id as never);
+  return stored?.revision === expected.revision;
+}
+
+function progressed(item: Item, progress: Progress, nowMs: number): Item {
+  const { reason: _, retryAtMs: __, ...rest } = item;
+  const { state, step, reason, retryAtMs, attempt } = progress;
+  return {
+    ...rest,
+    state,
+    step,
+    sinceMs: nowMs,
+    attempt: attempt ?? (step === item.step ? item.attempt : 1),
+    ...(reason !== undefined && { reason }),
+    ...(retryAtMs !== undefined && { retryAtMs }),
+  };
+}
+
+export function finishOperation(fleet: FleetReader, { operation, doc }: Finish): Decision<'recorded' | 'stale'> {
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return stale();
+  return accept([put(OPERATION, operation.id, doc)], 'recorded');
+}
+
+/** A bug in a kind's code stops its operation, not the process. */
+export function stopOperation(
+  fleet: FleetReader,
+  operation: StoredOperation,
+  detail: string,
+): Decision<'recorded' | 'stale'> {
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return stale();
+  const reason = { code: 'internal-error', detail };
+  return accept([put(OPERATION, operation.id, { ...operation.doc, stopped: true, reason })], 'recorded');
+}
+
+export interface OperationCommand {
+  readonly id: string;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+  readonly nowMs: number;
+}
+
+export function cancelOperation(fleet: FleetReader, command: OperationCommand): Decision<StoredOperation> {
+  const operation = fleet.get(OPERATION, idOf(OPERATION, command.id));
+  if (operation === undefined) return refuse(unknownOperation(command.id));
+  const { state, kind } = operation.doc;
+  const meaning = command.kinds.get(kind)?.cancel;
+  if (meaning?.kind !== 'does') return refuse(notMeant('cancelled', operation, meaning?.because));
+  if (state === 'cancelling' || state === 'cancelled') return accept([], operation);
+  if (!OPERATION_TRANSITIONS[state].includes('cancelling')) return refuse(wrongState('cancelled', operation));
+  const { finishedAtMs: _, counts: __, ...rest } = operation.doc;
+  const doc: Operation = { ...rest, state: 'cancelling' };
+  return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
+    ...operation,
+    doc,
+  });
+}
+
+/** Failed items are tried again, with a new deadline as long as the first. */
+export function retryOperation(fleet: FleetReader, command: OperationCommand): Decision<StoredOperation> {
+  const operation = fleet.get(OPERATION, idOf(OPERATION, command.id));
+  if (operation === undefined) return refuse(unknownOperation(command.id));
+  const meaning = command.kinds.get(operation.doc.kind)?.retry;
+  if (meaning?.kind !== 'does') return refuse(notMeant('retried', operation, meaning?.because));
+  const { state, deadlineMs } = operation.doc;
+  const stopped = state === 'running' && operation.doc.stopped === true;
+  if (isUnfinished(operation.doc) && !stopped) return accept([], operation);
+  if (state !== 'failed' && !stopped) return refuse(wrongState('retried', operation));
+  const { finishedAtMs: _, counts: __, reason: ___, stopped: ____, ...rest } = operation.doc;
+  const doc: Operation = { ...rest, state: 'running', deadlineAtMs: command.nowMs + deadlineMs };
+  return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
+    ...operation,
+    doc,
+  });
+}
+
+function reopened(fleet: FleetReader, operation: StoredOperation, nowMs: number): Change[] {
+  return [...fleet.find(ITEMS_BY_OPERATION, operation.id)]
+    .filter((item) => item.doc.state === 'failed')
+    .map((item) => {
+      const { reason: _, retryAtMs: __, ...rest } = item.doc;
+      return put(ITEM, item.id, { ...rest, state: 'pending', attempt: item.doc.attempt + 1, sinceMs: nowMs });
+    });
+}
+
+export function unknownOperation(id: string): Refusal {
+  const message = `There is no operation "${id}". List them with "muster operations list".`;
+  return { kind: 'not-found', code: 'unknown-operation', message, facts: { operation: id } };
+}
+
+function wrongState(verb: string, { id, doc }: StoredOperation): Refusal {
+  const message = `Operation ${id} cannot be ${verb}: it is ${doc.state}.`;
+  return { kind: 'conflict', code: 'wrong-state', message, facts: { operation: id, state: doc.state } };
+}
+
+function notMeant(verb: string, { id, doc }: StoredOperation, because: string | undefined): Refusal {
+  const message = `A ${doc.kind} operation cannot be ${verb}: ${because ?? 'this server does not know its kind'}.`;
+  return { kind: 'conflict', code: 'not-supported', message, facts: { operation: id } };
+}

@@ -1,0 +1,141 @@
+// What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
+// whoever carries a step out, and says what cancel, retry and rollback mean for it.
+import type { Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
+import type { Item, ItemId, ItemState, Operation } from './model.ts';
+
+export type StoredOperation = Stored<'operation', Operation>;
+export type StoredItem = Stored<'item', Item>;
+
+/** A document as the plan read it. If it is another by now, the step is not taken and is planned again. */
+export interface Expected {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+}
+
+/** Where a step takes its item. */
+export interface Progress {
+  readonly state: ItemState;
+  readonly step: string;
+  readonly reason?: Reason;
+  readonly retryAtMs?: number;
+  /** A new try of the same step: answers to the one before no longer count. */
+  readonly attempt?: number;
+}
+
+/** Something a driver does to the world. */
+export interface Action {
+  readonly driver: string;
+  readonly item: ItemId;
+  readonly step: string;
+  readonly attempt: number;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** What a driver is given beside its action: repeat it as you like, but refuse an older epoch. */
+export interface ActionFence {
+  readonly leaseEpoch: number;
+  readonly operation: string;
+  readonly deadlineAtMs: number;
+}
+
+export type ActionOutcome =
+  | { readonly kind: 'applied' | 'already'; readonly facts?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'failed'; readonly reason: Reason; readonly retryable: boolean };
+
+/** Carries out one action. Repeating it is a no-op. A driver never decides. */
+export interface Driver {
+  carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome>;
+}
+
+export type Next =
+  /** Commits the item's progress together with the changes that the step made. */
+  | {
+      readonly kind: 'record';
+      readonly item: ItemId;
+      readonly expected: number;
+      readonly progress: Progress;
+      readonly changes: readonly Change[];
+      readonly expects: readonly Expected[];
+    }
+  | { readonly kind: 'act'; readonly item: ItemId; readonly expected: number; readonly action: Action };
+
+export type RecordStep = Extract<Next, { kind: 'record' }>;
+
+/** A task for an agent, as it stands in the host's view. */
+export interface Task {
+  /** Names item, step and attempt: an answer to an older one is not taken. */
+  readonly id: string;
+  readonly kind: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export interface TaskAnswer {
+  readonly task: string;
+  readonly outcome: 'done' | 'failed';
+  readonly problems?: readonly string[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** What a word means for this kind; `none` says why there is no such thing. */
+export type Meaning =
+  { readonly kind: 'does'; readonly what: string } | { readonly kind: 'none'; readonly because: string };
+
+export interface OperationKind {
+  readonly name: string;
+  /** The steps in their order, for people. */
+  readonly steps: readonly string[];
+  readonly cancel: Meaning;
+  readonly retry: Meaning;
+  readonly rollback: Meaning;
+  /** The next step of each of these open items. An item without one is left as it is. */
+  plan(fleet: FleetReader, operation: StoredOperation, items: readonly StoredItem[], nowMs: number): readonly Next[];
+  /** What a driver's answer means. */
+  observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
+  /** What has to be taken back when an item is cancelled, with the documents that were read for it. */
+  undo?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
+  /** The task that the item has for its host's agent. */
+  task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
+  /** What the agent's answer means. */
+  answered?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
+}
+
+/** A step that commits. */
+export function record(
+  item: StoredItem,
+  progress: Progress,
+  made: Partial<Pick<RecordStep, 'changes' | 'expects'>> = {},
+): RecordStep {
+  return {
+    kind: 'record',
+    item: item.id,
+    expected: item.revision,
+    progress,
+    changes: made.changes ?? [],
+    expects: made.expects ?? [],
+  };
+}
+
+/** Nothing can be done yet, and this is why. */
+export function wait(item: StoredItem, reason: Reason, retryAtMs?: number): RecordStep {
+  const { step } = item.doc;
+  return record(item, { state: 'waiting', step, reason, ...(retryAtMs !== undefined && { retryAtMs }) });
+}
+
+export function fail(item: StoredItem, reason: Reason): RecordStep {
+  return record(item, { state: 'failed', step: item.doc.step, reason });
+}
+
+export function expecting(kind: { readonly name: string }, stored: Stored): Expected {
+  return { kind: kind.name, id: stored.id, revision: stored.revision };
+}
+
+export function taskId(item: StoredItem): string {
+  return `${item.id}:${item.doc.step}:${item.doc.attempt}`;
+}
+
+/** The item a task belongs to. */
+export function itemOfTask(task: string): ItemId {
+  return task.slice(0, task.lastIndexOf(':', task.lastIndexOf(':') - 1)) as ItemId;
+}

@@ -1,0 +1,73 @@
+// What is to be done for an operation now: its kind's steps while it runs, undoing while it is cancelled, and its end.
+// After the deadline nothing is done but to say so.
+import type { FleetReader } from '../fleet/index.ts';
+import { record, type Next, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
+import { countsOf, isOpen, ITEMS_BY_OPERATION, sameReason, type Counts, type Operation } from './model.ts';
+
+export interface Finish {
+  readonly kind: 'finish';
+  readonly operation: StoredOperation;
+  readonly doc: Operation;
+}
+
+export interface Due {
+  readonly operation: StoredOperation;
+  /** The items to look at: `all`, or those that something happened to. */
+  readonly items: 'all' | readonly StoredItem[];
+}
+
+export function planOperation(
+  fleet: FleetReader,
+  kind: OperationKind,
+  due: Due,
+  nowMs: number,
+): readonly (Next | Finish)[] {
+  const { operation } = due;
+  const finish = finishOf(fleet, operation, nowMs);
+  if (finish !== undefined) return [finish];
+  const items = (due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items).filter((item) =>
+    isOpen(item.doc),
+  );
+  if (operation.doc.state === 'cancelling') return items.map((item) => cancelled(fleet, kind, item, nowMs));
+  if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(item));
+  if (operation.doc.stopped === true) return [];
+  return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(items, next));
+}
+
+function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
+  return record(item, { state: 'cancelled', step: item.doc.step }, kind.undo?.(fleet, item, nowMs) ?? {});
+}
+
+function overdue(item: StoredItem): Next {
+  const waitedFor = item.doc.reason?.code;
+  const reason = { code: 'deadline-passed', ...(waitedFor !== undefined && { waitedFor }) };
+  return record(item, { state: 'failed', step: item.doc.step, reason });
+}
+
+/** A wait that says again what the item says already is no news. */
+function isSame(items: readonly StoredItem[], next: Next): boolean {
+  if (next.kind !== 'record' || next.changes.length > 0) return false;
+  const item = items.find((one) => one.id === next.item)?.doc;
+  const { progress } = next;
+  return (
+    item !== undefined &&
+    item.state === progress.state &&
+    item.step === progress.step &&
+    item.attempt === (progress.attempt ?? item.attempt) &&
+    sameReason(item.reason, progress.reason)
+  );
+}
+
+function finishOf(fleet: FleetReader, operation: StoredOperation, nowMs: number): Finish | undefined {
+  const counts = countsOf(fleet, operation.id);
+  if (counts.pending + counts.running + counts.waiting > 0) return undefined;
+  const { stopped: _, reason: __, ...rest } = operation.doc;
+  const end = endOf(operation.doc, counts);
+  return { kind: 'finish', operation, doc: { ...rest, ...end, counts, finishedAtMs: nowMs } };
+}
+
+function endOf(operation: Operation, counts: Counts): Pick<Operation, 'state' | 'reason'> {
+  if (operation.state === 'cancelling') return { state: 'cancelled' };
+  if (counts.failed === 0) return { state: 'succeeded' };
+  return { state: 'failed', reason: { code: 'items-failed', failed: counts.failed, done: counts.done } };
+}
