@@ -1,4 +1,4 @@
-// Starts a script of this project with the pinned Node: `node scripts/with-node.js scripts/test.ts --help`. Needed where
+// Starts a script of this project with the pinned Node: `node scripts/with-node.js scripts/test.ts --help`. Needed because
 // the Node in front of the PATH may be an older one, which cannot even load TypeScript.
 import { resolve } from 'node:path';
 import { runPinned } from '../bin/pinned-node.js';

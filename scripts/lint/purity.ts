@@ -27,6 +27,9 @@ const EFFECT_MEMBERS = new Map([
   ['Atomics', new Set(['wait', 'waitAsync'])],
 ]);
 
+/** Members of the globals above that only compute. */
+const PURE_MEMBERS = new Map([['Date', new Set(['UTC'])]]);
+
 /** The simulation owns its event loop, so it may ask for a turn of it; time and chance come from the seed alone. */
 const SIMULATION_MAY_USE = new Set(['setImmediate', 'queueMicrotask']);
 
@@ -42,6 +45,7 @@ export function globalProblem(place: Place, global: string, member: string | und
     return `${place.path} is pure and may not use ${global}.${member ?? '*'}. Take its result as a parameter.`;
   }
   if (!EFFECT_GLOBALS.has(global)) return undefined;
+  if (member !== undefined && PURE_MEMBERS.get(global)?.has(member)) return undefined;
   if (isSimulation(place) && SIMULATION_MAY_USE.has(global)) return undefined;
   return `${place.path} is pure and may not use ${global}. Take its result as a parameter.`;
 }

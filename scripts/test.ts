@@ -1,0 +1,56 @@
+// The test command: everything that has to hold, in one run, closed by one line that counts it.
+import { runChecks } from './test/checks.ts';
+import { HELP, readOptions, type Part } from './test/options.ts';
+import { ensureRequirements } from './test/requirements.ts';
+import { say, stage } from './test/stage.ts';
+import { runSuites } from './test/suites.ts';
+import { closingLines, isGood, total, type Tally } from './test/tally.ts';
+
+interface Run {
+  readonly parts: readonly Part[];
+  readonly filters: readonly string[];
+  readonly stop: AbortSignal;
+}
+
+async function runAll({ parts, filters, stop }: Run): Promise<Tally> {
+  const projects = parts.filter((part) => part !== 'checks');
+  const tallies: Tally[] = [];
+  if (projects.includes('real')) tallies.push(...(await ensureRequirements(process.env['CI'] === 'true')));
+  if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
+  if (projects.length > 0 && !stop.aborted) {
+    tallies.push(await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, stop })));
+  }
+  return total(tallies);
+}
+
+/** The first signal stops what runs and lets it clean up; Node's own handling of a second one ends everything. */
+function stopOnSignal(): AbortController {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      say(`${signal}: stopping`);
+      stop.abort();
+    });
+  }
+  return stop;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  switch (options.kind) {
+    case 'help':
+      process.stdout.write(HELP);
+      return 0;
+    case 'refused':
+      process.stderr.write(`${options.why}\n\n${HELP}`);
+      return 2;
+    case 'run': {
+      const stop = stopOnSignal().signal;
+      const tally = await runAll({ ...options, stop });
+      process.stdout.write(`${closingLines(tally).join('\n')}\n`);
+      return isGood(tally) && !stop.aborted ? 0 : 1;
+    }
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

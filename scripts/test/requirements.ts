@@ -1,0 +1,44 @@
+// What the real suites need from the machine. Each suite's folder knows how to install its own; here it is only asked,
+// once and before anything runs in parallel. Without CI a missing part is a skip, with CI=true it is a failure.
+import { existsSync } from 'node:fs';
+import { stage } from './stage.ts';
+import { NOTHING, ONE_FAILED, type Tally } from './tally.ts';
+
+type Answer = { readonly kind: 'ready' } | { readonly kind: 'missing'; readonly reason: string };
+
+interface Requirement {
+  readonly name: string;
+  readonly installer: URL;
+  readonly ensure: string;
+}
+
+const REQUIREMENTS: readonly Requirement[] = [
+  { name: 'PostgreSQL', installer: at('test/postgres/install.ts'), ensure: 'ensurePostgres' },
+  { name: 'strace', installer: at('test/durability/install.ts'), ensure: 'ensureStrace' },
+];
+
+/** One after the other: Debian's package manager holds a lock. */
+export async function ensureRequirements(ci: boolean): Promise<Tally[]> {
+  const tallies: Tally[] = [];
+  for (const requirement of REQUIREMENTS) {
+    if (existsSync(requirement.installer)) {
+      tallies.push(await stage(`set up ${requirement.name}`, () => ensureOne(requirement, ci)));
+    }
+  }
+  return tallies;
+}
+
+async function ensureOne(requirement: Requirement, ci: boolean): Promise<Tally> {
+  const installer = (await import(requirement.installer.href)) as Record<string, () => Promise<Answer>>;
+  const ensure = installer[requirement.ensure];
+  if (ensure === undefined) throw new Error(`${requirement.installer.pathname} does not export ${requirement.ensure}`);
+  const answer = await ensure();
+  if (answer.kind === 'ready') return NOTHING;
+  process.stdout.write(`${requirement.name} is missing: ${answer.reason}\n`);
+  // The tests themselves are counted as skipped by vitest; this line says why.
+  return ci ? ONE_FAILED : { ...NOTHING, skips: [{ suite: requirement.name, tests: 0, reason: answer.reason }] };
+}
+
+function at(path: string): URL {
+  return new URL(`../../${path}`, import.meta.url);
+}

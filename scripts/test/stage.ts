@@ -1,0 +1,23 @@
+// One stage of the test command: says that it began, and how it went with its duration.
+import { type Tally, ONE_FAILED } from './tally.ts';
+
+export async function stage(name: string, work: () => Promise<Tally>): Promise<Tally> {
+  const startedAtMs = performance.now();
+  say(`${name} ...`);
+  const tally = await work().catch((error: unknown) => {
+    console.error(error);
+    return ONE_FAILED;
+  });
+  const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(1);
+  say(`${name}: ${verdict(tally)} (${seconds} s)`);
+  return tally;
+}
+
+export function say(line: string): void {
+  process.stdout.write(`> ${line}\n`);
+}
+
+function verdict(tally: Tally): string {
+  if (tally.failed > 0) return 'FAILED';
+  return tally.skips.length > 0 ? 'ok, with skips' : 'ok';
+}
