@@ -5,12 +5,12 @@ import type { Batch, Group, Position, Precondition, ReadCommit, Resource, Store,
 export interface ContractWorld {
   readonly store: Store;
   /** Another store on the same data, as another server would have it. */
-  another(): Promise<Store>;
+  readonly another: () => Promise<Store>;
   /** Lets time pass on the store's clock. */
-  pass(ms: number): Promise<void>;
+  readonly pass: (ms: number) => Promise<void>;
   /** A lease time that `pass` can outlast without making the suite slow. */
   readonly shortTtlMs: number;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export type MakeWorld = () => Promise<ContractWorld>;

@@ -6,7 +6,13 @@ import type { MakeWorld } from './store-contract-world.ts';
 import { writingContract } from './store-contract-writing.ts';
 
 export function storeContract(name: string, make: MakeWorld): void {
-  describe(`${name} store, writing`, () => writingContract(make));
-  describe(`${name} store, reading`, () => readingContract(make));
-  describe(`${name} store, leases`, () => leaseContract(make));
+  describe(`${name} store, writing`, () => {
+    writingContract(make);
+  });
+  describe(`${name} store, reading`, () => {
+    readingContract(make);
+  });
+  describe(`${name} store, leases`, () => {
+    leaseContract(make);
+  });
 }

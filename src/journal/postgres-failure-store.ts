@@ -1,0 +1,37 @@
+// What an error of PostgreSQL or of the way to it means to a caller: try again later, a person has to act, or a bug that
+// passes through as it is.
+import { DatabaseError } from 'pg';
+import { StoreUnavailable, StoreUnusable } from './store.ts';
+
+// SQLSTATE classes: connection, transaction state (a read-only standby), rollback, resources, locks, operator, system.
+const TRY_AGAIN_CLASSES: ReadonlySet<string> = new Set(['08', '25', '40', '53', '55', '57', '58']);
+// Wrong password or role, no such database, not allowed.
+const ACT_CLASSES: ReadonlySet<string> = new Set(['28', '3D']);
+const NOT_ALLOWED = '42501';
+// A server that answers COMMIT with one of these classes has rolled back.
+const ROLLED_BACK_CLASSES: ReadonlySet<string> = new Set(['23', '40']);
+
+const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+export function postgresFailure(error: unknown, outcome: 'failed' | 'unknown' = 'failed'): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnavailable || error instanceof StoreUnusable) return error;
+  if (BUGS.some((bug) => error instanceof bug)) return error;
+  if (error instanceof DatabaseError) {
+    const sqlState = error.code ?? '';
+    if (ACT_CLASSES.has(sqlState.slice(0, 2)) || sqlState === NOT_ALLOWED) {
+      return new StoreUnusable('postgres-refused', `PostgreSQL refuses this program: ${error.message}`);
+    }
+    if (!TRY_AGAIN_CLASSES.has(sqlState.slice(0, 2))) return error;
+  }
+  // Everything else that the driver throws is about the connection: refused, cut, timed out, closed.
+  return new StoreUnavailable(`PostgreSQL: ${error.message || 'no connection'}`, { outcome, cause: error });
+}
+
+/**
+ * Whether a failed COMMIT may have taken effect. A server that is told to stop while it waits for its standby has
+ * committed already, so only an answer that says "rolled back" is certain.
+ */
+export function commitOutcome(error: unknown): 'failed' | 'unknown' {
+  const certain = error instanceof DatabaseError && ROLLED_BACK_CLASSES.has((error.code ?? '').slice(0, 2));
+  return certain ? 'failed' : 'unknown';
+}

@@ -1,0 +1,200 @@
+// The store of production: several servers on one PostgreSQL. One commit at a time, ordered by the head row that each of
+// them updates first: revisions have no gaps, and a reader that sees n+1 sees n.
+import { randomUUID } from 'node:crypto';
+import { escapeIdentifier, type PoolClient } from 'pg';
+import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
+import { HeadWaiters } from './head-waiters.ts';
+import { historySql } from './history-sql.ts';
+import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
+import { PostgresGroups } from './postgres-group-store.ts';
+import { PostgresLeases } from './postgres-lease-store.ts';
+import { PostgresListener } from './postgres-listener-store.ts';
+import { prepareSchema } from './postgres-schema-store.ts';
+import { readAnswer } from './read-answer.ts';
+import type {
+  Group,
+  HistoryQuery,
+  Lease,
+  LeaseAnswer,
+  LeaseRequest,
+  Position,
+  ReadAnswer,
+  ReadCommit,
+  Resource,
+  Store,
+  Written,
+} from './store.ts';
+import { touchedBy } from './stored-changes.ts';
+
+// A page of the largest documents (64 KiB) stays below 128 MiB.
+const SNAPSHOT_PAGE = 2000;
+
+export interface PostgresStoreOptions {
+  readonly connectionString: string;
+  /** The PostgreSQL schema that holds the tables: several journals can share a database. */
+  readonly schema?: string;
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { connectionString, schema = 'muster' } = options;
+  const connections = new PostgresConnections(connectionString);
+  try {
+    const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
+    const waiters = new HeadWaiters();
+    const listener = new PostgresListener({ connectionString, channel: channelOf(schema), waiters });
+    await listener.start();
+    return new PostgresStore({ connections, waiters, listener, journalId, schema });
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
+}
+
+const channelOf = (schema: string): string => `${schema}_head`;
+
+interface Parts {
+  readonly connections: PostgresConnections;
+  readonly waiters: HeadWaiters;
+  readonly listener: PostgresListener;
+  readonly journalId: string;
+  readonly schema: string;
+}
+
+interface HeadRow {
+  readonly head: string;
+  readonly floor_revision: string;
+  readonly floor_commit_id: string | null;
+}
+
+class PostgresStore implements Store {
+  readonly journalId: string;
+  readonly #connections: PostgresConnections;
+  readonly #waiters: HeadWaiters;
+  readonly #listener: PostgresListener;
+  readonly #groups: PostgresGroups;
+  readonly #leases: PostgresLeases;
+  readonly #schema: string;
+  #closing: Promise<void> | undefined;
+
+  constructor({ connections, waiters, listener, journalId, schema }: Parts) {
+    this.journalId = journalId;
+    this.#connections = connections;
+    this.#waiters = waiters;
+    this.#listener = listener;
+    this.#schema = escapeIdentifier(schema);
+    this.#groups = new PostgresGroups({ schema: this.#schema, channel: channelOf(schema) });
+    const lockHead = (client: PoolClient): Promise<number> => this.#groups.lockHead(client);
+    this.#leases = new PostgresLeases({ connections, schema: this.#schema, lockHead });
+  }
+
+  async write(group: Group): Promise<Written> {
+    const written = await this.#connections.transaction((client) => this.#groups.write(client, group));
+    if (written.kind === 'written') this.#waiters.announce(written.revision);
+    return written;
+  }
+
+  async read(after: Position, limit: number): Promise<ReadAnswer> {
+    // Head and commits in one statement: they are of one moment.
+    const text = `SELECT h.revision AS head, h.floor_revision, h.floor_commit_id, c.*
+      FROM ${this.#schema}.head h LEFT JOIN LATERAL (
+        SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
+        WHERE c.revision >= $1 ORDER BY c.revision LIMIT $2) c ON true
+      ORDER BY c.revision`;
+    const query = { name: 'read', text, values: [after.revision, limit + 1] };
+    const found = await this.#connections.reading((client) => client.query<HeadRow & CommitRow>(query));
+    const first = found.rows[0];
+    if (first === undefined) throw new Error('the head row is gone');
+    const head = {
+      revision: Number(first.head),
+      floorRevision: Number(first.floor_revision),
+      floorCommitId: first.floor_commit_id,
+    };
+    // Without commits the one row has the head only.
+    return readAnswer(after, limit, { head, rows: first.id === null ? [] : found.rows });
+  }
+
+  snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+    return this.#connections.transaction(async (client) => {
+      const head = await lastOf<{ readonly revision: string; readonly commit_id: string | null }>(
+        client,
+        `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+         DECLARE resources NO SCROLL CURSOR FOR
+           SELECT kind, id, revision::float8 AS revision, body FROM ${this.#schema}.resource;
+         SELECT revision, commit_id FROM ${this.#schema}.head`,
+      );
+      for (;;) {
+        const page = await client.query<Resource>(`FETCH ${SNAPSHOT_PAGE} FROM resources`);
+        if (page.rows.length > 0) take(page.rows);
+        if (page.rows.length < SNAPSHOT_PAGE) break;
+      }
+      const revision = Number(head?.revision);
+      const commitId = head?.commit_id ?? undefined;
+      return { end: 'rollback', answer: commitId === undefined ? { revision } : { revision, commitId } };
+    });
+  }
+
+  async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
+    const { text, values } = historySql(query, (nth) => `$${nth}`, `${this.#schema}.`);
+    const found = await this.#connections.reading((client) => client.query<CommitRow>(text, [...values]));
+    return found.rows.map(commitOf);
+  }
+
+  changed(revision: number, signal: AbortSignal): Promise<void> {
+    return this.#waiters.wait(revision, signal);
+  }
+
+  compact(beforeMs: number, limit: number): Promise<number> {
+    return this.#connections.transaction(async (client) => {
+      const head = await this.#groups.lockHead(client);
+      const text = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
+        WHERE c.revision < $1 ORDER BY c.revision LIMIT $2`;
+      const oldest = (await client.query<CommitRow>(text, [head, limit])).rows;
+      const kept = oldest.findIndex((row) => Number(row.at_ms) >= beforeMs);
+      const forgotten = kept === -1 ? oldest : oldest.slice(0, kept);
+      const last = forgotten.at(-1);
+      if (last !== undefined) await this.#forget(client, forgotten, last);
+      return { end: last === undefined ? 'rollback' : 'commit', answer: forgotten.length };
+    });
+  }
+
+  async #forget(client: PoolClient, rows: readonly CommitRow[], last: CommitRow): Promise<void> {
+    const touched = rows.flatMap(({ revision, changes }) =>
+      touchedBy(changes).map(([kind, id]) => ({ kind, id, revision })),
+    );
+    const text = `WITH
+      untouched AS (
+        DELETE FROM ${this.#schema}.touched t USING unnest($1::text[], $2::text[], $3::bigint[]) AS gone (kind, id, revision)
+        WHERE t.kind = gone.kind AND t.id = gone.id AND t.revision = gone.revision),
+      unlogged AS (DELETE FROM ${this.#schema}.commit_log WHERE revision <= $4)
+      UPDATE ${this.#schema}.head SET floor_revision = $4, floor_commit_id = $5`;
+    const columns = [touched.map((one) => one.kind), touched.map((one) => one.id), touched.map((one) => one.revision)];
+    await client.query(text, [...columns, last.revision, last.id]);
+  }
+
+  acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
+    return this.#leases.acquire(request);
+  }
+
+  renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+    return this.#leases.renew(request);
+  }
+
+  releaseLease(name: string, epoch: number): Promise<void> {
+    return this.#leases.release(name, epoch);
+  }
+
+  readLease(name: string): Promise<Lease | undefined> {
+    return this.#leases.read(name);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    await this.#listener.close();
+    await this.#connections.close();
+    this.#waiters.wakeAll();
+  }
+}

@@ -1,0 +1,161 @@
+// A private PostgreSQL cluster for tests: its own folder, its own port on the loopback, a password of its own, stopped by
+// its process id. It runs as an unprivileged user, because PostgreSQL refuses root.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+
+const run = promisify(execFile);
+
+const START_TRIES_MAX = 300;
+const TRY_AGAIN_AFTER_MS = 50;
+
+export interface Cluster {
+  /** For the database `postgres`, as a superuser. */
+  readonly url: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export interface ClusterOptions {
+  readonly binDir: string;
+  /** Settings as on the command line of the server. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Whom to run as: undefined for oneself. */
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { home, account, password } = await makeHome();
+  await writeFile(join(home, 'password'), password, { mode: 0o600 });
+  await give(join(home, 'password'), account);
+  const flags = ['--username=muster', '--auth=scram-sha-256', `--pwfile=${join(home, 'password')}`, '--encoding=UTF8'];
+  await runAs(account, join(options.binDir, 'initdb'), [`--pgdata=${join(home, 'data')}`, '--no-sync', ...flags]);
+  return serve(options, { home, account, password });
+}
+
+/** A streaming standby of another cluster, up to date when this returns. */
+export async function startStandby(options: ClusterOptions & { readonly of: Cluster }): Promise<Cluster> {
+  const { home, account } = await makeHome();
+  const source = `--dbname=${options.of.url}`;
+  const flags = [source, `--pgdata=${join(home, 'data')}`, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  await runAs(account, join(options.binDir, 'pg_basebackup'), flags);
+  return serve(options, { home, account, password: new URL(options.of.url).password });
+}
+
+interface Home {
+  readonly home: string;
+  readonly account: Account | undefined;
+  readonly password: string;
+}
+
+async function makeHome(): Promise<Home> {
+  const home = await mkdtemp(join(tmpdir(), 'muster-postgres-'));
+  const account = await unprivileged();
+  await chmod(home, 0o700);
+  await give(home, account);
+  return { home, account, password: randomBytes(16).toString('hex') };
+}
+
+async function serve(options: ClusterOptions, { home, account, password }: Home): Promise<Cluster> {
+  const port = await freePort();
+  const settings = Object.entries({ listen_addresses: '127.0.0.1', ...options.settings });
+  const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const postgres = join(options.binDir, 'postgres');
+  const [program, args] = commandAs(account, postgres, [
+    '-D',
+    join(home, 'data'),
+    '-p',
+    `${port}`,
+    '-k',
+    home,
+    ...flags,
+  ]);
+  const server = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: home });
+  let log = '';
+  server.stderr.on('data', (text: Buffer) => {
+    log = (log + text.toString()).slice(-4000);
+  });
+  // A test run that is cut short must not leave a server behind.
+  const onExit = (): void => void server.kill('SIGQUIT');
+  process.once('exit', onExit);
+  const url = `postgres://muster:${password}@127.0.0.1:${port}/postgres`;
+  const stop = async (): Promise<void> => {
+    process.off('exit', onExit);
+    await ended(server, 'SIGINT');
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await untilItAnswers(url, server);
+  } catch (error) {
+    await stop();
+    throw new Error(`PostgreSQL does not start: ${log}`, { cause: error });
+  }
+  return { url, port, stop };
+}
+
+async function ended(server: ChildProcess, signal: 'SIGINT'): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const gone = once(server, 'exit');
+  server.kill(signal);
+  await gone;
+}
+
+async function untilItAnswers(url: string, server: ChildProcess): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      if (tries === START_TRIES_MAX || server.exitCode !== null) throw error;
+      await setTimeout(TRY_AGAIN_AFTER_MS);
+    }
+  }
+}
+
+async function unprivileged(): Promise<Account | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (user === undefined) throw new Error('there is neither a user postgres nor a user nobody');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+async function give(path: string, account: Account | undefined): Promise<void> {
+  if (account !== undefined) await chown(path, account.uid, account.gid);
+}
+
+/** setpriv becomes the program, so that the process id is the program's. */
+function commandAs(account: Account | undefined, program: string, args: readonly string[]): [string, string[]] {
+  if (account === undefined) return [program, [...args]];
+  const who = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
+  return ['setpriv', [...who, '--', program, ...args]];
+}
+
+async function runAs(account: Account | undefined, program: string, args: readonly string[]): Promise<void> {
+  await run(...commandAs(account, program, args), { cwd: tmpdir() });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
