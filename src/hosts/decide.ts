@@ -1,0 +1,182 @@
+// Deciding on hosts: joining a list of them, editing what operators say of one, and taking one in or out of maintenance.
+import type { Static } from 'typebox';
+import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { newOperation, type OperationId } from '../operations/index.ts';
+import { SITE, unknownSite } from '../sites/index.ts';
+import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+
+export type StoredHost = Stored<'host', Host>;
+
+type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
+
+/** A host to join: a name, and what differs from the defaults. */
+export interface HostSpec extends Partial<Omit<Facts, 'capacity'>> {
+  readonly name: string;
+  readonly site?: string;
+  readonly capacity?: Partial<Omit<Facts['capacity'], 'ratios'>> & {
+    readonly ratios?: Partial<Facts['capacity']['ratios']>;
+  };
+}
+
+export interface JoinHosts {
+  readonly hosts: readonly HostSpec[];
+  readonly operation: OperationId;
+  readonly deadlineMs: number;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+}
+
+/** The site of hosts that name none. */
+const DEFAULT_SITE = 'central';
+/** CPUs are shared well, memory and disk are not. */
+const DEFAULT_RATIOS = { vcpus: 4, memory: 1, disk: 1 };
+
+/** Registers hosts as joining and starts the operation that brings them into service. All of them, or none. */
+export function joinHosts(fleet: FleetReader, command: JoinHosts): Decision<{ readonly operation: OperationId }> {
+  const problem = batchProblem(fleet, command.hosts);
+  if (problem !== undefined) return refuse(problem);
+  const { hosts, operation, by, why, nowMs, deadlineMs } = command;
+  const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
+  const [site] = sites;
+  const changes = newOperation({
+    id: operation,
+    kind: 'host-join',
+    title: hosts.length === 1 ? `join host ${hosts[0]?.name}` : `join ${hosts.length} hosts`,
+    by,
+    ...(why !== undefined && { why }),
+    ...(sites.size === 1 && site !== undefined && { site }),
+    nowMs,
+    deadlineMs,
+    items: hosts.map(({ name }) => ({
+      key: name,
+      target: { kind: HOST.name, id: name },
+      host: name,
+      step: 'await-agent',
+    })),
+  });
+  return accept([...hosts.map((spec) => putNew(spec, by, nowMs)), ...changes], { operation });
+}
+
+function putNew(spec: HostSpec, by: string, nowMs: number): Change {
+  const { capacity, ...said } = spec;
+  const { ratios, ...sizes } = capacity ?? {};
+  const host: Host = {
+    site: DEFAULT_SITE,
+    zone: 'default',
+    aggregates: [],
+    traits: [],
+    physicalNetworks: [],
+    baseWeight: 0,
+    ...said,
+    capacity: { vcpus: 0, memoryMiB: 0, diskGiB: 0, ...sizes, ratios: { ...DEFAULT_RATIOS, ...ratios } },
+    state: 'joining',
+    connection: { state: 'unknown', sinceMs: nowMs },
+    serviceVersion: 0,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  return put(HOST, idOf(HOST, spec.name), host);
+}
+
+/** What is wrong with a list of hosts: every bad name is told, not the first one only. */
+function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
+  const names = hosts.map((spec) => spec.name);
+  const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+  if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
+  const known = names.filter((name) => isId(name) && fleet.get(HOST, idOf(HOST, name)) !== undefined);
+  if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
+  for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
+    if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
+  }
+  return undefined;
+}
+
+function listed(kind: Refusal['kind'], code: string, what: string, names: readonly string[]): Refusal {
+  return {
+    kind,
+    code,
+    message: `${what}: ${names.join(', ')}. Nothing was changed.`,
+    field: '/hosts',
+    facts: { hosts: names },
+  };
+}
+
+export interface EditHost {
+  readonly id: string;
+  /** Only what is to change. `tunnelAddress: null` takes it away. */
+  readonly edit: { readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' ? null : never) };
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
+  return changeHost(fleet, id, (host) => {
+    const { tunnelAddress, ...rest } = { ...host, ...edit };
+    const edited = tunnelAddress === null || tunnelAddress === undefined ? rest : { ...rest, tunnelAddress };
+    return { ...edited, changedBy: by, changedAtMs: nowMs };
+  });
+}
+
+export interface Decree {
+  readonly id: string;
+  readonly reason: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** Maintenance: the host takes nothing new. What runs on it stays. */
+export function disableHost(fleet: FleetReader, { id, reason, by, nowMs }: Decree): Decision<Host> {
+  return changeHost(fleet, id, (host) =>
+    host.disabled?.reason === reason
+      ? host
+      : { ...host, disabled: { reason, by, atMs: nowMs }, changedBy: by, changedAtMs: nowMs },
+  );
+}
+
+export function enableHost(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, 'reason'>): Decision<Host> {
+  return changeHost(fleet, id, (host) => {
+    const { disabled, ...rest } = host;
+    return disabled === undefined ? host : { ...rest, changedBy: by, changedAtMs: nowMs };
+  });
+}
+
+/** Somebody vouches for the host being off, whatever is heard of it. */
+export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: Decree): Decision<Host> {
+  return changeHost(fleet, id, (host) =>
+    host.forcedDown?.reason === reason
+      ? host
+      : { ...host, forcedDown: { reason, by, atMs: nowMs }, changedBy: by, changedAtMs: nowMs },
+  );
+}
+
+export function clearForcedDown(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, 'reason'>): Decision<Host> {
+  return changeHost(fleet, id, (host) => {
+    const { forcedDown, ...rest } = host;
+    return forcedDown === undefined ? host : { ...rest, changedBy: by, changedAtMs: nowMs };
+  });
+}
+
+/** Changes one host that is in the fleet. An edit that changes nothing commits nothing. */
+function changeHost(fleet: FleetReader, id: string, edit: (host: Host) => Host): Decision<Host> {
+  const stored = findHost(fleet, id);
+  if (stored === undefined) return refuse(unknownHost(id));
+  if (stored.doc.state === 'removed') return refuse(removedHost(id));
+  const host = edit(stored.doc);
+  return host === stored.doc ? accept([], host) : accept([put(HOST, stored.id, host)], host);
+}
+
+export function findHost(fleet: FleetReader, id: string): StoredHost | undefined {
+  return fleet.get(HOST, id as HostId);
+}
+
+export function unknownHost(id: string): Refusal {
+  const message = `There is no host "${id}". List them with "muster hosts list".`;
+  return { kind: 'not-found', code: 'unknown-host', message, facts: { host: id } };
+}
+
+function removedHost(id: string): Refusal {
+  const message = `Host "${id}" was removed. Join it again before changing it.`;
+  return { kind: 'conflict', code: 'host-removed', message, facts: { host: id } };
+}

@@ -1,0 +1,115 @@
+// Listens to heartbeats at the lease holder and commits transitions. A holder that is new, or that was itself away,
+// starts every host's clock anew.
+import { mark, valueOf, type FleetReader } from '../fleet/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { SITE } from '../sites/index.ts';
+import { heardAgain, LIVENESS, lost, NEVER_HEARD, type Heard } from './liveness.ts';
+import {
+  planLiveness,
+  recordSilentSites,
+  recordTransitions,
+  type LivenessPlan,
+  type Transition,
+} from './liveness-plan.ts';
+
+export interface LivenessOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lookMs?: number;
+}
+
+const LOOK_MS = 1000;
+/** A look that comes later than this was not late by itself: the process or the machine stood still. */
+const ABSENT_AFTER_MS = 5000;
+/** Hosts per commit: a site that comes back is a few commits, none of them large. */
+const TRANSITIONS_PER_COMMIT = 100;
+
+export class LivenessController {
+  readonly #options: LivenessOptions;
+  readonly #heard = new Map<string, Heard>();
+  #epoch: number | undefined;
+  #listeningSinceMs = 0;
+  #lookedMs = 0;
+
+  constructor(options: LivenessOptions) {
+    this.#options = options;
+  }
+
+  /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
+  heard(host: string): void {
+    const { journal, clock } = this.#options;
+    const settings = valueOf(journal.fleet, LIVENESS);
+    this.#heard.set(host, heardAgain(this.#heard.get(host) ?? NEVER_HEARD, clock.nowMs(), settings));
+  }
+
+  /** When a host was last heard by this server. */
+  lastHeardMs(host: string): number | undefined {
+    return this.#heard.get(host)?.lastMs;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await this.look();
+      await clock.sleep(this.#options.lookMs ?? LOOK_MS, signal);
+    }
+  }
+
+  /** Judges every host once. */
+  async look(): Promise<void> {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    if (journal.fence === undefined) {
+      this.#epoch = undefined;
+      return;
+    }
+    this.#listenAnewIfAway(journal.fence.epoch, nowMs);
+    this.#lookedMs = nowMs;
+    const listening = { sinceMs: this.#listeningSinceMs, nowMs };
+    const plan = planLiveness(journal.fleet, this.#heard, listening, valueOf(journal.fleet, LIVENESS));
+    await this.#record(plan, nowMs);
+  }
+
+  #listenAnewIfAway(epoch: number, nowMs: number): void {
+    if (epoch === this.#epoch && nowMs - this.#lookedMs <= ABSENT_AFTER_MS) return;
+    if (epoch === this.#epoch) mark('liveness-own-absence');
+    this.#epoch = epoch;
+    this.#listeningSinceMs = nowMs;
+  }
+
+  async #record(plan: LivenessPlan, nowMs: number): Promise<void> {
+    for (const { host, to } of plan.transitions) {
+      if (to === 'suspect' || to === 'down') this.#heard.set(host, lost(this.#heard.get(host) ?? NEVER_HEARD, nowMs));
+    }
+    const slices: Transition[][] = [];
+    for (let at = 0; at < plan.transitions.length; at += TRANSITIONS_PER_COMMIT) {
+      slices.push(plan.transitions.slice(at, at + TRANSITIONS_PER_COMMIT));
+    }
+    const sites = [...this.#options.journal.fleet.all(SITE)].map((site) => site.id);
+    await Promise.all([
+      ...slices.map((slice) =>
+        this.#commit('hosts heard and not heard', (fleet) => recordTransitions(fleet, slice, nowMs)),
+      ),
+      ...this.#alarms(plan, sites, nowMs),
+    ]);
+  }
+
+  #alarms(plan: LivenessPlan, sites: readonly string[], nowMs: number): Promise<void>[] {
+    const decide = (fleet: FleetReader): Decision<number> => recordSilentSites(fleet, plan, sites, nowMs);
+    const planned = decide(this.#options.journal.fleet);
+    const changes = planned.kind === 'accept' ? planned.changes.length : 0;
+    return changes === 0 ? [] : [this.#commit('silence of a whole site', decide)];
+  }
+
+  async #commit(why: string, decide: (fleet: FleetReader) => Decision<number>): Promise<void> {
+    try {
+      await this.#options.journal.submit({ by: 'liveness', why, decide });
+    } catch (error) {
+      // The next look, here or at the next holder, finds the same.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      this.#options.log.warn({ code: error.code }, 'liveness not recorded');
+    }
+  }
+}

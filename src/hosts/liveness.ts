@@ -1,0 +1,107 @@
+// Who is heard and who is not, as transitions of a host's connection. Heartbeats stay in memory; only transitions are
+// committed. It must never blame a host for the control plane's own absence, nor a whole site for its uplink.
+import { Type } from 'typebox';
+import { setting } from '../fleet/index.ts';
+import type { ConnectionState } from './model.ts';
+
+export const LIVENESS = setting('liveness', {
+  about: 'When a silent host is suspect and when it is down, in milliseconds, and when silence is blamed on the site.',
+  schema: Type.Object(
+    {
+      suspectAfterMs: Type.Integer({ minimum: 1000, maximum: 3_600_000 }),
+      downAfterMs: Type.Integer({ minimum: 2000, maximum: 86_400_000 }),
+      /** A host that was lost is up again after it was heard for this long; twice as long after each further loss. */
+      steadyMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
+      /** When more than this share of a site falls silent within a minute, none of it is declared down. */
+      massSilencePercent: Type.Integer({ minimum: 1, maximum: 100 }),
+      /** A site with fewer silent hosts than this has lost hosts, not its uplink. */
+      massSilenceAtLeast: Type.Integer({ minimum: 1 }),
+    },
+    { additionalProperties: false },
+  ),
+  fallback: {
+    suspectAfterMs: 15_000,
+    downAfterMs: 60_000,
+    steadyMs: 5_000,
+    massSilencePercent: 30,
+    massSilenceAtLeast: 3,
+  },
+});
+
+export type LivenessSettings = (typeof LIVENESS)['fallback'];
+
+/** What the holder remembers of one host's heartbeats. */
+export interface Heard {
+  /** When it was last heard; undefined when it was not since this holder began to listen. */
+  readonly lastMs: number | undefined;
+  /** Since when it is heard without a gap. */
+  readonly steadySinceMs: number;
+  /** How often it was lost lately. */
+  readonly losses: number;
+  readonly lastLossMs: number;
+}
+
+export const NEVER_HEARD: Heard = { lastMs: undefined, steadySinceMs: 0, losses: 0, lastLossMs: 0 };
+
+/** Losses older than this no longer count against a host. */
+const LOSSES_FORGOTTEN_MS = 600_000;
+const STEADY_DOUBLINGS_MAX = 5;
+export const MASS_SILENCE_WINDOW_MS = 60_000;
+
+export function heardAgain(heard: Heard, nowMs: number, settings: LivenessSettings): Heard {
+  const gap = heard.lastMs === undefined || nowMs - heard.lastMs > settings.suspectAfterMs;
+  return { ...heard, lastMs: nowMs, steadySinceMs: gap ? nowMs : heard.steadySinceMs };
+}
+
+export function lost(heard: Heard, nowMs: number): Heard {
+  const lately = nowMs - heard.lastLossMs < LOSSES_FORGOTTEN_MS;
+  return { ...heard, losses: lately ? heard.losses + 1 : 1, lastLossMs: nowMs };
+}
+
+/** One host, as liveness looks at it. */
+export interface Watched {
+  readonly host: string;
+  readonly site: string;
+  readonly connection: ConnectionState;
+  readonly heard: Heard;
+}
+
+/** Silence is counted from here at the earliest: the holder was not listening before. */
+export interface Listening {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+}
+
+/** What one host's connection should be; its present state when nothing is to change. */
+export function judge(watched: Watched, listening: Listening, settings: LivenessSettings): ConnectionState {
+  const { connection, heard } = watched;
+  const silentMs = silence(heard, listening);
+  if (heard.lastMs !== undefined && silentMs < settings.suspectAfterMs) {
+    return connection === 'up' || isSteady(watched, listening.nowMs, settings) ? 'up' : connection;
+  }
+  // A host that was never heard is unknown, not lost.
+  if (connection === 'unknown') return 'unknown';
+  if (silentMs >= settings.downAfterMs) return 'down';
+  return connection === 'up' && silentMs >= settings.suspectAfterMs ? 'suspect' : connection;
+}
+
+function isSteady({ connection, heard }: Watched, nowMs: number, settings: LivenessSettings): boolean {
+  if (connection === 'unknown' || heard.losses === 0) return true;
+  const neededMs = settings.steadyMs * 2 ** Math.min(heard.losses - 1, STEADY_DOUBLINGS_MAX);
+  return nowMs - heard.steadySinceMs >= neededMs;
+}
+
+export function silence(heard: Heard, { sinceMs, nowMs }: Listening): number {
+  return nowMs - Math.max(heard.lastMs ?? sinceMs, sinceMs);
+}
+
+/** A site's hosts when one of them would be declared down: how many fell silent about when it did. */
+export function isMassSilence(
+  silentSinceMs: readonly number[],
+  hosts: number,
+  at: number,
+  settings: LivenessSettings,
+): boolean {
+  const together = silentSinceMs.filter((since) => Math.abs(since - at) <= MASS_SILENCE_WINDOW_MS).length;
+  return together >= settings.massSilenceAtLeast && together * 100 > settings.massSilencePercent * hosts;
+}

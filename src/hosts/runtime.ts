@@ -1,0 +1,1 @@
+export { LivenessController } from './liveness-controller.ts';
