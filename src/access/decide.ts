@@ -1,0 +1,159 @@
+// Deciding about tokens: create, revoke, and turn a join token into a host's own credential. Secrets never come here:
+// the edge hashes them and hands in the hash.
+import { idOf, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { TOKEN, TOKENS_BY_HOST, TOKENS_BY_ROLE, type Token, type TokenId } from './model.ts';
+
+export interface NewToken extends Omit<Token, 'revoked' | 'consumed'> {
+  readonly id: TokenId;
+}
+
+export function createToken(fleet: FleetReader, { id, ...token }: NewToken): Decision<TokenId> {
+  const forHost = token.role === 'agent' || token.role === 'join';
+  if (forHost !== (token.host !== undefined)) return refuse(forHost ? hostMissing(token.role) : hostUnused(token.role));
+  if (forHost && token.site !== undefined) return refuse(siteUnused(token.role));
+  if (token.expiresAtMs !== undefined && token.expiresAtMs <= token.createdAtMs) return refuse(alreadyExpired());
+  if (fleet.get(TOKEN, id) !== undefined) throw new Error(`token id ${id} is taken`);
+  return accept([put(TOKEN, id, token)], id);
+}
+
+export interface Revocation {
+  readonly id: TokenId;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function revokeToken(fleet: FleetReader, { id, by, nowMs }: Revocation): Decision<TokenId> {
+  const token = fleet.get(TOKEN, id);
+  if (token === undefined) return refuse(noSuchToken(id));
+  if (token.doc.revoked !== undefined) return accept([], id);
+  if (isUnboundAdmin(token.doc, nowMs) && !hasOtherAdmin(fleet, id, nowMs)) return refuse(lastAdmin());
+  return accept([revoked(token, { by, nowMs })], id);
+}
+
+export interface Joining {
+  /** The join token that the agent showed. */
+  readonly joinToken: TokenId;
+  readonly host: string;
+  /** The credential that the host gets instead. */
+  readonly agentToken: { readonly id: TokenId; readonly hash: string };
+  readonly nowMs: number;
+}
+
+/**
+ * One use of a join token, in the commit that creates the host's credential. The same credential asked for again is
+ * answered as before: the answer to an agent may have been lost. Older credentials of the host end here.
+ */
+export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision<TokenId> {
+  const { joinToken, host, agentToken, nowMs } = joining;
+  const token = fleet.get(TOKEN, joinToken);
+  if (token === undefined || token.doc.role !== 'join' || token.doc.revoked !== undefined)
+    return refuse(notAJoinToken());
+  if (token.doc.host !== host) return refuse(otherHost(host));
+  if (token.doc.consumed !== undefined) {
+    const made = fleet.get(TOKEN, idOf(TOKEN, token.doc.consumed.token));
+    const same = made !== undefined && made.doc.hash === agentToken.hash && made.doc.revoked === undefined;
+    return same ? accept([], made.id) : refuse(joinTokenUsed(host));
+  }
+  if (isExpired(token.doc, nowMs)) return refuse(joinTokenExpired(host));
+  const before = [...fleet.find(TOKENS_BY_HOST, host)].filter((one) => one.doc.role === 'agent');
+  const credential: Token = {
+    name: `agent/${host}`.slice(0, 100),
+    role: 'agent',
+    host,
+    hash: agentToken.hash,
+    createdAtMs: nowMs,
+    createdBy: token.doc.name,
+  };
+  const changes: Change[] = [
+    put(TOKEN, token.id, { ...token.doc, consumed: { atMs: nowMs, token: agentToken.id } }),
+    put(TOKEN, agentToken.id, credential),
+    ...before.map((old) => revoked(old, { by: token.doc.name, nowMs })),
+  ];
+  return accept(changes, agentToken.id);
+}
+
+/** Ends every token that speaks for a host: part of the commit that removes the host. */
+export function tokensOfHostRevoked(
+  fleet: FleetReader,
+  host: string,
+  ended: { readonly by: string; readonly nowMs: number },
+): Change[] {
+  return [...fleet.find(TOKENS_BY_HOST, host)].map((token) => revoked(token, ended));
+}
+
+export function isExpired(token: Token, nowMs: number): boolean {
+  return token.expiresAtMs !== undefined && token.expiresAtMs <= nowMs;
+}
+
+/** Whether anybody can still administer the whole fleet. */
+export function hasAdmin(fleet: FleetReader, nowMs: number): boolean {
+  return hasOtherAdmin(fleet, undefined, nowMs);
+}
+
+function hasOtherAdmin(fleet: FleetReader, except: TokenId | undefined, nowMs: number): boolean {
+  for (const token of fleet.find(TOKENS_BY_ROLE, 'admin')) {
+    if (token.id !== except && isUnboundAdmin(token.doc, nowMs)) return true;
+  }
+  return false;
+}
+
+function isUnboundAdmin(token: Token, nowMs: number): boolean {
+  return token.role === 'admin' && token.site === undefined && token.revoked === undefined && !isExpired(token, nowMs);
+}
+
+function revoked(token: Stored<'token', Token>, ended: { readonly by: string; readonly nowMs: number }): Change {
+  return put(TOKEN, token.id, { ...token.doc, revoked: { atMs: ended.nowMs, by: ended.by } });
+}
+
+function noSuchToken(id: string): Refusal {
+  return { kind: 'not-found', code: 'token-not-found', message: `There is no token "${id}".` };
+}
+
+function hostMissing(role: string): Refusal {
+  const message = `A token with the role "${role}" speaks for one host: name it.`;
+  return { kind: 'invalid', code: 'host-required', message, field: '/host' };
+}
+
+function hostUnused(role: string): Refusal {
+  const message = `A token with the role "${role}" is not bound to a host. Leave the host out, or use the role "join".`;
+  return { kind: 'invalid', code: 'host-not-allowed', message, field: '/host' };
+}
+
+function siteUnused(role: string): Refusal {
+  const message = `A token with the role "${role}" belongs to its host's site already. Leave the site out.`;
+  return { kind: 'invalid', code: 'site-not-allowed', message, field: '/site' };
+}
+
+function alreadyExpired(): Refusal {
+  const message = 'The token would be expired from the start. Choose a time that lies ahead.';
+  return { kind: 'invalid', code: 'expires-in-the-past', message, field: '/expiresAtMs' };
+}
+
+function lastAdmin(): Refusal {
+  const message = 'This is the last token that may administer the whole fleet. Create another admin token first.';
+  return { kind: 'conflict', code: 'last-admin-token', message };
+}
+
+function notAJoinToken(): Refusal {
+  const message = 'This is not a join token, or it was revoked. Ask an operator for a new one.';
+  return { kind: 'forbidden', code: 'join-token-invalid', message };
+}
+
+function otherHost(host: string): Refusal {
+  const message = `This join token is for another host than "${host}".`;
+  return { kind: 'forbidden', code: 'join-token-other-host', message };
+}
+
+function joinTokenUsed(host: string): Refusal {
+  const message = `This join token was used already. Make a new one for "${host}" if its agent lost its credential.`;
+  return { kind: 'gone', code: 'join-token-used', message };
+}
+
+function joinTokenExpired(host: string): Refusal {
+  return {
+    kind: 'gone',
+    code: 'join-token-expired',
+    message: `This join token has expired. Make a new one for "${host}".`,
+  };
+}

@@ -1,0 +1,16 @@
+export { answer, noSuch, readResource, refused, resource, resourceAfter } from './answer.ts';
+export { consumeJoinToken, createToken, hasAdmin, isExpired, revokeToken, tokensOfHostRevoked } from './decide.ts';
+export type { Joining, NewToken, Revocation } from './decide.ts';
+export { guarded } from './idempotency.ts';
+export type { Guard, Written } from './idempotency.ts';
+export { listAnswer, listQuery, listResources } from './list.ts';
+export type { Filter, Listing } from './list.ts';
+export { accessModel, IDEMPOTENCY, TOKEN, TOKENS_BY_HOST, TOKENS_BY_ROLE } from './model.ts';
+export type { IdempotencyId, Token, TokenId } from './model.ts';
+export { NOBODY, permits, seesSite } from './role.ts';
+export type { Access, Caller, Role } from './role.ts';
+export { BY_ID, closed, ID, read, stream, write } from './route.ts';
+export type * from './route.ts';
+export { newSecret, secretText, tokenIdIn } from './secret.ts';
+export { sees, seen, viewOf } from './view.ts';
+export type { Shown, View, ViewOptions } from './view.ts';

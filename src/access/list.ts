@@ -1,0 +1,242 @@
+// Lists: paged, filtered, sorted. The plain case costs O(log n + limit); a filter with an index walks that index only; what
+// is left walks the kind once and keeps no more than a page.
+import { Type, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox';
+import type { AnyDoc, Fleet, Id, Index, Refusal, Stored } from '../fleet/index.ts';
+import { refused } from './answer.ts';
+import { closed, type Answered, type Call } from './route.ts';
+import { permits, seesSite } from './role.ts';
+import type { View } from './view.ts';
+
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1000;
+/** How many documents are looked at between two turns of a filter's walk. */
+const WALK_PAGE = 1000;
+
+type SortValue = string | number;
+
+export interface Filter<D extends AnyDoc> {
+  readonly schema: TSchema;
+  /** What the document has for this filter; one of them must equal the wanted value. */
+  readonly of: (doc: D, id: string) => readonly (string | number | boolean | undefined)[];
+  /** Set when documents can be found by the value instead of being looked through. */
+  readonly index?: Index<string, D>;
+}
+
+export interface Listing<K extends string, D extends AnyDoc> {
+  readonly view: View<K, D>;
+  readonly filters: Readonly<Record<string, Filter<D>>>;
+  /** By name; `id` is always there. */
+  readonly sorts: Readonly<Record<string, (doc: D) => SortValue>>;
+}
+
+interface ListQuery extends Readonly<Record<string, unknown>> {
+  readonly limit?: number;
+  readonly after?: string;
+  readonly sort?: string;
+}
+
+/** The query parameters that a listing understands. */
+export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K, D>): TObject {
+  const names = ['id', ...Object.keys(listing.sorts)];
+  const filters: Record<string, TOptional> = {};
+  for (const [name, filter] of Object.entries(listing.filters)) filters[name] = Type.Optional(filter.schema);
+  const fields: TProperties = {
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `at most ${LIMIT_MAX}, else ${LIMIT_DEFAULT}` }),
+    ),
+    after: Type.Optional(Type.String({ maxLength: 1000, description: 'the `next` of the page before' })),
+    sort: Type.Optional(
+      Type.Union(
+        names.flatMap((name) => [Type.Literal(name), Type.Literal(`-${name}`)]),
+        { description: 'a leading - turns the order round' },
+      ),
+    ),
+    ...filters,
+  };
+  return closed(fields);
+}
+
+export function listAnswer<K extends string, D extends AnyDoc>(view: View<K, D>): TObject {
+  return Type.Object({
+    items: Type.Array(view.schema),
+    next: Type.Optional(
+      Type.String({ description: 'hand it in as `after` for the next page; absent on the last one' }),
+    ),
+    revision: Type.Integer({ description: 'the revision of the fleet that was read' }),
+  });
+}
+
+/** Where a page ends: the id, and the value it was sorted by. */
+type Cursor = readonly [id: string, value?: SortValue];
+
+export function listResources<K extends string, D extends AnyDoc>(
+  fleet: Fleet,
+  listing: Listing<K, D>,
+  call: Call<unknown, ListQuery>,
+): Answered {
+  const { view } = listing;
+  if (!permits(call.caller, view.access)) return refused(notYours(view.kind.name));
+  const { after, limit = LIMIT_DEFAULT, sort = 'id' } = call.query;
+  const cursor = after === undefined ? undefined : cursorFrom(after);
+  if (after !== undefined && cursor === undefined) return refused(badCursor());
+  const wanted = wantedBy(listing, call);
+  const ordered =
+    sort === 'id' ? inIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
+  const found = ordered ?? sorted(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
+  const page = found.slice(0, limit);
+  const last = page.at(-1);
+  const next = found.length > limit && last !== undefined ? cursorText(last, listing, sort) : undefined;
+  const items = page.map((stored) => view.text(stored)).join(',');
+  const tail = next === undefined ? '' : `,"next":${JSON.stringify(next)}`;
+  return { kind: 'answer', status: 200, text: `{"items":[${items}],"revision":${fleet.revision}${tail}}` };
+}
+
+type Wanted<D> = ((doc: D, id: string) => boolean) | undefined;
+
+/** The filters of a call as one question; undefined when everything is wanted. */
+function wantedBy<K extends string, D extends AnyDoc>(
+  listing: Listing<K, D>,
+  call: Call<unknown, ListQuery>,
+): Wanted<D> {
+  const tests: ((doc: D, id: string) => boolean)[] = [];
+  for (const [name, filter] of Object.entries(listing.filters)) {
+    const value = call.query[name];
+    if (value !== undefined) tests.push((doc, id) => filter.of(doc, id).includes(value as string));
+  }
+  const { caller } = call;
+  if (caller.site !== undefined) tests.push((doc, id) => seesSite(caller, listing.view.siteOf(doc, id)));
+  return tests.length === 0 ? undefined : (doc, id) => tests.every((test) => test(doc, id));
+}
+
+interface Walk<D extends AnyDoc> {
+  readonly wanted: Wanted<D>;
+  readonly after: string;
+  readonly limit: number;
+  readonly call: Call<unknown, ListQuery>;
+}
+
+function inIdOrder<K extends string, D extends AnyDoc>(
+  fleet: Fleet,
+  listing: Listing<K, D>,
+  { wanted, after, limit, call }: Walk<D>,
+): Stored<K, D>[] {
+  const { kind } = listing.view;
+  if (wanted === undefined) return fleet.page(kind, after, limit + 1);
+  const found: Stored<K, D>[] = [];
+  const under = indexed(listing, call);
+  if (under !== undefined) {
+    for (const id of fleet.idsUnder(under.index, under.key)) {
+      if (id <= after) continue;
+      const stored = fleet.get(kind, id as Id<K>);
+      if (stored !== undefined && wanted(stored.doc, id)) found.push(stored);
+      if (found.length > limit) break;
+    }
+    return found;
+  }
+  for (let at = after; found.length <= limit;) {
+    const page = fleet.page(kind, at, WALK_PAGE);
+    for (const stored of page) if (wanted(stored.doc, stored.id)) found.push(stored);
+    if (page.length < WALK_PAGE) break;
+    at = page.at(-1)?.id ?? at;
+  }
+  return found;
+}
+
+function indexed<K extends string, D extends AnyDoc>(
+  listing: Listing<K, D>,
+  call: Call<unknown, ListQuery>,
+): { readonly index: string; readonly key: string } | undefined {
+  for (const [name, filter] of Object.entries(listing.filters)) {
+    const value = call.query[name] ?? (name === 'site' ? call.caller.site : undefined);
+    if (filter.index !== undefined && typeof value === 'string') return { index: filter.index.name, key: value };
+  }
+  return undefined;
+}
+
+function candidates<K extends string, D extends AnyDoc>(
+  fleet: Fleet,
+  listing: Listing<K, D>,
+  call: Call<unknown, ListQuery>,
+): Iterable<Stored<K, D>> {
+  const under = indexed(listing, call);
+  if (under === undefined) return fleet.all(listing.view.kind);
+  const ids = [...fleet.idsUnder(under.index, under.key)];
+  return ids.map((id) => fleet.get(listing.view.kind, id as Id<K>)).filter((stored) => stored !== undefined);
+}
+
+interface Sorting<K extends string, D extends AnyDoc> {
+  readonly listing: Listing<K, D>;
+  readonly wanted: Wanted<D>;
+  readonly sort: string;
+  readonly cursor: Cursor | undefined;
+  readonly limit: number;
+}
+
+/** The page after the cursor: everything is looked at, but never more than two pages are kept and sorted. */
+function sorted<K extends string, D extends AnyDoc>(
+  all: Iterable<Stored<K, D>>,
+  { listing, wanted, sort, cursor, limit }: Sorting<K, D>,
+): Stored<K, D>[] {
+  const turn = sort.startsWith('-') ? -1 : 1;
+  const value = valueFor(listing, sort);
+  const compare = (one: Cursor, other: Cursor): number =>
+    turn * (order(one[1] ?? '', other[1] ?? '') || order(one[0], other[0]));
+  const keyOf = (stored: Stored<K, D>): Cursor => [stored.id, value(stored)];
+  let kept: { readonly key: Cursor; readonly stored: Stored<K, D> }[] = [];
+  const trim = (): void => {
+    kept.sort((one, other) => compare(one.key, other.key));
+    kept = kept.slice(0, limit + 1);
+  };
+  for (const stored of all) {
+    if (wanted !== undefined && !wanted(stored.doc, stored.id)) continue;
+    const key = keyOf(stored);
+    if (cursor !== undefined && compare(key, cursor) <= 0) continue;
+    kept.push({ key, stored });
+    if (kept.length > 2 * limit + WALK_PAGE) trim();
+  }
+  trim();
+  return kept.map((one) => one.stored);
+}
+
+function valueFor<K extends string, D extends AnyDoc>(
+  listing: Listing<K, D>,
+  sort: string,
+): (stored: Stored<K, D>) => SortValue {
+  const name = sort.startsWith('-') ? sort.slice(1) : sort;
+  const of = listing.sorts[name];
+  return of === undefined ? (stored) => stored.id : (stored) => of(stored.doc);
+}
+
+function order(one: SortValue, other: SortValue): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function cursorText<K extends string, D extends AnyDoc>(
+  stored: Stored<K, D>,
+  listing: Listing<K, D>,
+  sort: string,
+): string {
+  const cursor: Cursor = sort === 'id' ? [stored.id] : [stored.id, valueFor(listing, sort)(stored)];
+  return encodeURIComponent(JSON.stringify(cursor)).replaceAll('%', '~');
+}
+
+function cursorFrom(text: string): Cursor | undefined {
+  try {
+    const [id, value] = JSON.parse(decodeURIComponent(text.replaceAll('~', '%'))) as unknown[];
+    if (typeof id !== 'string') return undefined;
+    if (value === undefined) return [id];
+    return typeof value === 'string' || typeof value === 'number' ? [id, value] : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof URIError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+function badCursor(): Refusal {
+  const message = 'This is not a `next` of an answer. Start again without `after`.';
+  return { kind: 'invalid', code: 'bad-cursor', message, field: '/after' };
+}
+
+function notYours(kind: string): Refusal {
+  return { kind: 'forbidden', code: 'forbidden', message: `Your token may not see ${kind}s.` };
+}

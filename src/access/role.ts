@@ -1,0 +1,34 @@
+// Who calls, and what a role may do. Roles of people grow into each other; those of machines reach only their own routes.
+import type { Id } from '../fleet/index.ts';
+
+export type Role = 'viewer' | 'operator' | 'admin' | 'agent' | 'join';
+
+/** The least that a route asks for. `agent` and `join` routes are for those tokens alone. */
+export type Access = 'public' | Role;
+
+export interface Caller {
+  /** As the journal records it. */
+  readonly name: string;
+  readonly role: Role | 'nobody';
+  readonly token?: Id<'token'>;
+  /** Set for a token that sees and touches only one site. */
+  readonly site?: string;
+  /** Set for a token that speaks for one host. */
+  readonly host?: string;
+}
+
+export const NOBODY: Caller = { name: 'anonymous', role: 'nobody' };
+
+const PEOPLE: readonly string[] = ['viewer', 'operator', 'admin'];
+
+export function permits(caller: Caller, access: Access): boolean {
+  if (access === 'public') return true;
+  const rank = PEOPLE.indexOf(caller.role);
+  const wanted = PEOPLE.indexOf(access);
+  return wanted === -1 || rank === -1 ? caller.role === access : rank >= wanted;
+}
+
+/** Whether something of this site is the caller's to see. What belongs to no site is hidden from a site-bound caller. */
+export function seesSite(caller: Caller, site: string | undefined): boolean {
+  return caller.site === undefined || caller.site === site;
+}

@@ -1,0 +1,167 @@
+// A route as data: method, path, who may call it, the schemas of what goes in and comes out, and a handler without HTTP.
+// Because it is data, authorisation, validation, forwarding, the API description and the fuzzer are written once.
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
+import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
+import type { Clock, Decision, Ids, Journal } from '../journal/index.ts';
+import type { Access, Caller } from './role.ts';
+import type { View } from './view.ts';
+
+/** What handlers may use besides the call itself. Made once per server. */
+export interface World {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
+  readonly hash: (text: string) => string;
+  /** Aborted when the server shuts down: whoever waits answers now. */
+  readonly closing: AbortSignal;
+}
+
+/** One request, checked against the route's schemas. */
+export interface Call<P = unknown, Q = unknown, B = unknown> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** What a client that reconnects saw last. */
+  readonly lastEventId?: string | undefined;
+}
+
+export interface Answer {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly body?: object;
+  /** The body as JSON text, for what is rendered once and read often. */
+  readonly text?: string;
+  /** Media type of `text` when it is not JSON. */
+  readonly type?: string;
+  /** The revision of the resource that is answered. */
+  readonly etag?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Shown in this answer and never again: not kept with an idempotency key, not logged. */
+  readonly secrets?: Readonly<Record<string, string>>;
+}
+
+export type Refused = Extract<Decision<never>, { kind: 'refuse' }>;
+export type Answered = Answer | Refused;
+
+/** The fleet as a commit leaves it: what the answer to a write is rendered from. */
+export interface After {
+  readonly revision: number;
+  get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined;
+}
+
+/** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
+export interface Write<A = unknown> {
+  /** The resource that is changed: must exist, be the caller's to see, and match If-Match. */
+  readonly target?: { readonly view: View<string, never>; readonly id: string };
+  readonly why?: string | undefined;
+  readonly operation?: string | undefined;
+  /** Pure: ids and times are captured before. */
+  readonly decide: (fleet: FleetReader) => Decision<A>;
+  /** Pure as well: it runs with the decision. */
+  readonly answer: (answer: A, after: After) => Answer;
+}
+
+/** Where a stream's text goes. */
+export interface Out {
+  /** Waits while the reader is slow; false when it is gone. */
+  send(text: string): Promise<boolean>;
+  /** Aborted when the reader is gone, its token has ended, or the server shuts down. */
+  readonly over: AbortSignal;
+}
+
+export interface Streamed {
+  readonly kind: 'stream';
+  readonly type: string;
+  readonly run: (out: Out) => Promise<void>;
+}
+
+type Now<T> = T | Promise<T>;
+
+/** What every route says of itself. */
+export interface RouteFace {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With `:name` for parameters: `/api/v1/hosts/:id`. */
+  readonly path: string;
+  /** Groups routes in the API description. */
+  readonly tag: string;
+  /** One sentence in the imperative. */
+  readonly about: string;
+  readonly access: Access;
+  /** `fleet` (the default) refuses site-bound callers; `site` says that the handler shows each its own. */
+  readonly scope?: 'fleet' | 'site';
+  /**
+   * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or tell the caller
+   * to go there itself (`misdirect`, 421).
+   */
+  readonly elsewhere?: 'answer' | 'forward' | 'misdirect';
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  /** Successful answers by status. */
+  readonly answers: Readonly<Record<number, AnswerFace>>;
+}
+
+export interface AnswerFace {
+  readonly about: string;
+  readonly schema?: TSchema;
+  /** Media type when it is not JSON. */
+  readonly type?: string;
+}
+
+export type Route = RouteFace &
+  (
+    | { readonly kind: 'read'; readonly handle: (call: Call, world: World) => Now<Answered> }
+    | { readonly kind: 'write'; readonly handle: (call: Call, world: World) => Write | Refused }
+    | { readonly kind: 'stream'; readonly handle: (call: Call, world: World) => Now<Streamed | Answered> }
+  );
+
+interface Schemas<P extends TObject, Q extends TObject, B extends TSchema> {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+}
+
+type CallOf<P extends TObject, Q extends TObject, B extends TSchema> = Call<Static<P>, Static<Q>, Static<B>>;
+
+type Handled<P extends TObject, Q extends TObject, B extends TSchema, R> = Omit<
+  RouteFace,
+  'params' | 'query' | 'body'
+> &
+  Schemas<P, Q, B> & { readonly handle: (call: CallOf<P, Q, B>, world: World) => R };
+
+/** Answers from what is; also for calls that act outside the journal, such as an agent's heartbeat. */
+export function read<P extends TObject, Q extends TObject, B extends TSchema>(
+  route: Handled<P, Q, B, Now<Answered>>,
+): Route {
+  return { ...(route as unknown as RouteFace & { handle: () => Now<Answered> }), kind: 'read' };
+}
+
+/** Changes the fleet by one commit. */
+export function write<P extends TObject, Q extends TObject, B extends TSchema, A>(
+  route: Handled<P, Q, B, Write<A> | Refused>,
+): Route {
+  return { ...(route as unknown as RouteFace & { handle: () => Write | Refused }), kind: 'write' };
+}
+
+/** Answers for as long as the caller listens. */
+export function stream<P extends TObject, Q extends TObject, B extends TSchema>(
+  route: Handled<P, Q, B, Now<Streamed | Answered>>,
+): Route {
+  return { ...(route as unknown as RouteFace & { handle: () => Now<Streamed | Answered> }), kind: 'stream' };
+}
+
+/** An object that allows its own fields only: everything else is refused by name. */
+export function closed<T extends TProperties>(fields: T, options: { readonly description?: string } = {}): TObject<T> {
+  return Type.Object(fields, { ...options, additionalProperties: false });
+}
+
+/** An id as it appears in paths and bodies. */
+export const ID = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$',
+  description: 'letters, digits and . _ : @ -, at most 200',
+});
+
+export const BY_ID = closed({ id: ID });

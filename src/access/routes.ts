@@ -1,0 +1,161 @@
+// The HTTP surface of tokens. A secret is in exactly one answer: the one that creates it.
+import { Type, type Static } from 'typebox';
+import { idOf, type FleetReader, type Id, type Kind, type Refusal } from '../fleet/index.ts';
+import { refuse, type Decision } from '../journal/index.ts';
+import { answer, readResource, resourceAfter } from './answer.ts';
+import { createToken, revokeToken } from './decide.ts';
+import { listAnswer, listQuery, listResources, type Listing } from './list.ts';
+import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
+import { BY_ID, closed, ID, read, write, type Route } from './route.ts';
+import { newSecret } from './secret.ts';
+import { viewOf } from './view.ts';
+
+const { hash: _hidden, ...shownFields } = TokenDoc.properties;
+
+/** Tokens are the whole fleet's: no site-bound caller sees them. */
+export const TOKEN_VIEW = viewOf<'token', Token>({
+  kind: TOKEN,
+  access: 'admin',
+  show: ({ hash: _, ...shown }) => shown,
+  fields: shownFields,
+});
+
+const LISTING: Listing<'token', Token> = {
+  view: TOKEN_VIEW,
+  filters: {
+    role: { schema: TokenDoc.properties.role, of: (doc) => [doc.role] },
+    host: { schema: ID, of: (doc) => [doc.host] },
+    site: { schema: ID, of: (doc) => [doc.site] },
+    revoked: { schema: Type.Boolean(), of: (doc) => [doc.revoked !== undefined] },
+  },
+  sorts: { name: (doc) => doc.name, createdAtMs: (doc) => doc.createdAtMs },
+};
+
+const NewToken = closed({
+  name: TOKEN_NAME,
+  role: Type.Union([Type.Literal('viewer'), Type.Literal('operator'), Type.Literal('admin'), Type.Literal('join')], {
+    description: 'agents get their own token by joining with a `join` token',
+  }),
+  site: Type.Optional(ID),
+  host: Type.Optional(ID),
+  expiresAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+
+/** The kinds that a token may be bound to. They lie above this room, so they come as values. */
+export interface Bound {
+  readonly site?: Kind<string, never>;
+  readonly host?: Kind<string, never>;
+}
+
+export function tokenRoutes(bound: Bound = {}): Route[] {
+  return [listTokens, getToken, createTokenRoute(bound), revokeTokenRoute, whoAmI];
+}
+
+const listTokens = read({
+  method: 'GET',
+  path: '/api/v1/tokens',
+  tag: 'tokens',
+  about: 'List tokens, without their secrets',
+  access: 'admin',
+  query: listQuery(LISTING),
+  answers: { 200: { about: 'a page of tokens', schema: listAnswer(TOKEN_VIEW) } },
+  handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
+});
+
+const getToken = read({
+  method: 'GET',
+  path: '/api/v1/tokens/:id',
+  tag: 'tokens',
+  about: 'Show a token, without its secret',
+  access: 'admin',
+  params: BY_ID,
+  answers: { 200: { about: 'the token', schema: TOKEN_VIEW.schema } },
+  handle: (call, { journal }) => readResource(journal.fleet, TOKEN_VIEW, call),
+});
+
+function createTokenRoute(bound: Bound): Route {
+  return write({
+    method: 'POST',
+    path: '/api/v1/tokens',
+    tag: 'tokens',
+    about: 'Create a token; its secret is in this answer and never shown again',
+    access: 'admin',
+    body: NewToken,
+    answers: {
+      201: {
+        about: 'the token and, once, its secret',
+        schema: Type.Object({
+          ...TOKEN_VIEW.schema.properties,
+          secret: Type.Optional(Type.String()),
+          note: Type.Optional(Type.String()),
+        }),
+      },
+    },
+    handle: ({ body, caller }, world) => {
+      const made = newSecret(world);
+      const token = { ...body, hash: made.hash, createdAtMs: world.clock.nowMs(), createdBy: caller.name };
+      return {
+        why: `create token ${body.name}`,
+        decide: (fleet): Decision<TokenId> =>
+          unknownPlace(fleet, bound, body) ?? createToken(fleet, { id: made.id, ...token }),
+        answer: (id, after) => ({
+          ...resourceAfter(TOKEN_VIEW, after, { id, status: 201, location: `/api/v1/tokens/${id}` }),
+          secrets: { secret: made.secret },
+        }),
+      };
+    },
+  });
+}
+
+const revokeTokenRoute = write({
+  method: 'DELETE',
+  path: '/api/v1/tokens/:id',
+  tag: 'tokens',
+  about: 'Revoke a token: from now on it opens nothing',
+  access: 'admin',
+  params: BY_ID,
+  answers: { 200: { about: 'the token as it is kept for the record', schema: TOKEN_VIEW.schema } },
+  handle: ({ params, caller }, { clock }) => {
+    const id = idOf(TOKEN, params.id);
+    const nowMs = clock.nowMs();
+    return {
+      target: { view: TOKEN_VIEW, id },
+      why: `revoke token ${id}`,
+      decide: (fleet) => revokeToken(fleet, { id, by: caller.name, nowMs }),
+      answer: (_, after) => resourceAfter(TOKEN_VIEW, after, { id }),
+    };
+  },
+});
+
+const whoAmI = read({
+  method: 'GET',
+  path: '/api/v1/whoami',
+  tag: 'tokens',
+  about: 'Show whom the token belongs to and what it may do',
+  access: 'viewer',
+  scope: 'site',
+  answers: {
+    200: {
+      about: 'the caller',
+      schema: Type.Object({
+        name: Type.String(),
+        role: Type.String(),
+        token: Type.Optional(Type.String()),
+        site: Type.Optional(Type.String()),
+      }),
+    },
+  },
+  handle: ({ caller }) => answer(caller),
+});
+
+function unknownPlace(fleet: FleetReader, bound: Bound, body: Static<typeof NewToken>): Decision<never> | undefined {
+  for (const field of ['site', 'host'] as const) {
+    const kind = bound[field] as Kind | undefined;
+    const id = body[field];
+    if (kind === undefined || id === undefined || fleet.get(kind, id as Id<string>) !== undefined) continue;
+    const message = `There is no ${field} "${id}" to bind the token to.`;
+    const refusal: Refusal = { kind: 'invalid', code: `${field}-not-found`, message, field: `/${field}` };
+    return refuse(refusal);
+  }
+  return undefined;
+}
