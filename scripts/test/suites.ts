@@ -1,9 +1,11 @@
 // The vitest suites, run in this process so that an interrupt can cancel them and still run their teardown: a
 // PostgreSQL that a suite has started must not outlive it.
+import { once } from 'node:events';
 import { relative, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { createVitest, type TestModule, type Vitest } from 'vitest/node';
 import type { Part } from './options.ts';
-import type { Skip, Tally } from './tally.ts';
+import { ONE_FAILED, type Skip, type Tally } from './tally.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -13,23 +15,43 @@ export interface SuiteRun {
   readonly stop: AbortSignal;
 }
 
+/** A test that hangs does not hear of the cancellation; closing ends its process. */
+const CANCEL_GRACE_MS = 2000;
+
 export async function runSuites(run: SuiteRun): Promise<Tally> {
+  const vitest = await startWithoutSignalHandlers(run.projects);
+  try {
+    return await Promise.race([collect(vitest, run.filters), interrupted(vitest, run.stop)]);
+  } finally {
+    await vitest.close();
+  }
+}
+
+/** Vitest ends the whole process on a signal, without teardown. Signals are the test command's business. */
+async function startWithoutSignalHandlers(projects: readonly Part[]): Promise<Vitest> {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const ours = new Set(signals.flatMap((signal) => process.listeners(signal)));
   const vitest = await createVitest({
     root: ROOT,
     run: true,
     watch: false,
-    project: [...run.projects],
+    project: [...projects],
     reporters: ['default'],
     passWithNoTests: true,
   });
-  const cancel = (): void => void vitest.cancelCurrentRun('keyboard-input');
-  run.stop.addEventListener('abort', cancel);
-  try {
-    return await collect(vitest, run.filters);
-  } finally {
-    run.stop.removeEventListener('abort', cancel);
-    await vitest.close();
+  for (const signal of signals) {
+    for (const listener of process.listeners(signal)) if (!ours.has(listener)) process.off(signal, listener);
   }
+  return vitest;
+}
+
+async function interrupted(vitest: Vitest, stop: AbortSignal): Promise<Tally> {
+  if (!stop.aborted) await once(stop, 'abort');
+  await Promise.race([
+    vitest.cancelCurrentRun('keyboard-input'),
+    setTimeout(CANCEL_GRACE_MS, undefined, { ref: false }),
+  ]);
+  return ONE_FAILED;
 }
 
 async function collect(vitest: Vitest, filters: readonly string[]): Promise<Tally> {

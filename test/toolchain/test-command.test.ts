@@ -1,0 +1,145 @@
+// The test command: what it was asked for, what it counts, and that a failure anywhere is a failure of the whole.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readOptions } from '../../scripts/test/options.ts';
+import { closingLines, isGood, ONE_FAILED, ONE_PASSED, total } from '../../scripts/test/tally.ts';
+import { linkPackages, makeScratch, run, type Outcome, type Scratch } from './scratch.ts';
+
+describe('options', () => {
+  test.each([
+    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim'], filters: [] }],
+    ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [] }],
+    ['two-parts', ['--only', 'checks', '--only', 'unit'], { kind: 'run', parts: ['checks', 'unit'], filters: [] }],
+    ['a-filter-leaves-the-checks-out', ['fleet'], { kind: 'run', parts: ['unit', 'real', 'sim'], filters: ['fleet'] }],
+    ['help', ['--help'], { kind: 'help' }],
+  ])('%s', (_name, args, expected) => {
+    expect(readOptions(args)).toEqual(expected);
+  });
+
+  test.each([
+    ['an-unknown-part', ['--only', 'all'], /--only all: there is no such part/],
+    ['an-unknown-option', ['--fast'], /--fast/],
+  ])('%s-is-refused', (_name, args, why) => {
+    expect(readOptions(args)).toEqual({ kind: 'refused', why: expect.stringMatching(why) as string });
+  });
+});
+
+describe('tally', () => {
+  test('closes-with-reasons-and-one-line-that-counts', () => {
+    const skips = [{ suite: 'test/a.test.ts', tests: 2, reason: 'no PostgreSQL' }];
+    expect(closingLines(total([ONE_PASSED, ONE_PASSED, ONE_FAILED, { passed: 3, failed: 0, skips }]))).toEqual([
+      'skipped: test/a.test.ts (2): no PostgreSQL',
+      'muster: 5 passed, 1 failed, 2 skipped',
+    ]);
+  });
+
+  test('a-run-that-ran-nothing-is-no-success', () => {
+    expect(isGood(total([]))).toBe(false);
+  });
+});
+
+/** A global set-up that leaves a trace when it is torn down. */
+const TEARDOWN = `import { writeFileSync } from 'node:fs';
+export const setup = () => setTimeout(() => console.log('set up'), 1000);
+export const teardown = () => writeFileSync('torn-down', '');
+`;
+
+function environment(ci: string): NodeJS.ProcessEnv {
+  // This process is a vitest worker; the command under test must not take itself for one.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
+  return { ...Object.fromEntries(inherited), CI: ci, NO_COLOR: '1' };
+}
+
+describe('a run', () => {
+  let scratch: Scratch;
+
+  beforeEach(async () => {
+    scratch = await makeScratch();
+    await scratch.copy('bin', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts', '.oxlintrc.json');
+    await linkPackages(scratch);
+  });
+
+  afterEach(async () => {
+    await scratch.remove();
+  });
+
+  async function testCommand(args: string[], ci = 'false'): Promise<Outcome & { last: string }> {
+    const script = ['scripts/with-node.js', 'scripts/test.ts', ...args];
+    const outcome = await run(process.execPath, script, { cwd: scratch.root, env: environment(ci) });
+    return { ...outcome, last: outcome.stdout.trimEnd().split('\n').at(-1) ?? '' };
+  }
+
+  const suite = (body: string): string => `import { expect, test } from 'vitest';\n${body}\n`;
+
+  test('passes-when-all-passes-and-names-what-was-skipped', async () => {
+    await scratch.write('src/a.test.ts', suite(`test('a', () => expect(1).toBe(1)); test.skip('b', () => {});`));
+    const outcome = await testCommand(['--only', 'unit']);
+    expect(outcome).toMatchObject({ code: 0, last: 'muster: 1 passed, 0 failed, 1 skipped' });
+    expect(outcome.stdout).toContain('skipped: src/a.test.ts (1): such as "b"');
+  });
+
+  test('gives-the-reason-that-a-test-gave-for-its-skip', async () => {
+    await scratch.write('src/a.test.ts', suite(`test('b', ({ skip }) => skip('no kernel'));test('a', () => {});`));
+    expect((await testCommand(['--only', 'unit'])).stdout).toContain('skipped: src/a.test.ts (1): no kernel');
+  });
+
+  test('fails-when-a-test-fails', async () => {
+    await scratch.write('src/a.test.ts', suite(`test('a', () => expect(1).toBe(2)); test('b', () => {});`));
+    const outcome = await testCommand(['--only', 'unit']);
+    expect(outcome).toMatchObject({ code: 1, last: 'muster: 1 passed, 1 failed, 0 skipped' });
+  });
+
+  test('fails-when-a-file-cannot-be-loaded', async () => {
+    await scratch.write('src/a.test.ts', suite(`throw new Error('broken');`));
+    await scratch.write('src/b.test.ts', suite(`test('b', () => {});`));
+    const outcome = await testCommand(['--only', 'unit']);
+    expect(outcome).toMatchObject({ code: 1, last: 'muster: 1 passed, 1 failed, 0 skipped' });
+  });
+
+  test('fails-when-an-error-belongs-to-no-test', async () => {
+    await scratch.write('src/a.test.ts', suite(`test('b', () => { void Promise.reject(new Error('lost')); });`));
+    const outcome = await testCommand(['--only', 'unit']);
+    expect(outcome).toMatchObject({ code: 1, last: 'muster: 1 passed, 1 failed, 0 skipped' });
+  });
+
+  test('fails-when-a-check-fails-and-shows-what-it-said', async () => {
+    await scratch.write('src/api/a.ts', `export const a: number = 'x';\n`);
+    const outcome = await testCommand(['--only', 'checks']);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stdout).toMatch(/TS2322[^]*> type check: FAILED/);
+    expect(outcome.stdout).toContain('> lint: ok');
+  });
+
+  test('an-interrupt-stops-the-suites-and-runs-their-teardown', async () => {
+    await scratch.write('test/postgres/global-setup.ts', TEARDOWN);
+    await scratch.write('test/a.test.ts', suite(`test('a', () => new Promise(() => {}));`));
+    const script = ['scripts/with-node.js', 'scripts/test.ts', '--only', 'real'];
+    const command = spawn(process.execPath, script, { cwd: scratch.root, env: environment('false') });
+    const ended = once(command, 'exit');
+    command.stdout.on('data', (chunk: Buffer) => chunk.includes('set up') && command.kill('SIGINT'));
+    expect(await ended).toEqual([1, null]);
+    expect(existsSync(join(scratch.root, 'torn-down'))).toBe(true);
+  });
+
+  const missing = `export const ensurePostgres = async () => ({ kind: 'missing', reason: 'not Debian' });\n`;
+
+  test('skips-with-the-reason-when-a-real-part-is-missing', async () => {
+    await scratch.write('test/postgres/install.ts', missing);
+    await scratch.write('test/a.test.ts', suite(`test('a', () => {});`));
+    const outcome = await testCommand(['--only', 'real']);
+    expect(outcome).toMatchObject({ code: 0, last: 'muster: 1 passed, 0 failed, 0 skipped' });
+    expect(outcome.stdout).toContain('skipped: PostgreSQL (0): not Debian');
+  });
+
+  test('fails-in-ci-when-a-real-part-is-missing', async () => {
+    await scratch.write('test/postgres/install.ts', missing);
+    await scratch.write('test/a.test.ts', suite(`test('a', () => {});`));
+    expect(await testCommand(['--only', 'real'], 'true')).toMatchObject({
+      code: 1,
+      last: 'muster: 1 passed, 1 failed, 0 skipped',
+    });
+  });
+});
