@@ -1,0 +1,142 @@
+// The world of the torture kit: a real journal and the real engine on a memory disk, one incarnation of a server after
+// the other, and a store whose n-th call can be made to fail or to be the last thing the server does.
+import { Registry, type Change, type FleetReader, type Model } from '../fleet/index.ts';
+import { Journal, StoreUnavailable, type Clock, type Request, type Store } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/memory-store.ts';
+import { OperationsController } from './controller.ts';
+import type { Driver, OperationKind } from './kind.ts';
+import { operationsModel, type OperationId } from './model.ts';
+
+/** An operation kind on the rack: how it starts, what the rest of the world does meanwhile, what must be true after. */
+export interface Subject {
+  readonly name: string;
+  readonly models: readonly Model[];
+  readonly kind: OperationKind;
+  /** Made anew for each run: what is outside the journal survives a crash of the server, not the end of a run. */
+  readonly drivers?: () => ReadonlyMap<string, Driver>;
+  readonly prepare: readonly Change[];
+  readonly start: (operation: OperationId, nowMs: number) => Request<unknown>;
+  /** What everybody else does in one tick, looking at what is. */
+  readonly world: (journal: Journal, nowMs: number) => Promise<void>;
+  /** Sentences on what is wrong after the operation succeeded; none when all is well. */
+  readonly wrongWhenDone: (fleet: FleetReader) => readonly string[];
+  readonly wrongWhenCancelled: (fleet: FleetReader) => readonly string[];
+}
+
+export type Fault =
+  | { readonly kind: 'none' }
+  /** The server dies at this port call: before it does anything, or after it did and before anybody heard. */
+  | { readonly kind: 'crash'; readonly at: number; readonly effect: 'before' | 'after' }
+  | { readonly kind: 'fail'; readonly at: number; readonly outcome: 'failed' | 'unknown-written' | 'unknown-lost' };
+
+class ManualClock implements Clock {
+  #nowMs = 1_000_000;
+  nowMs(): number {
+    return this.#nowMs;
+  }
+  advance(ms: number): void {
+    this.#nowMs += ms;
+  }
+  /** Nobody really sleeps here: the kit moves time between ticks. */
+  async sleep(ms: number): Promise<void> {
+    this.#nowMs += Math.min(ms, 1000);
+  }
+  async turn(): Promise<void> {}
+}
+
+const LEASE = { name: 'fleet', url: 'http://127.0.0.1:7070', ttlMs: 600_000 };
+const NEVER = new Promise<never>(() => undefined);
+
+export class TortureWorld {
+  readonly clock = new ManualClock();
+  readonly subject: Subject;
+  readonly violations: string[] = [];
+  readonly #disk = new MemoryDisk({ journalId: 'torture', nowMs: () => this.clock.nowMs() });
+  readonly #fault: Fault;
+  readonly #registry: Registry;
+  readonly #drivers: ReadonlyMap<string, Driver>;
+  portCalls = 0;
+  commits = 0;
+  #ids = 0;
+  #died: () => void = () => undefined;
+
+  constructor(subject: Subject, fault: Fault) {
+    this.subject = subject;
+    this.#fault = fault;
+    this.#drivers = subject.drivers?.() ?? new Map<string, Driver>();
+    this.#registry = new Registry([operationsModel, ...subject.models]);
+  }
+
+  /** A server comes up on the disk as it is. `died` resolves when the planted crash happens. */
+  async incarnate(): Promise<{ journal: Journal; controller: OperationsController; died: Promise<'died'> }> {
+    const died = new Promise<'died'>((resolve) => (this.#died = () => resolve('died')));
+    const store = this.#store();
+    const journal = new Journal({ store, registry: this.#registry, clock: this.clock, ids: this.#idPort() });
+    await journal.open();
+    this.clock.advance(LEASE.ttlMs + 1);
+    const answer = await new MemoryStore(this.#disk).acquireLease({ ...LEASE, holder: `server-${this.#ids}` });
+    if (answer.kind !== 'held') throw new Error('the lease of a dead server did not run out');
+    await journal.lead({ lease: LEASE.name, epoch: answer.lease.epoch });
+    journal.onCommit((_commit, applied) => {
+      this.commits += 1;
+      for (const invariant of this.#registry.invariants) {
+        const broken = invariant.check(journal.fleet, applied);
+        this.violations.push(...broken.map((sentence) => `${invariant.name}: ${sentence}`));
+      }
+    });
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+    const kinds = new Map([[this.subject.kind.name, this.subject.kind]]);
+    const controller = new OperationsController({
+      journal,
+      clock: this.clock,
+      kinds,
+      drivers: this.#faultyDrivers(),
+      log,
+    });
+    return { journal, controller, died };
+  }
+
+  #idPort(): { next: (prefix: string) => string; secret: () => string } {
+    const next = (prefix: string): string => `${prefix}-${String((this.#ids += 1)).padStart(8, '0')}`;
+    return { next, secret: () => next('secret') };
+  }
+
+  /** Only what writes is a port call worth dying at: a read has no effect to lose. */
+  #store(): Store {
+    const store = new MemoryStore(this.#disk);
+    const write = store.write.bind(store);
+    store.write = (group) => this.#port(() => write(group));
+    return store;
+  }
+
+  #faultyDrivers(): Map<string, Driver> {
+    return new Map(
+      [...this.#drivers].map(([name, driver]) => [
+        name,
+        {
+          carryOut: async (action, fence) => {
+            try {
+              return await this.#port(() => driver.carryOut(action, fence));
+            } catch (error) {
+              if (!(error instanceof StoreUnavailable)) throw error;
+              return { kind: 'failed', reason: { code: 'driver-failed' }, retryable: true };
+            }
+          },
+        },
+      ]),
+    );
+  }
+
+  async #port<T>(effect: () => Promise<T>): Promise<T> {
+    this.portCalls += 1;
+    const fault = this.#fault;
+    if (fault.kind === 'none' || fault.at !== this.portCalls) return effect();
+    if (fault.kind === 'crash') {
+      if (fault.effect === 'after') await effect();
+      this.#died();
+      return NEVER;
+    }
+    if (fault.outcome === 'unknown-written') await effect();
+    throw new StoreUnavailable('planted', { outcome: fault.outcome === 'failed' ? 'failed' : 'unknown' });
+  }
+}

@@ -1,0 +1,139 @@
+// The torture kit, generic over operation kinds: each step twice, a failure at each step, a crash at each port call,
+// a cancel at each step. Whatever happens, the operation ends where it would have ended.
+import { describe, expect, test } from 'vitest';
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import type { Journal } from '../journal/index.ts';
+import { cancelOperation } from './decide.ts';
+import type { OperationKind } from './kind.ts';
+import { countsOf, isUnfinished, OPERATION } from './model.ts';
+import { TortureWorld, type Fault, type Subject } from './torture-world.ts';
+
+const OPERATION_ID = idOf(OPERATION, 'op-torture');
+/** Far more ticks than any kind needs: an operation that is not done by then hangs. */
+const TICKS_MAX = 200;
+const TICK_MS = 5_000;
+
+interface Run {
+  readonly fault: Fault;
+  /** Ask to cancel once this many commits are made. */
+  readonly cancelAfter?: number;
+}
+
+interface Ended {
+  readonly world: TortureWorld;
+  readonly state: string;
+  readonly fleet: FleetReader;
+  readonly crashed: boolean;
+}
+
+export function torture(subject: Subject): void {
+  describe(`torture: ${subject.name}`, () => {
+    test('runs to its end undisturbed', async () => {
+      const ended = await run(subject, { fault: { kind: 'none' } });
+      expectDone(subject, ended);
+    });
+
+    test('each-step-twice', async () => {
+      const twice: OperationKind = {
+        ...subject.kind,
+        plan: (...asked) => subject.kind.plan(...asked).flatMap((next) => [next, next]),
+      };
+      const plain = await run(subject, { fault: { kind: 'none' } });
+      const ended = await run({ ...subject, kind: twice }, { fault: { kind: 'none' } });
+      expectDone(subject, ended);
+      expect(ended.world.commits, 'a step that is taken twice commits once').toBe(plain.world.commits);
+    });
+
+    test.each(['failed', 'unknown-written', 'unknown-lost'] as const)('a failure at each step: %s', async (outcome) => {
+      await atEachPortCall(subject, (at) => ({ kind: 'fail', at, outcome }), false);
+    });
+
+    test.each(['before', 'after'] as const)('a crash at each port call, %s its effect', async (effect) => {
+      await atEachPortCall(subject, (at) => ({ kind: 'crash', at, effect }), true);
+    });
+
+    test('a cancel at each step', async () => {
+      const { world } = await run(subject, { fault: { kind: 'none' } });
+      for (let cancelAfter = 1; cancelAfter <= world.commits; cancelAfter += 1) {
+        const ended = await run(subject, { fault: { kind: 'none' }, cancelAfter });
+        if (ended.state === 'cancelled') expect(subject.wrongWhenCancelled(ended.fleet), `${cancelAfter}`).toEqual([]);
+        else expectDone(subject, ended);
+        expect(ended.world.violations).toEqual([]);
+      }
+    });
+  });
+}
+
+async function atEachPortCall(subject: Subject, faultAt: (at: number) => Fault, crashes: boolean): Promise<void> {
+  const plain = await run(subject, { fault: { kind: 'none' } });
+  expect(plain.world.portCalls).toBeGreaterThan(2);
+  for (let at = 1; at <= plain.world.portCalls; at += 1) {
+    const ended = await run(subject, { fault: faultAt(at) });
+    expect(ended.crashed, `planted at port call ${at}`).toBe(crashes);
+    expectDone(subject, ended);
+  }
+}
+
+function expectDone(subject: Subject, { state, fleet, world }: Ended): void {
+  expect(state).toBe('succeeded');
+  expect(subject.wrongWhenDone(fleet)).toEqual([]);
+  expect(countsOf(fleet, OPERATION_ID)).toMatchObject({ pending: 0, running: 0, waiting: 0, failed: 0 });
+  expect(world.violations).toEqual([]);
+}
+
+async function run(subject: Subject, { fault, cancelAfter }: Run): Promise<Ended> {
+  const world = new TortureWorld(subject, fault);
+  let server = await world.incarnate();
+  let crashed = false;
+  for (let tick = 0; tick < TICKS_MAX; tick += 1) {
+    const alive = await Promise.race([live(world, server, cancelAfter), server.died]);
+    if (alive === 'died') {
+      crashed = true;
+      server = await world.incarnate();
+    }
+    const operation = server.journal.fleet.get(OPERATION, OPERATION_ID);
+    if (operation !== undefined && !isUnfinished(operation.doc)) {
+      return { world, state: operation.doc.state, fleet: server.journal.fleet, crashed };
+    }
+  }
+  const state = server.journal.fleet.get(OPERATION, OPERATION_ID);
+  throw new Error(`${subject.name} does not end under ${JSON.stringify(fault)}: ${JSON.stringify(state)}`);
+}
+
+/** One tick of a server's life: the start if it is still due, the world's part, a pass of the engine. */
+async function live(
+  world: TortureWorld,
+  { journal, controller }: { journal: Journal; controller: { pass(): Promise<void> } },
+  cancelAfter: number | undefined,
+): Promise<'alive'> {
+  const { subject, clock } = world;
+  clock.advance(TICK_MS);
+  await renewLease(journal, clock.nowMs());
+  if (journal.fleet.revision === 0) {
+    await journal.submit({ by: 'torture', decide: () => ({ kind: 'accept', changes: subject.prepare, answer: null }) });
+  }
+  if (journal.fleet.get(OPERATION, OPERATION_ID) === undefined) {
+    await journal.submit(subject.start(OPERATION_ID, clock.nowMs()));
+  }
+  if (cancelAfter !== undefined && world.commits >= cancelAfter) await cancel(world, journal);
+  await subject.world(journal, clock.nowMs());
+  await controller.pass();
+  for (let turn = 0; turn < 20; turn += 1) await null;
+  return 'alive';
+}
+
+async function cancel({ subject, clock }: TortureWorld, journal: Journal): Promise<void> {
+  const kinds = new Map([[subject.kind.name, subject.kind]]);
+  const nowMs = clock.nowMs();
+  await journal.submit({
+    by: 'torture',
+    decide: (fleet) => cancelOperation(fleet, { id: OPERATION_ID, kinds, nowMs }),
+  });
+}
+
+/** The kit's ticks are long: the lease is kept as a lease keeper would. */
+async function renewLease(journal: Journal, _nowMs: number): Promise<void> {
+  const lease = await journal.store.readLease('fleet');
+  if (lease === undefined) return;
+  await journal.store.renewLease({ ...lease, ttlMs: 600_000 });
+}
