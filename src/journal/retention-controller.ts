@@ -1,0 +1,106 @@
+// Forgets at the lease holder what may be forgotten, once a minute, in slices small enough that nobody waits for it.
+import { valueOf } from '../fleet/index.ts';
+import type { Journal } from './journal.ts';
+import type { Clock } from './ports.ts';
+import { NotHolder } from './request.ts';
+import {
+  forgetExpired,
+  historyEndMs,
+  planRetention,
+  RETENTION,
+  WALK_START,
+  type Expired,
+  type RetentionPlan,
+  type WalkPosition,
+} from './retention.ts';
+import { StoreUnavailable } from './store.ts';
+
+export interface RetentionOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: {
+    info(facts: object, message: string): void;
+    warn(facts: object, message: string): void;
+  };
+  readonly lookMs?: number;
+}
+
+const LOOK_MS = 60_000;
+/** Documents looked at between two turns: well under a millisecond. */
+const WALK_PAGE = 1000;
+/** A commit of more would hold up the group it is in. */
+const DELETIONS_PER_COMMIT = 100;
+/** Commits forgotten in one transaction: it holds the store's write lock meanwhile. */
+const COMPACTION_SLICE = 1000;
+
+export class RetentionController {
+  readonly #options: RetentionOptions;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, lookMs = LOOK_MS } = this.#options;
+    while (!signal.aborted) {
+      // Not at once: a server that starts has better things to do.
+      await clock.sleep(lookMs, signal);
+      if (!signal.aborted) await this.look(signal);
+    }
+  }
+
+  /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next look. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { journal, log } = this.#options;
+    try {
+      const documents = await this.#forgetDocuments(signal);
+      const commits = await this.#compact(signal);
+      if (documents + commits > 0) log.info({ documents, commits }, 'forgot what had expired');
+    } catch (error) {
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      log.warn({ code: error.code, revision: journal.fleet.revision }, 'retention goes on at the next look');
+    }
+  }
+
+  async #forgetDocuments(signal: AbortSignal): Promise<number> {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    let forgotten = 0;
+    let position: WalkPosition | undefined = WALK_START;
+    while (position !== undefined && this.#goesOn(signal)) {
+      const plan: RetentionPlan = planRetention(journal.fleet, position, { nowMs, limit: WALK_PAGE });
+      for (let at = 0; at < plan.expired.length && this.#goesOn(signal); at += DELETIONS_PER_COMMIT) {
+        forgotten += await this.#forget(plan.expired.slice(at, at + DELETIONS_PER_COMMIT), nowMs);
+      }
+      position = plan.next;
+      await clock.turn();
+    }
+    return forgotten;
+  }
+
+  async #forget(expired: readonly Expired[], nowMs: number): Promise<number> {
+    const outcome = await this.#options.journal.submit({
+      by: 'retention',
+      why: 'expired',
+      decide: (fleet) => forgetExpired(fleet, expired, nowMs),
+    });
+    return outcome.kind === 'accepted' ? outcome.answer : 0;
+  }
+
+  async #compact(signal: AbortSignal): Promise<number> {
+    const { journal, clock } = this.#options;
+    const beforeMs = historyEndMs(valueOf(journal.fleet, RETENTION), clock.nowMs());
+    let forgotten = 0;
+    while (this.#goesOn(signal)) {
+      const slice = await journal.store.compact(beforeMs, COMPACTION_SLICE);
+      forgotten += slice;
+      if (slice < COMPACTION_SLICE) break;
+      await clock.turn();
+    }
+    return forgotten;
+  }
+
+  #goesOn(signal: AbortSignal): boolean {
+    return !signal.aborted && this.#options.journal.fence !== undefined;
+  }
+}
