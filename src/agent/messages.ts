@@ -1,0 +1,119 @@
+// What an agent and the lease holder say to each other. One definition gives the types, the checks at the server's edge
+// and the API description. Nothing here grows with the fleet.
+import { Type, type Static } from 'typebox';
+import { closed, ID } from '../access/index.ts';
+import type { Task, TaskAnswer } from '../operations/index.ts';
+
+/** Which journal, which holder, which state of the fleet: what a view was made of. An agent refuses what is older. */
+export interface Stamp {
+  readonly journalId: string;
+  readonly leaseEpoch: number;
+  readonly revision: number;
+}
+
+/** Everything a host's agent needs to know. What is absent from it is not wanted there. */
+export interface View {
+  readonly host: string;
+  readonly stamp: Stamp;
+  /** The same for the same parts and tasks, whatever the stamp says. Opaque to the agent. */
+  readonly digest: string;
+  readonly parts: Readonly<Record<string, unknown>>;
+  readonly tasks: readonly Task[];
+}
+
+const STAMP = closed({ journalId: Type.String(), leaseEpoch: Type.Integer(), revision: Type.Integer() });
+
+const TASK = closed({ id: Type.String(), kind: Type.String(), args: Type.Record(Type.String(), Type.Unknown()) });
+
+export const VIEW = closed({
+  host: ID,
+  stamp: STAMP,
+  digest: Type.String(),
+  parts: Type.Record(Type.String(), Type.Unknown()),
+  tasks: Type.Array(TASK),
+});
+
+/**
+ * The agent makes its own secret and keeps it before it asks: whoever asks again with the same secret because the
+ * answer was lost is answered as before, and no secret is ever in an answer.
+ */
+export const JOIN = closed({
+  secret: Type.String({ pattern: '^[A-Za-z0-9_-]{40,200}$', description: 'chosen by the agent, 256 bits' }),
+  /** The host that the agent believes to be; a join token for another one is refused. */
+  host: Type.Optional(ID),
+});
+export type Join = Static<typeof JOIN>;
+
+export const JOINED = closed({ host: Type.String(), token: Type.String() });
+/** The host it is, and the id of its token: with the agent's secret this makes its credential. */
+export type Joined = Static<typeof JOINED>;
+
+/** Enough for a person to see what is wrong; the rest is in the agent's log. */
+export const PROBLEMS_MAX = 10;
+export const PROBLEM_LENGTH_MAX = 200;
+const STRAYS_MAX = 100;
+
+const PROBLEMS = Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: PROBLEMS_MAX });
+
+export const REFUSALS_OF_VIEWS = ['other-host', 'other-journal', 'older-epoch', 'older-revision'] as const;
+export type ViewRefusal = (typeof REFUSALS_OF_VIEWS)[number];
+
+const REPORT = closed({
+  /** What the machine is, as its driver found it. */
+  facts: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 }),
+  /** What is there and in no view: reported, never touched. */
+  strays: Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: STRAYS_MAX }),
+  problems: PROBLEMS,
+  /** The last view that was refused, while none was taken after it. */
+  refusedView: Type.Optional(closed({ because: Type.Enum(REFUSALS_OF_VIEWS), stamp: STAMP })),
+});
+export type Report = Static<typeof REPORT>;
+
+/** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
+export const HEARTBEAT = closed({
+  serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  /** The view that the host is in line with. */
+  applied: Type.Optional(Type.String({ maxLength: 100 })),
+  report: Type.Optional(REPORT),
+});
+export type Heartbeat = Static<typeof HEARTBEAT>;
+
+export const HEARD = closed({ report: Type.Enum(['wanted', 'known']) });
+export type Heard = Static<typeof HEARD>;
+
+/** An agent's own patience must be longer than this. Below the idle limit of common proxies, which is 30 s. */
+export const VIEW_WAIT_MAX_MS = 25_000;
+
+/** Without a digest the whole view is answered at once: what an agent asks for after a start and after a cut. */
+export const VIEW_ASK = closed({
+  digest: Type.Optional(Type.String({ maxLength: 100 })),
+  leaseEpoch: Type.Optional(Type.Integer({ minimum: 0 })),
+  waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: VIEW_WAIT_MAX_MS })),
+});
+export type ViewAsk = Static<typeof VIEW_ASK>;
+
+export type ViewAnswer = { readonly kind: 'view'; readonly view: View } | { readonly kind: 'unchanged' };
+
+/** More than a host ever has open at once; a longer list is sent in slices. */
+export const ANSWERS_MAX = 100;
+
+const TASK_ANSWER = closed({
+  task: Type.String({ minLength: 1, maxLength: 500 }),
+  outcome: Type.Enum(['done', 'failed']),
+  problems: Type.Optional(PROBLEMS),
+  facts: Type.Optional(Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 100 })),
+});
+
+export const OBSERVATIONS = closed({ answers: Type.Array(TASK_ANSWER, { minItems: 1, maxItems: ANSWERS_MAX }) });
+export interface Observations {
+  readonly answers: readonly TaskAnswer[];
+}
+
+/**
+ * `recorded`: it counted. `stale`: nobody waits for it any more, also when it is said a second time. `not-taken`: the
+ * server could not; say it again.
+ */
+export const OBSERVED = closed({
+  results: Type.Array(closed({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
+});
+export type Observed = Static<typeof OBSERVED>;

@@ -1,0 +1,97 @@
+// What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
+// of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
+import type { Clock, Ids } from '../journal/index.ts';
+import type { Log, Task } from '../operations/index.ts';
+import type {
+  Heard,
+  Heartbeat,
+  Join,
+  Joined,
+  Observations,
+  Observed,
+  Stamp,
+  View,
+  ViewAnswer,
+  ViewAsk,
+} from './messages.ts';
+
+/** Whom a call goes to, and as whom. */
+export interface Session {
+  /** The server's address, as configured or as another server named it. */
+  readonly server: string;
+  /** The join token for `join`, else the host's own credential. */
+  readonly secret: string;
+}
+
+export type Reply<A> =
+  | { readonly kind: 'answer'; readonly answer: A }
+  /** The server does not hold the lease; who does, if it knows. */
+  | { readonly kind: 'elsewhere'; readonly holder?: string }
+  /** The server knows the caller or the request and will not have it: asking again alone does not help. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+
+/** Rejects with `LinkDown` when no answer came: the request may have been carried out or not. Every call may be repeated. */
+export interface Link {
+  join(to: Session, join: Join): Promise<Reply<Joined>>;
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>>;
+  /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
+  view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>>;
+  observe(to: Session, observations: Observations): Promise<Reply<Observed>>;
+}
+
+export class LinkDown extends Error {
+  readonly code = 'link-down';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'LinkDown';
+  }
+}
+
+/** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. */
+export type FileName = 'identity' | 'view' | 'answers';
+
+/** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves. */
+export interface Disk {
+  read(name: FileName): Promise<string | undefined>;
+  write(name: FileName, text: string): Promise<void>;
+}
+
+export type Applied =
+  | { readonly kind: 'applied' | 'already' }
+  /** Not in line with the view yet, and this is why. It is tried again. */
+  | { readonly kind: 'failed'; readonly problems: readonly string[] };
+
+export interface Performed {
+  readonly outcome: 'done' | 'failed';
+  readonly problems?: readonly string[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
+export interface Fence {
+  readonly stamp: Stamp;
+  readonly signal: AbortSignal;
+}
+
+/** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
+export interface LocalDriver {
+  /** Brings the machine in line with the view. Never destroys an instance: that takes a task. */
+  apply(view: View, signal: AbortSignal): Promise<Applied>;
+  /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
+  perform(task: Task, fence: Fence): Promise<Performed>;
+  /** What the machine is, and what is there without being in the view. */
+  inspect(): Promise<{ readonly facts: Readonly<Record<string, unknown>>; readonly strays: readonly string[] }>;
+}
+
+export interface AgentPorts {
+  readonly link: Link;
+  readonly disk: Disk;
+  readonly driver: LocalDriver;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'secret'>;
+  /** A number from 0 up to, not including, 1: spreads what would otherwise happen at once everywhere. */
+  readonly random: () => number;
+  readonly log: Log;
+}
