@@ -1,10 +1,10 @@
 // The journal over any store: group commit, conflicts, following, watching. Answers, watch events and everything that
 // listens wait until a group is durable. It must never show or answer what the store may still lose.
-import { Fleet, type Applied, type Registry } from '../fleet/index.ts';
+import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
 import { decideGroup, type DecidedGroup, type Pending } from './group.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
-import { StoreUnavailable, type Fence, type Position, type Store, type Written } from './store.ts';
+import { StoreUnavailable, type Conflict, type Fence, type Position, type Store, type Written } from './store.ts';
 import { Tail } from './tail.ts';
 import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
 import { toCommit, toStored } from './text.ts';
@@ -64,6 +64,8 @@ export class Journal {
   /** Loads the fleet from the store. */
   async open(): Promise<void> {
     await this.#alone(async () => {
+      // An earlier try may have left documents that are gone by now.
+      this.fleet.reset();
       const position = await this.store.snapshot((page) => {
         for (const resource of page) this.fleet.load(resource.kind, toStored(resource));
       });
@@ -132,7 +134,10 @@ export class Journal {
   async #backOff(failures: number): Promise<void> {
     const delayMs = RETRY_DELAYS_MS[failures - 1];
     if (delayMs !== undefined) await this.#clock.sleep(delayMs);
-    else this.#rejectQueue(new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }));
+    else {
+      mark('journal-gave-up');
+      this.#rejectQueue(new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }));
+    }
   }
 
   /** Tries one group. False when the store failed and the same requests are to be decided again. */
@@ -151,11 +156,26 @@ export class Journal {
       this.#keep(group);
       return true;
     }
+    mark('journal-group-dropped');
     group.stage.drop();
     this.#queue.unshift(...taken);
-    if (written?.conflict.kind === 'lease') this.stepDown();
-    else if (written !== undefined) return this.#resolveDoubt();
-    return written !== undefined;
+    return written !== undefined && this.#resolveConflict(written.conflict);
+  }
+
+  /** False when the requests are to be decided again after a while. */
+  async #resolveConflict({ kind }: Conflict): Promise<boolean> {
+    mark(`journal-conflict-${kind}`);
+    switch (kind) {
+      case 'lease':
+        this.stepDown();
+        return true;
+      case 'head':
+        return this.#resolveDoubt();
+      case 'resource':
+        // At the head that was expected: this fleet is not what the store has, and reading on would not show it.
+        await this.#whileStoreAnswers(() => this.#rebuild());
+        return false;
+    }
   }
 
   async #write(group: DecidedGroup, fence: Fence): Promise<Written | undefined> {
@@ -181,9 +201,13 @@ export class Journal {
   }
 
   /** Reads on: shows whether a group in doubt was written. The expected head is the fence against one that comes late. */
-  async #resolveDoubt(): Promise<boolean> {
+  #resolveDoubt(): Promise<boolean> {
+    return this.#whileStoreAnswers(() => this.#readOn());
+  }
+
+  async #whileStoreAnswers(work: () => Promise<void>): Promise<boolean> {
     try {
-      await this.#readOn();
+      await work();
       return true;
     } catch (error) {
       if (error instanceof StoreUnavailable) return false;
@@ -215,11 +239,24 @@ export class Journal {
     for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
   }
 
+  /** Nobody can say any more whether these were written: their commits are not to be found by id. */
+  #rejectDoubtful(error: unknown): void {
+    const doubtful = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
+    this.#inDoubt.clear();
+    this.#queue = this.#queue.filter((pending) => !doubtful.has(pending));
+    for (const pending of doubtful) {
+      mark('journal-doubt-told');
+      pending.reject(unknownOutcome(error));
+    }
+  }
+
   /** Gives up on what waits. Of a commit in doubt nobody may say that it was not written. */
   #rejectQueue(error: unknown): void {
-    const inDoubt = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
-    this.#inDoubt.clear();
-    for (const pending of this.#queue.splice(0)) pending.reject(inDoubt.has(pending) ? unknownOutcome(error) : error);
+    this.#rejectDoubtful(error);
+    for (const pending of this.#queue.splice(0)) {
+      mark('journal-queue-rejected');
+      pending.reject(error);
+    }
   }
 
   /** Reads what others have committed. */
@@ -231,6 +268,7 @@ export class Journal {
     for (;;) {
       const answer = await this.store.read(this.#position, READ_PAGE);
       if (answer.kind !== 'commits') {
+        mark(`journal-read-${answer.kind}`);
         await this.#rebuild();
         return;
       }
@@ -244,6 +282,7 @@ export class Journal {
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
     const doubt = this.#inDoubt.get(commit.id);
     if (doubt === undefined) return;
+    mark('journal-doubt-resolved');
     this.#queue = this.#queue.filter((pending) => pending !== doubt.pending);
     this.#forgetDoubt(doubt.pending);
     doubt.settle();
@@ -260,6 +299,8 @@ export class Journal {
     this.fleet.loaded(position.revision);
     this.#position = position;
     this.#tail.clear();
+    // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
+    this.#rejectDoubtful(new Error('the fleet was loaded anew'));
     for (const listener of this.#rebuilt) listener();
   }
 

@@ -7,6 +7,12 @@ const TAIL_COMMITS_MAX = 4096;
 export class Tail {
   #commits: Commit[] = [];
   #waiters: (() => void)[] = [];
+  #era = 0;
+
+  /** Changes when the fleet was loaded anew: what comes then does not follow what came before. */
+  get era(): number {
+    return this.#era;
+  }
 
   add(commit: Commit): void {
     this.#commits.push(commit);
@@ -21,6 +27,7 @@ export class Tail {
   /** What was kept is of another journal. */
   clear(): void {
     this.#commits = [];
+    this.#era += 1;
     this.wake();
   }
 

@@ -27,8 +27,9 @@ export async function* watchFrom(
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent, void> {
   const { fleet, tail } = watched;
+  const { era } = tail;
   for (let at = after; !signal.aborted;) {
-    if (at > fleet.revision) {
+    if (at > fleet.revision || tail.era !== era) {
       yield { kind: 'diverged' };
       return;
     }
@@ -37,6 +38,7 @@ export async function* watchFrom(
       continue;
     }
     const event = await commitsAfter(watched, at);
+    if (tail.era !== era) continue;
     yield event;
     if (event.kind !== 'commits') return;
     at = event.commits.at(-1)?.revision ?? at;
