@@ -2,7 +2,7 @@
 // is refused, or whose code fails, stages nothing and does not concern the others.
 import { isId, Stage, type Change, type Fleet, type Refusal } from '../fleet/index.ts';
 import { InvalidDocument, type Decision, type Outcome, type Request } from './request.ts';
-import type { Batch, Precondition } from './store.ts';
+import type { Batch, Precondition, TextChange } from './store.ts';
 import { toText, tooLarge } from './text.ts';
 
 /** A request that waits for its answer. */
@@ -59,16 +59,17 @@ type Tried =
 
 function decideOne(stage: Stage, fleet: Fleet, { request, atMs }: Pending): Tried {
   let decision: Decision<unknown>;
+  let changes: readonly TextChange[];
   try {
     decision = request.decide(stage);
     if (decision.kind === 'refuse') return decision;
     if (decision.changes.length === 0) return { kind: 'accept', answer: decision.answer };
     checkDocuments(fleet, decision.changes);
+    changes = decision.changes.map(toText);
   } catch (error) {
     // A bug in one request's code fails that request; the rest of the group goes on.
     return { kind: 'failed', error };
   }
-  const changes = decision.changes.map(toText);
   const large = changes.find((change) => change.body !== null && tooLarge(change.body));
   if (large !== undefined) return { kind: 'refuse', refusal: documentTooLarge(large.kind, large.id) };
   const preconditions = decision.changes.map((change) => asRead(stage, change));
