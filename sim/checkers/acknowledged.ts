@@ -1,0 +1,72 @@
+// What somebody was told is true for ever: an accepted request is in the journal, a refused one is not, nothing that is
+// to be done once is done twice, and what was asked after an answer comes after it.
+import type { Asked } from '../world/operator.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+
+export const acknowledged: Checker = {
+  name: 'never: an accepted request is lost, a refused one done, or one done twice',
+  watch: (world, violated) => ({
+    atEnd: () => {
+      const revisions = revisionsByTag(world);
+      for (const asked of world.asked) {
+        const problem = problemWith(asked, revisions.get(asked.tag) ?? [], world.ledger.head);
+        if (problem !== undefined) violated(`request ${asked.tag}: ${problem}`);
+      }
+      const overtaking = overtaken(world.asked);
+      if (overtaking !== undefined) violated(overtaking);
+    },
+  }),
+};
+
+function revisionsByTag(world: World): Map<string, number[]> {
+  const byTag = new Map<string, number[]>();
+  for (const { commit } of world.ledger.entries) {
+    const revisions = byTag.get(commit.by);
+    if (revisions === undefined) byTag.set(commit.by, [commit.revision]);
+    else revisions.push(commit.revision);
+  }
+  return byTag;
+}
+
+function problemWith(
+  { once, answered, arrivals }: Asked,
+  revisions: readonly number[],
+  head: number,
+): string | undefined {
+  if (revisions.length > 1) return `was done ${revisions.length} times, at ${revisions.join(', ')}`;
+  if (answered === undefined) return undefined;
+  const { outcome } = answered;
+  if (outcome.revision > head) return `was answered with revision ${outcome.revision}, the journal ends at ${head}`;
+  // One that arrived twice may be refused at first and done when there is room again.
+  if (outcome.kind === 'refused' && revisions.length > 0 && arrivals === 1) return 'was refused, and done all the same';
+  const [revision] = revisions;
+  if (outcome.kind === 'accepted' && once && revision === undefined) return 'was accepted, and is not in the journal';
+  if (outcome.kind === 'accepted' && revision !== undefined && revision > outcome.revision) {
+    return `was answered with revision ${outcome.revision}, but is at ${revision}`;
+  }
+  return undefined;
+}
+
+/** Asked after another was answered, but placed before it. */
+function overtaken(asked: readonly Asked[]): string | undefined {
+  const answers = asked.filter((one) => one.answered?.outcome.kind === 'accepted');
+  const byAnswer = answers.toSorted((one, other) => (one.answered?.atStep ?? 0) - (other.answered?.atStep ?? 0));
+  const bySending = answers.toSorted((one, other) => one.sentAtStep - other.sentAtStep);
+  let highest: Asked | undefined;
+  let at = 0;
+  for (const one of bySending) {
+    for (; (byAnswer[at]?.answered?.atStep ?? Infinity) < one.sentAtStep; at += 1) {
+      const answer = byAnswer[at] as Asked;
+      if (revisionOf(answer) > revisionOf(highest)) highest = answer;
+    }
+    if (revisionOf(one) < revisionOf(highest)) {
+      return `${one.tag} was asked after ${highest?.tag} was answered, but has revision ${revisionOf(one)} below ${revisionOf(highest)}`;
+    }
+  }
+  return undefined;
+}
+
+function revisionOf(asked: Asked | undefined): number {
+  return asked?.answered?.outcome.revision ?? 0;
+}

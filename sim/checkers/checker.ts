@@ -1,0 +1,33 @@
+// What a checker is: it watches one world and says what must never be. To add one, write its file and add it to
+// `checkers.ts`.
+import type { Applied } from '../../src/fleet/index.ts';
+import type { Commit, Lease } from '../../src/journal/index.ts';
+import type { Entry } from '../world/ledger.ts';
+import type { Life, Server } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+
+export interface Committed {
+  readonly server: Server;
+  readonly life: Life;
+  readonly commit: Commit;
+  readonly applied: readonly Applied[];
+}
+
+export interface Watch {
+  /** The database accepted these commits; `claimed` is the revision it answered. */
+  onWrite?(entries: readonly Entry[], claimed: number): void;
+  /** The database changed a lease, or left it. */
+  onLease?(before: Lease | undefined, after: Lease | undefined, asker: string): void;
+  /** A server's fleet has moved on. */
+  onCommit?(committed: Committed): void;
+  /** A server's fleet was loaded anew as a whole. */
+  onRebuilt?(life: Life): void;
+  /** All has healed and come to rest. */
+  atEnd?(): void;
+}
+
+export interface Checker {
+  /** The property in words; a failing seed prints it. */
+  readonly name: string;
+  readonly watch: (world: World, violated: (message: string) => void) => Watch;
+}

@@ -1,0 +1,17 @@
+import { acknowledged } from './acknowledged.ts';
+import type { Checker } from './checker.ts';
+import { fleetsEqual } from './fleets-equal.ts';
+import { invariants } from './invariants.ts';
+import { journalOrder } from './journal-order.ts';
+import { leaseExclusive } from './lease.ts';
+import { singleDecider } from './single-decider.ts';
+
+/** All that is checked in every world, the most telling first. */
+export const CHECKERS: readonly Checker[] = [
+  leaseExclusive,
+  singleDecider,
+  journalOrder,
+  invariants,
+  acknowledged,
+  fleetsEqual,
+];

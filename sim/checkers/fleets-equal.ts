@@ -1,0 +1,70 @@
+// Every server shows what the disk has: the same documents at the same revision, and indexes that agree with them.
+import { isDeepStrictEqual } from 'node:util';
+import { Fleet, type Id, type Index } from '../../src/fleet/index.ts';
+import { digestOf } from '../world/digest.ts';
+import type { Life } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+
+/** A look at every document costs; this often is enough to end a run near the commit that went wrong. */
+const COMMITS_BETWEEN_LOOKS = 40;
+
+export const fleetsEqual: Checker = {
+  name: 'never: a server shows what the journal does not have',
+  watch: (world, violated) => {
+    const check = ({ journal, program }: Life): void => {
+      const { revision } = journal.fleet;
+      if (digestOf(journal.fleet) !== world.ledger.digestAt(revision)) {
+        violated(`${program.name} differs from the disk at revision ${revision}`);
+      }
+    };
+    return {
+      onCommit: ({ life, commit }) => {
+        // Inside a group the fleet is already at its end.
+        if (commit.revision % COMMITS_BETWEEN_LOOKS === 0 && life.journal.fleet.revision === commit.revision)
+          check(life);
+      },
+      atEnd: () => {
+        for (const { life, name } of world.servers) {
+          if (life === undefined) {
+            violated(`${name} is down although everything has healed`);
+            continue;
+          }
+          const { fleet } = life.journal;
+          if (fleet.revision !== world.ledger.head) violated(`${name} is at ${fleet.revision} of ${world.ledger.head}`);
+          check(life);
+          const index = wrongIndex(fleet, replayed(world));
+          if (index !== undefined) violated(`${name}: index ${index} does not agree with its documents`);
+        }
+      },
+    };
+  },
+};
+
+/** A fleet made from nothing but the commits. */
+function replayed(world: World): Fleet {
+  const fleet = new Fleet(world.registry);
+  for (const { commit } of world.ledger.entries) {
+    const changes = commit.changes.map(({ kind, id, body }) => ({
+      kind,
+      id,
+      doc: body === null ? null : (JSON.parse(body) as object),
+    }));
+    fleet.apply(commit.revision, changes);
+  }
+  return fleet;
+}
+
+function wrongIndex(fleet: Fleet, truth: Fleet): string | undefined {
+  return fleet.registry.indexes.find((index) =>
+    keysIn(truth, index).some((key) => !isDeepStrictEqual(idsOf(fleet, index, key), idsOf(truth, index, key))),
+  )?.name;
+}
+
+function keysIn(fleet: Fleet, index: Index): string[] {
+  return [...new Set([...fleet.all(index.kind)].flatMap(({ id, doc }) => index.keysOf(doc, id)))];
+}
+
+function idsOf(fleet: Fleet, index: Index, key: string): Id<string>[] {
+  return [...fleet.find(index, key)].map(({ id }) => id);
+}

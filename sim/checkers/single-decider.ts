@@ -1,0 +1,28 @@
+// What is accepted is written by the holder of the lease, while it is good. A stale holder writes nothing.
+import type { Entry } from '../world/ledger.ts';
+import type { Checker } from './checker.ts';
+
+export const singleDecider: Checker = {
+  name: 'never: a commit by anybody but the holder of the lease',
+  watch: (world, violated) => ({
+    onWrite: (entries) => {
+      const [entry] = entries;
+      const problem = entry && (problemWith(entry) ?? backwards(entry, world.ledger.at(entry.commit.revision - 1)));
+      if (problem !== undefined) violated(`${entry?.writer} wrote ${entry?.commit.revision}: ${problem}`);
+    },
+  }),
+};
+
+function problemWith({ fence, lease, writer }: Entry): string | undefined {
+  if (fence === undefined) return 'without a fence';
+  if (lease === undefined) return 'without a lease';
+  if (lease.epoch !== fence.epoch) return `under epoch ${fence.epoch}, the lease is at ${lease.epoch}`;
+  if (lease.holder !== writer) return `under the lease of ${lease.holder}`;
+  if (lease.expiresInMs <= 0) return `${-lease.expiresInMs} ms after its lease ran out`;
+  return undefined;
+}
+
+function backwards(entry: Entry, before: Entry | undefined): string | undefined {
+  const [now, then] = [entry.fence?.epoch ?? 0, before?.fence?.epoch ?? 0];
+  return now < then ? `epoch ${now} after epoch ${then}` : undefined;
+}

@@ -1,0 +1,20 @@
+import { compaction, storeCut, storeFails, storeSlow } from './database.ts';
+import type { Fault } from './fault.ts';
+import { linkCut, linkLoses, linkRepeats, linkSlow } from './links.ts';
+import { crash, pause, powerCut, stop } from './servers.ts';
+
+/** All that may go wrong in every world. */
+export const FAULTS: readonly Fault[] = [
+  crash,
+  stop,
+  pause,
+  powerCut,
+  storeCut,
+  storeSlow,
+  storeFails,
+  compaction,
+  linkCut,
+  linkLoses,
+  linkRepeats,
+  linkSlow,
+];

@@ -1,0 +1,64 @@
+// Servers that die, stop, sleep and come back.
+import type { Server } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+/** Half the time the one that decides: that is where it hurts. */
+function victim(world: World): Server | undefined {
+  const running = world.servers.filter((server) => server.life !== undefined);
+  const deciding = running.filter((server) => server.life?.journal.fence !== undefined);
+  if (deciding.length > 0 && world.rng.chance(0.5)) return world.rng.pick(deciding);
+  return running.length === 0 ? undefined : world.rng.pick(running);
+}
+
+function startLater(world: World, server: Server): void {
+  world.scheduler.after(world.rng.between(50, 15_000), `${server.name} is started`, () => server.start());
+}
+
+export const crash: Fault = {
+  name: 'crash',
+  weight: 5,
+  strike: (world) => {
+    const server = victim(world);
+    if (server === undefined) return undefined;
+    server.crash();
+    startLater(world, server);
+    return server.name;
+  },
+};
+
+export const stop: Fault = {
+  name: 'stop',
+  weight: 2,
+  strike: (world) => {
+    const server = victim(world);
+    if (server === undefined) return undefined;
+    void server.restart(world.rng.between(50, 15_000));
+    return server.name;
+  },
+};
+
+export const pause: Fault = {
+  name: 'pause',
+  weight: 5,
+  strike: (world) => {
+    const server = victim(world);
+    const program = server?.life?.program;
+    if (program === undefined || program.paused) return undefined;
+    const forMs = world.rng.between(5000, 40_000);
+    program.pause(forMs);
+    // Its clock may have stood still meanwhile, or been set.
+    if (world.rng.chance(0.3)) program.skewMs += world.rng.between(-forMs, 5000);
+    return `${server?.name} for ${forMs} ms`;
+  },
+};
+
+export const powerCut: Fault = {
+  name: 'power-cut',
+  weight: 2,
+  strike: (world) => {
+    world.powerCut();
+    for (const server of world.servers) startLater(world, server);
+    return 'all';
+  },
+};

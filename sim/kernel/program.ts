@@ -1,0 +1,65 @@
+// One incarnation of a program: what runs between a start and a crash. All its waits are port calls made through it. Once
+// it is dead its calls never settle and new ones are refused; while it is paused, answers are withheld.
+import type { Handle, Place, Scheduler } from './scheduler.ts';
+
+/** How a port answers a call. Only the first answer counts; each comes after a delay, in the caller's own program. */
+export interface Reply<T> {
+  answer(delayMs: number, value: T): Handle;
+  fail(delayMs: number, error: Error): Handle;
+}
+
+export interface CallCounter {
+  count(port: string): void;
+}
+
+export class Program implements Place {
+  readonly name: string;
+  readonly scheduler: Scheduler;
+  readonly #calls: CallCounter;
+  #alive = true;
+  #pausedUntilMs = 0;
+  /** How far its wall clock is off. */
+  skewMs = 0;
+
+  constructor(name: string, scheduler: Scheduler, calls: CallCounter) {
+    this.name = name;
+    this.scheduler = scheduler;
+    this.#calls = calls;
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  get paused(): boolean {
+    return this.#pausedUntilMs > this.scheduler.nowMs;
+  }
+
+  crash(): void {
+    this.#alive = false;
+  }
+
+  /** Withholds everything that would run in it for this long, as a stopped virtual machine does. */
+  pause(forMs: number): void {
+    this.#pausedUntilMs = this.scheduler.nowMs + forMs;
+  }
+
+  /** A call that leaves the program. The port gets a reply to answer with, once or never. */
+  call<T>(port: string, name: string, exchange: (reply: Reply<T>) => void): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (!this.#alive) return promise;
+    this.#calls.count(port);
+    const label = `${port}.${name}`;
+    this.scheduler.note(this.name, label);
+    exchange({
+      answer: (delayMs, value) => this.scheduler.after(delayMs, `${label} answered`, () => resolve(value), this),
+      fail: (delayMs, error) =>
+        this.scheduler.after(delayMs, `${label} failed: ${error.message}`, () => reject(error), this),
+    });
+    return promise;
+  }
+}

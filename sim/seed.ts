@@ -1,0 +1,129 @@
+// One seed from beginning to end: trouble, then everything heals, then everything must be as it should.
+import { setImmediate as turn } from 'node:timers/promises';
+import { listenToMarks } from '../src/fleet/index.ts';
+import { CHECKERS } from './checkers/checkers.ts';
+import { FAULTS } from './faults/faults.ts';
+import { productionParts, type Parts } from './world/parts.ts';
+import { Tally } from './world/tally.ts';
+import { World, type Violation } from './world/world.ts';
+import type { Play } from './workloads/workload.ts';
+import { WORKLOADS } from './workloads/workloads.ts';
+
+export interface SeedOptions {
+  readonly seed: number;
+  /** Replaces a part of the servers: how a mutant is planted. */
+  readonly plant?: (parts: Parts) => Parts;
+  readonly print?: (line: string) => void;
+}
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly hash: string;
+  readonly portCalls: Tally;
+  readonly faults: Tally;
+  readonly marks: Tally;
+  readonly commits: number;
+  readonly steps: number;
+  readonly virtualMs: number;
+  readonly violation?: Violation;
+  readonly lastLines: readonly string[];
+}
+
+const FAULTS_MIN = 20;
+const FAULTS_MAX = 40;
+/** Long enough for every lease to run out, every retry to happen and every deadline of the workloads to pass. */
+const REST_MS = 60_000;
+
+export async function runSeed({ seed, plant, print }: SeedOptions): Promise<SeedResult> {
+  const marks = new Tally();
+  listenToMarks((name) => marks.count(name));
+  const parts = withWorkloads(productionParts);
+  const world = new World({ seed, parts: plant?.(parts) ?? parts, checkers: CHECKERS, ...(print && { print }) });
+  try {
+    await trouble(world);
+  } catch (error) {
+    world.violate(
+      'the program never goes wrong by itself',
+      error instanceof Error ? (error.stack ?? '') : String(error),
+    );
+  } finally {
+    listenToMarks(undefined);
+  }
+  const { scheduler, violation } = world;
+  return {
+    seed,
+    hash: scheduler.trace.hash,
+    portCalls: world.calls,
+    faults: world.faults,
+    marks,
+    commits: world.ledger.head,
+    steps: scheduler.steps,
+    virtualMs: scheduler.nowMs,
+    ...(violation && { violation }),
+    lastLines: scheduler.trace.lastLines(),
+  };
+}
+
+function withWorkloads(parts: Parts): Parts {
+  return {
+    ...parts,
+    models: [...parts.models, ...WORKLOADS.flatMap(({ models }) => models ?? [])],
+    operationKinds: [...parts.operationKinds, ...WORKLOADS.flatMap(({ operationKinds }) => operationKinds ?? [])],
+    drivers: Object.assign({}, parts.drivers, ...WORKLOADS.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
+    controllers: [...parts.controllers, ...WORKLOADS.flatMap(({ controllers }) => controllers ?? [])],
+  };
+}
+
+async function trouble(world: World): Promise<void> {
+  for (const server of world.servers) server.start();
+  const plays = WORKLOADS.map((workload) => workload.start(world));
+  const troubleMs = planFaults(world);
+  await world.scheduler.run(troubleMs);
+  if (world.violation !== undefined) return;
+  heal(world);
+  await world.scheduler.run(world.scheduler.nowMs + REST_MS);
+  if (world.violation === undefined) await atRest(world, plays);
+}
+
+/** Spreads the faults over the time of trouble and answers how long that is. */
+function planFaults(world: World): number {
+  const { rng, scheduler } = world;
+  const count = rng.between(FAULTS_MIN, FAULTS_MAX);
+  let atMs = 2000;
+  for (let n = 0; n < count; n += 1) {
+    atMs += rng.pick([rng.below(200), rng.below(5000), rng.below(9000)]);
+    scheduler.after(atMs, 'a fault is due', () => strike(world));
+  }
+  return atMs + 5000;
+}
+
+function strike(world: World): void {
+  for (;;) {
+    const fault = world.rng.pickWeighted(FAULTS);
+    const struck = fault.strike(world);
+    if (struck === undefined) continue;
+    world.fault(struck, fault.name);
+    return;
+  }
+}
+
+function heal(world: World): void {
+  world.troubled = false;
+  world.scheduler.note('world', 'everything heals');
+  for (const link of world.links) link.heal();
+  for (const { storeLink, life } of world.servers) {
+    storeLink.heal();
+    if (life?.program.paused === true) life.program.pause(0);
+  }
+}
+
+async function atRest(world: World, plays: readonly Play[]): Promise<void> {
+  const all = Promise.all(plays.map(({ over }) => over)).then(() => true);
+  const unanswered = turn().then(() => false);
+  if (!(await Promise.race([all, unanswered])))
+    world.violate('never: somebody is not answered', 'a caller still waits');
+  world.checkEnd();
+  for (const sentence of plays.flatMap(({ atRest: judge }) => judge?.() ?? [])) {
+    world.violate('what a workload asked for is as it must be', sentence);
+  }
+}

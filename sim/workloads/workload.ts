@@ -1,0 +1,25 @@
+// What a workload is: something that goes on in the world while it is troubled. To add one, write its file and add it
+// to `workloads.ts`.
+import type { Model } from '../../src/fleet/index.ts';
+import type { Driver, OperationKind } from '../../src/operations/index.ts';
+import type { MakeController } from '../world/parts.ts';
+import type { Life } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+
+export interface Workload {
+  readonly name: string;
+  /** What its documents need beyond what other workloads bring. */
+  readonly models?: readonly Model[];
+  readonly operationKinds?: readonly OperationKind[];
+  readonly drivers?: Readonly<Record<string, (life: Omit<Life, 'controllers'>, world: World) => Driver>>;
+  readonly controllers?: readonly MakeController[];
+  /** Begins. New things are asked for only while `world.troubled`. */
+  readonly start: (world: World) => Play;
+}
+
+export interface Play {
+  /** Everybody has been told all they will be told. */
+  readonly over: Promise<unknown>;
+  /** All has healed and come to rest: sentences that say what is not as it must be. */
+  readonly atRest?: () => readonly string[];
+}

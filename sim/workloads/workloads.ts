@@ -1,0 +1,5 @@
+import { counters } from './counters.ts';
+import type { Workload } from './workload.ts';
+
+/** All that goes on in every world. */
+export const WORKLOADS: readonly Workload[] = [counters];

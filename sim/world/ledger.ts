@@ -1,0 +1,69 @@
+// What the disk accepted, as an outsider saw it: every commit with its writer, its fence and its time. It is what the
+// servers' own tales are checked against, and it does not forget what a compaction or a power cut takes.
+import type { Fence, Lease, ReadCommit, TextCommit } from '../../src/journal/index.ts';
+import { addDigests, hashOf, withoutDigest } from './digest.ts';
+
+export interface Entry {
+  readonly commit: ReadCommit;
+  /** The incarnation that wrote it. */
+  readonly writer: string;
+  readonly fence: Fence | undefined;
+  /** The lease on the disk when the group was accepted. */
+  readonly lease: Lease | undefined;
+  readonly atStep: number;
+}
+
+export class Ledger {
+  readonly entries: Entry[] = [];
+  /** What power cuts took although it had been accepted. */
+  readonly lost: Entry[] = [];
+  /** The digest of all resources at each revision. */
+  readonly #digests: number[] = [0];
+  #parts = new Map<string, number>();
+
+  get head(): number {
+    return this.entries.length;
+  }
+
+  at(revision: number): Entry | undefined {
+    return this.entries[revision - 1];
+  }
+
+  digestAt(revision: number): number | undefined {
+    return this.#digests[revision];
+  }
+
+  record(batches: readonly TextCommit[], note: Omit<Entry, 'commit'>): Entry[] {
+    const added = batches.map((batch, at) => ({ ...note, commit: { ...batch, revision: this.head + at + 1 } }));
+    for (const entry of added) {
+      this.entries.push(entry);
+      this.#digests.push(this.#digestAfter(entry.commit));
+    }
+    return added;
+  }
+
+  #digestAfter(commit: ReadCommit): number {
+    let sum = this.#digests.at(-1) ?? 0;
+    for (const { kind, id, body } of commit.changes) {
+      const key = `${kind}/${id}`;
+      sum = withoutDigest(sum, this.#parts.get(key) ?? 0);
+      this.#parts.delete(key);
+      if (body === null) continue;
+      const part = hashOf(kind, id, commit.revision, body);
+      this.#parts.set(key, part);
+      sum = addDigests(sum, part);
+    }
+    return sum;
+  }
+
+  /** The disk came back with this head after a power cut. */
+  cutBackTo(head: number): void {
+    if (head >= this.head) return;
+    this.lost.push(...this.entries.slice(head));
+    const kept = this.entries.slice(0, head);
+    this.entries.length = 0;
+    this.#digests.length = 1;
+    this.#parts = new Map();
+    for (const { commit, ...note } of kept) this.record([commit], note);
+  }
+}

@@ -1,0 +1,77 @@
+// The way of a message to a server and of its answer back. Faults turn the knobs; each message draws its own fate.
+import type { Rng } from '../kernel/rng.ts';
+import type { Life, Server } from './server.ts';
+import type { World } from './world.ts';
+
+/** What the sender hears. `unknown`: nothing in time; it may have been done or not. */
+export type Heard<T> = { readonly kind: 'answer'; readonly answer: T } | { readonly kind: 'unknown' };
+
+export interface Message<T> {
+  readonly label: string;
+  readonly to: Server;
+  /** Runs in the life that the server has when the message arrives. */
+  readonly serve: (life: Life) => Promise<T>;
+  /** It may arrive twice: only for what says itself that it was done already. */
+  readonly repeatable: boolean;
+}
+
+export class Link {
+  cut = false;
+  slowMs = 0;
+  losePercent = 0;
+  repeatPercent = 0;
+  readonly #world: World;
+  readonly #rng: Rng;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#rng = world.rng.fork();
+  }
+
+  heal(): void {
+    this.cut = false;
+    this.slowMs = 0;
+    this.losePercent = 0;
+    this.repeatPercent = 0;
+  }
+
+  send<T>(message: Message<T>, hear: (answer: T) => void): void {
+    this.#travel(message, hear);
+    if (message.repeatable && this.#draw(this.repeatPercent)) {
+      this.#world.fault('link', `${message.label} repeated`);
+      this.#travel(message, hear);
+    }
+  }
+
+  #travel<T>(message: Message<T>, hear: (answer: T) => void): void {
+    const { label, to } = message;
+    if (this.#lost(label)) return;
+    const { scheduler } = this.#world;
+    scheduler.after(this.#delay(), `${label} arrives at ${to.name}`, () => {
+      const { life } = to;
+      if (life === undefined) return;
+      // The life's own program takes it in: a paused one does so late, a dead one never.
+      scheduler.after(0, `${label} taken in`, () => void this.#serve(message, life, hear), life.program);
+    });
+  }
+
+  async #serve<T>({ label, serve }: Message<T>, life: Life, hear: (answer: T) => void): Promise<void> {
+    const answer = await serve(life);
+    if (!life.program.alive || this.#lost(`answer to ${label}`)) return;
+    this.#world.scheduler.after(this.#delay(), `answer to ${label} arrives`, () => hear(answer));
+  }
+
+  #lost(label: string): boolean {
+    if (!this.cut && !this.#draw(this.losePercent)) return false;
+    this.#world.fault('link', `${label} lost`);
+    return true;
+  }
+
+  #draw(percent: number): boolean {
+    return percent > 0 && this.#rng.chance(percent / 100);
+  }
+
+  #delay(): number {
+    return 1 + this.#rng.below(4) + (this.slowMs === 0 ? 0 : this.#rng.below(this.slowMs));
+  }
+}

@@ -1,0 +1,55 @@
+// The way from one server to the database: how long it takes and what goes wrong on it. Faults turn its knobs; each
+// call draws its fate here.
+import type { Rng } from '../kernel/rng.ts';
+
+/** What happens to one call. Times are from now. */
+export type Fate =
+  | { readonly kind: 'served'; readonly requestMs: number; readonly replyMs: number }
+  /** Never reached the database, and the caller knows. */
+  | { readonly kind: 'refused'; readonly afterMs: number }
+  /** Never reached the database; the caller does not know. */
+  | { readonly kind: 'request-lost'; readonly afterMs: number }
+  /** Served, but the caller never hears. */
+  | { readonly kind: 'reply-lost'; readonly requestMs: number; readonly afterMs: number }
+  /** The caller gives up first; the database serves it later all the same. */
+  | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number }
+  /** The same, at the worst moment: just before the next write of the same sender. */
+  | { readonly kind: 'served-before-next'; readonly afterMs: number };
+
+export class StoreLink {
+  cut = false;
+  /** How much longer every call takes. */
+  slowMs = 0;
+  /** How many of a hundred calls go wrong. */
+  failPercent = 0;
+
+  heal(): void {
+    this.cut = false;
+    this.slowMs = 0;
+    this.failPercent = 0;
+  }
+
+  draw(rng: Rng): Fate {
+    if (this.cut) return { kind: 'refused', afterMs: rng.between(1, 50) };
+    const requestMs = 1 + rng.below(3) + this.#delay(rng);
+    const replyMs = 1 + rng.below(3) + this.#delay(rng);
+    if (this.failPercent === 0 || !rng.chance(this.failPercent / 100)) return { kind: 'served', requestMs, replyMs };
+    const afterMs = requestMs + replyMs + rng.between(10, 400);
+    switch (rng.below(5)) {
+      case 0:
+        return { kind: 'refused', afterMs: requestMs };
+      case 1:
+        return { kind: 'request-lost', afterMs };
+      case 2:
+        return { kind: 'reply-lost', requestMs, afterMs };
+      case 3:
+        return { kind: 'served-before-next', afterMs };
+      default:
+        return { kind: 'served-late', requestMs: afterMs + rng.between(1, 6000), afterMs };
+    }
+  }
+
+  #delay(rng: Rng): number {
+    return this.slowMs === 0 ? 0 : rng.below(this.slowMs);
+  }
+}

@@ -1,0 +1,177 @@
+// The store as one incarnation of a server reaches it: every call travels over a link that delays, loses and repeats.
+// The database at the other end is the real memory store; what it accepts is noted in the ledger.
+import {
+  StoreUnavailable,
+  type Group,
+  type HistoryQuery,
+  type Lease,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type Position,
+  type ReadAnswer,
+  type ReadCommit,
+  type Resource,
+  type Store,
+  type Written,
+} from '../../src/journal/index.ts';
+import type { Program, Reply } from '../kernel/program.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { StoreLink } from './store-link.ts';
+
+/** Told of what the database did, at the moment it did it. */
+export interface StoreWitness {
+  wrote(group: Group, written: Written, lease: Lease | undefined, writer: string): void;
+  leased(before: Lease | undefined, after: Lease | undefined, asker: string): void;
+  fault(who: string, what: string): void;
+}
+
+export interface StorePortOptions {
+  readonly database: Store;
+  readonly program: Program;
+  readonly link: StoreLink;
+  readonly rng: Rng;
+  readonly witness: StoreWitness;
+}
+
+export class StorePort implements Store {
+  readonly #options: StorePortOptions;
+  /** Requests on connections that hang: they arrive just before the next write. */
+  readonly #stuck: (() => void)[] = [];
+
+  constructor(options: StorePortOptions) {
+    this.#options = options;
+  }
+
+  get journalId(): string {
+    return this.#options.database.journalId;
+  }
+
+  write(group: Group): Promise<Written> {
+    const { database, witness, program } = this.#options;
+    return this.#exchange('write', async () => {
+      const lease = group.fence === undefined ? undefined : await database.readLease(group.fence.lease);
+      const written = await database.write(group);
+      witness.wrote(group, written, lease, program.name);
+      return written;
+    });
+  }
+
+  read(after: Position, limit: number): Promise<ReadAnswer> {
+    return this.#exchange('read', () => this.#options.database.read(after, limit));
+  }
+
+  async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+    const { position, pages } = await this.#exchange('snapshot', async () => {
+      const read: (readonly Resource[])[] = [];
+      return { position: await this.#options.database.snapshot((page) => read.push(page)), pages: read };
+    });
+    for (const page of pages) take(page);
+    return position;
+  }
+
+  history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
+    return this.#exchange('history', () => this.#options.database.history(query));
+  }
+
+  /** A hint that may be early, late or never; here it is lost whenever the link is in trouble. */
+  changed(revision: number, signal: AbortSignal): Promise<void> {
+    return this.#options.program.call('store', 'changed', (reply) => {
+      signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
+      void this.#hint(revision, signal, reply);
+    });
+  }
+
+  async #hint(revision: number, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
+    const { link, database } = this.#options;
+    if (link.cut) return;
+    await database.changed(revision, signal);
+    if (!signal.aborted && !link.cut) reply.answer(2, undefined);
+  }
+
+  compact(beforeMs: number, limit: number): Promise<number> {
+    return this.#exchange('compact', () => this.#options.database.compact(beforeMs, limit));
+  }
+
+  acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
+    return this.#exchange('acquire', () =>
+      this.#witnessed(request.name, () => this.#options.database.acquireLease(request)),
+    );
+  }
+
+  renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
+    return this.#exchange('renew', () =>
+      this.#witnessed(request.name, () => this.#options.database.renewLease(request)),
+    );
+  }
+
+  releaseLease(name: string, epoch: number): Promise<void> {
+    return this.#exchange('release', () =>
+      this.#witnessed(name, () => this.#options.database.releaseLease(name, epoch)),
+    );
+  }
+
+  readLease(name: string): Promise<Lease | undefined> {
+    return this.#exchange('readLease', () => this.#options.database.readLease(name));
+  }
+
+  async close(): Promise<void> {}
+
+  async #witnessed<T>(lease: string, change: () => Promise<T>): Promise<T> {
+    const { database, witness, program } = this.#options;
+    const before = await database.readLease(lease);
+    const answer = await change();
+    witness.leased(before, await database.readLease(lease), program.name);
+    return answer;
+  }
+
+  #exchange<T>(name: string, serve: () => Promise<T>): Promise<T> {
+    const { program, link, rng, witness } = this.#options;
+    const fate = link.draw(rng);
+    return program.call('store', name, (reply) => {
+      if (fate.kind !== 'served') witness.fault(program.name, `${name} ${fate.kind}`);
+      switch (fate.kind) {
+        case 'served':
+          return this.#deliver(name, fate.requestMs, () => void this.#serve(serve, reply, fate.replyMs));
+        case 'refused':
+          return void reply.fail(fate.afterMs, unreachable('failed'));
+        case 'request-lost':
+          return void reply.fail(fate.afterMs, unreachable('unknown'));
+        case 'reply-lost':
+        case 'served-late':
+          reply.fail(fate.afterMs, unreachable('unknown'));
+          return this.#deliver(name, fate.requestMs, () => void serve());
+        case 'served-before-next':
+          reply.fail(fate.afterMs, unreachable('unknown'));
+          this.#stuck.push(() => void serve());
+      }
+    });
+  }
+
+  /** The request arrives at the database. Of a crash of the sender it is half the time too early to have left. */
+  #deliver(name: string, afterMs: number, serve: () => void): void {
+    const { program, rng } = this.#options;
+    program.scheduler.after(afterMs, `database gets ${name} of ${program.name}`, () => {
+      if (name === 'write') for (const late of this.#stuck.splice(0)) late();
+      if (program.alive || rng.chance(0.5)) serve();
+    });
+  }
+
+  async #serve<T>(serve: () => Promise<T>, reply: Reply<T>, replyMs: number): Promise<void> {
+    const { link, rng, program, witness } = this.#options;
+    // A link that was cut while the request was under way took the request or the reply with it.
+    if (link.cut && rng.chance(0.5)) {
+      witness.fault(program.name, 'request cut off');
+      reply.fail(rng.between(10, 400), unreachable('unknown'));
+      return;
+    }
+    const value = await serve();
+    if (link.cut) {
+      witness.fault(program.name, 'reply cut off');
+      reply.fail(rng.between(10, 400), unreachable('unknown'));
+    } else reply.answer(replyMs, value);
+  }
+}
+
+function unreachable(outcome: 'failed' | 'unknown'): StoreUnavailable {
+  return new StoreUnavailable(`the link to the database broke (${outcome})`, { outcome });
+}

@@ -1,0 +1,125 @@
+// One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
+// them together; what happens is in workloads and faults, what must hold is in checkers.
+import { Registry, type Applied } from '../../src/fleet/index.ts';
+import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
+import { MemoryDisk } from '../../src/journal/memory-store.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import { Rng } from '../kernel/rng.ts';
+import { Scheduler } from '../kernel/scheduler.ts';
+import { Trace } from '../kernel/trace.ts';
+import type { Checker, Watch } from '../checkers/checker.ts';
+import { Ledger } from './ledger.ts';
+import { Link } from './link.ts';
+import { Operator, type Asked } from './operator.ts';
+import type { Parts } from './parts.ts';
+import { Server, type Life } from './server.ts';
+import type { StoreWitness } from './store-port.ts';
+import { Tally } from './tally.ts';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly parts: Parts;
+  readonly checkers: readonly Checker[];
+  readonly print?: (line: string) => void;
+}
+
+export interface Violation {
+  readonly property: string;
+  readonly message: string;
+}
+
+export class World implements StoreWitness {
+  readonly seed: number;
+  readonly parts: Parts;
+  readonly rng: Rng;
+  readonly scheduler: Scheduler;
+  readonly registry: Registry;
+  readonly disk: MemoryDisk;
+  readonly database: Store;
+  readonly ledger = new Ledger();
+  readonly calls = new Tally();
+  readonly faults = new Tally();
+  readonly servers: readonly Server[];
+  readonly links: Link[] = [];
+  /** Everything that anybody asked for, and what they were told. */
+  readonly asked: Asked[] = [];
+  /** True until everything heals: workloads ask for new things only as long as it is. */
+  troubled = true;
+  readonly #watches: readonly Watch[];
+  #violation: Violation | undefined;
+
+  constructor({ seed, parts, checkers, print }: WorldOptions) {
+    this.seed = seed;
+    this.parts = parts;
+    this.rng = new Rng(seed);
+    this.scheduler = new Scheduler(this.rng.fork(), new Trace(print));
+    this.registry = new Registry(parts.models);
+    const nowMs = (): number => WORLD_BEGINS_MS + this.scheduler.nowMs;
+    this.disk = new MemoryDisk({ journalId: `journal-${seed}`, nowMs });
+    this.database = parts.database(this.disk);
+    this.servers = Array.from({ length: this.rng.between(1, 3) }, (_, at) => new Server(`server${at + 1}`, this));
+    this.#watches = checkers.map((checker) => checker.watch(this, (message) => this.violate(checker.name, message)));
+  }
+
+  get violation(): Violation | undefined {
+    return this.#violation;
+  }
+
+  /** The first violation ends the run; what follows from it is not news. */
+  violate(property: string, message: string): void {
+    this.#violation ??= { property, message };
+    this.scheduler.note('violation', property);
+    this.scheduler.stop();
+  }
+
+  newOperator(name: string): Operator {
+    return new Operator(name, this, this.newLink());
+  }
+
+  newLink(): Link {
+    const link = new Link(this);
+    this.links.push(link);
+    return link;
+  }
+
+  fault(who: string, what: string): void {
+    this.faults.count(what.split(' ').at(-1) ?? what);
+    this.scheduler.note(who, `FAULT ${what}`);
+  }
+
+  /** All servers lose power at once, and the disk whatever it had not flushed. */
+  powerCut(): void {
+    for (const server of this.servers) server.crash();
+    this.disk.powerCut();
+    this.ledger.cutBackTo(this.disk.state.commits.at(-1)?.revision ?? this.disk.state.floor.revision);
+  }
+
+  wrote(group: Group, written: Written, lease: Lease | undefined, writer: string): void {
+    this.scheduler.note(
+      writer,
+      `database: ${written.kind} ${written.kind === 'written' ? written.revision : written.conflict.kind}`,
+    );
+    if (written.kind !== 'written') return;
+    const note = { writer, fence: group.fence, lease, atStep: this.scheduler.steps };
+    const entries = this.ledger.record(group.batches, note);
+    for (const watch of this.#watches) watch.onWrite?.(entries, written.revision);
+  }
+
+  leased(before: Lease | undefined, after: Lease | undefined, asker: string): void {
+    if (before?.epoch !== after?.epoch) this.scheduler.note(asker, `database: lease epoch ${after?.epoch ?? 0}`);
+    for (const watch of this.#watches) watch.onLease?.(before, after, asker);
+  }
+
+  committed(server: Server, life: Life, commit: Commit, applied: readonly Applied[]): void {
+    for (const watch of this.#watches) watch.onCommit?.({ server, life, commit, applied });
+  }
+
+  rebuilt(life: Life): void {
+    this.scheduler.note(life.program.name, `fleet loaded anew at ${life.journal.fleet.revision}`);
+    for (const watch of this.#watches) watch.onRebuilt?.(life);
+  }
+
+  checkEnd(): void {
+    for (const watch of this.#watches) watch.atEnd?.();
+  }
+}
