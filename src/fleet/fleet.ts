@@ -33,7 +33,7 @@ export class Fleet implements FleetReader {
   /** Forgets everything: before a rebuild from a snapshot. */
   reset(): void {
     this.#revision = 0;
-    this.#groups = new Map(this.registry.indexes.map((index) => [index.name, new Map()]));
+    this.#groups = new Map(this.registry.indexes.map((index) => [index.name, new Map<string, SortedIds>()]));
     this.#projected = new Map(this.registry.projections.map((one) => [one.name, one.create()]));
     this.#shelves = new Map();
     for (const name of this.registry.kinds.keys()) {

@@ -25,7 +25,7 @@ export function checker(schema: TSchema): (value: unknown) => Problem[] {
   const compiled = Compile(schema);
   return (value) => {
     if (compiled.Check(value)) return [];
-    return problemsFrom(compiled.Errors(value) as readonly SchemaError[], schema);
+    return problemsFrom(compiled.Errors(value), schema);
   };
 }
 
@@ -96,7 +96,7 @@ interface Node {
 }
 
 function nodesAt(schema: TSchema, pointer: string): Node[] {
-  let nodes: Node[] = spread(schema as Node);
+  let nodes: Node[] = spread(schema);
   for (const part of pointer.split('/').slice(1)) {
     nodes = nodes.flatMap((node) => spread(node.properties?.[part] ?? node.items));
   }

@@ -27,7 +27,7 @@ export class Stage implements FleetReader {
       const after =
         change.doc === null ? undefined : { id: change.id as Id<string>, revision: this.revision, doc: change.doc };
       let staged = this.#staged.get(change.kind);
-      if (staged === undefined) this.#staged.set(change.kind, (staged = new Map()));
+      if (staged === undefined) this.#staged.set(change.kind, (staged = new Map<string, Stored | undefined>()));
       staged.set(change.id, after);
       this.#project({ kind: change.kind, before, after });
     }

@@ -1,6 +1,7 @@
 import type { PostgresStoreOptions } from './postgres-store.ts';
 import type { Store } from './store.ts';
 
+export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { RetentionController } from './retention-controller.ts';
 export { RETENTION } from './retention.ts';
 export { openSqliteStore } from './sqlite-store.ts';

@@ -4,14 +4,7 @@
 import { idOf, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { finishOperation, recordStep, stopOperation } from './decide.ts';
-import {
-  type Driver,
-  type Next,
-  type OperationKind,
-  type RecordStep,
-  type StoredItem,
-  type StoredOperation,
-} from './kind.ts';
+import type { Driver, Next, OperationKind, RecordStep, StoredItem, StoredOperation } from './kind.ts';
 import type { Log } from './log.ts';
 import {
   isOpen,
@@ -116,9 +109,8 @@ export class OperationsController {
 
   async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
     if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
-    else if (this.#underWay.has(step.item)) return;
     else if (step.kind === 'act') this.#start(operation, kind, step);
-    else await this.#record(operation, step);
+    else if (!this.#underWay.has(step.item)) await this.#record(operation, step);
   }
 
   async #record(operation: StoredOperation, step: RecordStep): Promise<void> {
@@ -129,6 +121,7 @@ export class OperationsController {
   }
 
   #start(operation: StoredOperation, kind: OperationKind, step: Next & { readonly kind: 'act' }): void {
+    if (this.#underWay.has(step.item)) return;
     if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) return this.#wakeAll(operation.id);
     this.#underWay.add(step.item);
     void this.#carryOut(operation, kind, step).finally(() => {
@@ -184,9 +177,11 @@ export class OperationsController {
   #wakeFor(applied: readonly Applied[]): void {
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
-      const id = after?.id ?? before?.id ?? '';
-      if (kind === OPERATION.name) this.#wakeAll(id as OperationId);
-      else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, ((after ?? before)?.doc as Item).operation), id);
+      const changed = after ?? before;
+      if (changed === undefined) continue;
+      const { id, doc } = changed;
+      if (kind === OPERATION.name) this.#wakeAll(idOf(OPERATION, id));
+      else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
       for (const item of fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))) {
         this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
       }

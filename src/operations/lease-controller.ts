@@ -44,9 +44,15 @@ export class LeaseController {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#once();
-      await this.#options.clock.sleep(this.#renewMs, signal);
+      await this.#options.clock.sleep(this.#pauseMs(), signal);
     }
     await this.#release();
+  }
+
+  /** Until the next renewal; a lease that runs out sooner is given up on time. */
+  #pauseMs(): number {
+    if (this.#held === undefined) return this.#renewMs;
+    return Math.min(this.#renewMs, Math.max(0, this.#held.untilMs - this.#options.clock.nowMs()));
   }
 
   async #once(): Promise<void> {

@@ -2,7 +2,7 @@
 // the other, and a store whose n-th call can be made to fail or to be the last thing the server does.
 import { Registry, type Change, type FleetReader, type Model } from '../fleet/index.ts';
 import { Journal, StoreUnavailable, type Clock, type Request, type Store } from '../journal/index.ts';
-import { MemoryDisk, MemoryStore } from '../journal/memory-store.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { OperationsController } from './controller.ts';
 import type { Driver, OperationKind } from './kind.ts';
 import { operationsModel, type OperationId } from './model.ts';

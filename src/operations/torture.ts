@@ -118,7 +118,7 @@ async function live(
   if (cancelAfter !== undefined && world.commits >= cancelAfter) await cancel(world, journal);
   await subject.world(journal, clock.nowMs());
   await controller.pass();
-  for (let turn = 0; turn < 20; turn += 1) await null;
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
   return 'alive';
 }
 

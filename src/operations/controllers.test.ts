@@ -1,0 +1,222 @@
+// The engine and the lease keeper as shells: what wakes them, what they survive, what they never do.
+import { describe, expect, test } from 'vitest';
+import { Type } from 'typebox';
+import { idOf, put, Registry, schemaKind } from '../fleet/index.ts';
+import { Journal, StoreUnavailable, type Clock } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
+import { OperationsController } from './controller.ts';
+import { newOperation } from './decide.ts';
+import { record, wait, type OperationKind } from './kind.ts';
+import { LeaseController } from './lease-controller.ts';
+import { ITEM, OPERATION, operationsModel } from './model.ts';
+
+const THING = schemaKind('thing', Type.Object({ ready: Type.Boolean() }, { additionalProperties: false }));
+const OP = idOf(OPERATION, 'op-1');
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** Sleepers wake when the test moves time. */
+class TestClock implements Clock {
+  #nowMs = 0;
+  #sleepers: { at: number; wake: () => void }[] = [];
+  nowMs(): number {
+    return this.#nowMs;
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted === true) resolve();
+      const wake = (): void => {
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      signal?.addEventListener('abort', wake, { once: true });
+      this.#sleepers.push({ at: this.#nowMs + ms, wake });
+    });
+  }
+  async turn(): Promise<void> {}
+  async pass(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    for (const { wake } of this.#sleepers.filter(({ at }) => at <= this.#nowMs)) wake();
+    this.#sleepers = this.#sleepers.filter(({ at }) => at > this.#nowMs);
+    await settled();
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
+}
+
+const whenReady: OperationKind = {
+  name: 'when-ready',
+  steps: ['look'],
+  cancel: { kind: 'none', because: 'test' },
+  retry: { kind: 'does', what: 'looks again' },
+  rollback: { kind: 'none', because: 'test' },
+  plan: (fleet, _operation, items) =>
+    items.map((item) => {
+      const thing = fleet.get(THING, idOf(THING, item.doc.target.id));
+      if (thing?.doc.ready === true) return record(item, { state: 'done', step: 'look' });
+      return wait(item, { code: 'not-ready' });
+    }),
+};
+
+function world(kind: OperationKind = whenReady) {
+  const clock = new TestClock();
+  const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() });
+  const server = (name: string) => {
+    const store = new MemoryStore(disk);
+    let count = 0;
+    const ids = { next: (prefix: string) => `${prefix}-${name}-${(count += 1)}`, secret: () => 'secret' };
+    const journal = new Journal({ store, registry: new Registry([operationsModel, { kinds: [THING] }]), clock, ids });
+    const lease = new LeaseController({ journal, clock, log, holder: name, url: `http://${name}` });
+    const kinds = new Map([[kind.name, kind]]);
+    const engine = new OperationsController({ journal, clock, kinds, drivers: new Map(), log });
+    return { store, journal, lease, engine };
+  };
+  return { clock, server };
+}
+
+function start(journal: Journal, ready: boolean): Promise<unknown> {
+  return journal.submit({
+    by: 'test',
+    decide: () => {
+      const items = [{ key: 'a', target: { kind: 'thing', id: 'a' }, step: 'look' }];
+      const operation = { id: OP, kind: 'when-ready', title: 'look', by: 'test', nowMs: 0, deadlineMs: 1e9, items };
+      const changes = [put(THING, idOf(THING, 'a'), { ready }), ...newOperation(operation)];
+      return { kind: 'accept', changes, answer: null };
+    },
+  });
+}
+
+const makeReady = (journal: Journal): Promise<unknown> =>
+  journal.submit({
+    by: 'test',
+    decide: () => ({ kind: 'accept', changes: [put(THING, idOf(THING, 'a'), { ready: true })], answer: null }),
+  });
+
+describe('the engine', () => {
+  test('a-change-of-the-target-wakes-its-item-without-waiting-for-the-scan', async () => {
+    const { clock, server } = world();
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    await start(journal, false);
+    await settled();
+    expect(journal.fleet.get(ITEM, idOf(ITEM, 'op-1.a'))?.doc.reason).toEqual({ code: 'not-ready' });
+    await makeReady(journal);
+    await settled();
+    expect(clock.nowMs()).toBe(0);
+    expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
+    stop.abort();
+  });
+
+  test('an-engine-that-saw-no-event-finds-the-work-by-its-scan', async () => {
+    const { clock, server } = world();
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    await start(journal, true);
+    void engine.run(stop.signal);
+    await clock.pass(5000);
+    await clock.pass(5000);
+    expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
+    stop.abort();
+  });
+
+  test('a-waiting-operation-at-rest-commits-nothing', async () => {
+    const { clock, server } = world();
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    await start(journal, false);
+    await clock.pass(5000);
+    const { revision } = journal.fleet;
+    for (let round = 0; round < 20; round += 1) await clock.pass(5000);
+    expect(journal.fleet.revision).toBe(revision);
+    stop.abort();
+  });
+
+  test('a-bug-in-a-plan-stops-its-operation-and-says-so', async () => {
+    const broken: OperationKind = {
+      ...whenReady,
+      plan: () => {
+        throw new Error('boom');
+      },
+    };
+    const { server } = world(broken);
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    await start(journal, true);
+    await settled();
+    expect(journal.fleet.get(OPERATION, OP)?.doc).toMatchObject({
+      stopped: true,
+      reason: { code: 'internal-error', detail: 'boom' },
+    });
+    stop.abort();
+  });
+});
+
+describe('the lease', () => {
+  test('one-of-two-servers-decides-and-the-other-knows-where', async () => {
+    const { server } = world();
+    const [one, other] = [server('s1'), server('s2')];
+    const stop = new AbortController();
+    void one.lease.run(stop.signal);
+    await settled();
+    void other.lease.run(stop.signal);
+    await settled();
+    expect(one.journal.fence).toEqual({ lease: 'fleet', epoch: 1 });
+    expect(other.journal.fence).toBeUndefined();
+    expect(other.lease.holder()).toMatchObject({ holder: 's1', url: 'http://s1' });
+    stop.abort();
+  });
+
+  test('a-clean-stop-hands-over-at-once-with-a-higher-epoch', async () => {
+    const { clock, server } = world();
+    const [one, other] = [server('s1'), server('s2')];
+    const [stopOne, stopOther] = [new AbortController(), new AbortController()];
+    void one.lease.run(stopOne.signal);
+    await settled();
+    void other.lease.run(stopOther.signal);
+    stopOne.abort();
+    await settled();
+    await clock.pass(3000);
+    expect(other.journal.fence).toEqual({ lease: 'fleet', epoch: 2 });
+    stopOther.abort();
+  });
+
+  test('a-holder-that-cannot-reach-the-store-steps-down-when-its-time-is-over', async () => {
+    const { clock, server } = world();
+    const { store, journal, lease } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
+    Object.assign(store, { renewLease: cut, acquireLease: cut });
+    for (const ms of [3000, 3000, 3000]) await clock.pass(ms);
+    expect(journal.fence).toBeDefined();
+    await clock.pass(1000);
+    expect(journal.fence).toBeUndefined();
+    stop.abort();
+  });
+
+  test('a-renewal-that-never-answers-does-not-keep-a-holder-in-office', async () => {
+    const { clock, server } = world();
+    const { store, journal, lease } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    const silent = (): Promise<never> => new Promise(() => undefined);
+    Object.assign(store, { renewLease: silent, acquireLease: silent });
+    for (const ms of [3000, 3000, 3000, 3000]) await clock.pass(ms);
+    expect(journal.fence).toBeUndefined();
+    stop.abort();
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest';
+import { Type } from 'typebox';
+import { Fleet, idOf, put, Registry, schemaKind, type Change } from '../fleet/index.ts';
+import type { Decision } from '../journal/index.ts';
+import { cancelOperation, finishOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
+import { itemOfTask, record, taskId, wait, type Next, type OperationKind, type StoredItem } from './kind.ts';
+import { ITEM, ITEMS_BY_OPERATION, OPERATION, operationsModel, type Operation } from './model.ts';
+import { planOperation, type Finish } from './plan.ts';
+
+const THING = schemaKind('thing', Type.Object({ made: Type.Boolean() }, { additionalProperties: false }));
+const OP = idOf(OPERATION, 'op-1');
+const DEADLINE = 10_000;
+
+const kind: OperationKind = {
+  name: 'make',
+  steps: ['make'],
+  cancel: { kind: 'does', what: 'things not made are forgotten' },
+  retry: { kind: 'does', what: 'tries again' },
+  rollback: { kind: 'none', because: 'made is made' },
+  plan: (_fleet, _operation, items) => items.map((item) => wait(item, { code: 'no-clay', thing: item.doc.target.id })),
+  undo: (_fleet, item) => ({ changes: [{ kind: 'thing', id: item.doc.target.id, doc: null }], expects: [] }),
+};
+const kinds = new Map([[kind.name, kind]]);
+
+function fleetWith(names: readonly string[]): Fleet {
+  const fleet = new Fleet(new Registry([operationsModel, { kinds: [THING] }]));
+  const items = names.map((name) => ({ key: name, target: { kind: 'thing', id: name }, step: 'make' }));
+  const operation = newOperation({
+    id: OP,
+    kind: 'make',
+    title: 'make',
+    by: 'ann',
+    nowMs: 0,
+    deadlineMs: DEADLINE,
+    items,
+  });
+  fleet.apply(1, [...names.map((name) => put(THING, idOf(THING, name), { made: false })), ...operation]);
+  return fleet;
+}
+
+function apply(fleet: Fleet, decision: Decision<unknown>): readonly Change[] {
+  if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
+  if (decision.changes.length > 0) fleet.apply(fleet.revision + 1, decision.changes);
+  return decision.changes;
+}
+
+const operationOf = (fleet: Fleet): Operation => fleet.get(OPERATION, OP)?.doc as Operation;
+const itemsOf = (fleet: Fleet): StoredItem[] => [...fleet.find(ITEMS_BY_OPERATION, OP)];
+
+function step(fleet: Fleet, nowMs: number): readonly (Next | Finish)[] {
+  const operation = fleet.get(OPERATION, OP);
+  if (operation === undefined) throw new Error('no operation');
+  const steps = planOperation(fleet, kind, { operation, items: 'all' }, nowMs);
+  for (const next of steps) {
+    if (next.kind === 'finish') apply(fleet, finishOperation(fleet, next));
+    else if (next.kind === 'record') apply(fleet, recordStep(fleet, next, nowMs));
+  }
+  return steps;
+}
+
+/** A plan as prose: what a reader of a failing test wants to see. */
+const told = (steps: readonly (Next | Finish)[]): string[] =>
+  steps.map((next) =>
+    next.kind === 'record'
+      ? `${next.item} ${next.progress.state} ${next.progress.reason?.code ?? ''}`.trim()
+      : next.kind,
+  );
+
+describe('planning an operation', () => {
+  test('a-wait-is-recorded-once-and-said-again-only-when-it-changes', () => {
+    const fleet = fleetWith(['a', 'b']);
+    expect(told(step(fleet, 1))).toMatchInlineSnapshot(`
+      [
+        "op-1.a waiting no-clay",
+        "op-1.b waiting no-clay",
+      ]
+    `);
+    expect(told(step(fleet, 2))).toEqual([]);
+  });
+
+  test('after-the-deadline-items-fail-with-what-they-waited-for-and-the-operation-ends', () => {
+    const fleet = fleetWith(['a']);
+    step(fleet, 1);
+    step(fleet, DEADLINE + 1);
+    expect(itemsOf(fleet)[0]?.doc.reason).toEqual({ code: 'deadline-passed', waitedFor: 'no-clay' });
+    step(fleet, DEADLINE + 2);
+    expect(operationOf(fleet)).toMatchObject({ state: 'failed', finishedAtMs: DEADLINE + 2, counts: { failed: 1 } });
+  });
+
+  test('a-step-planned-before-the-deadline-is-not-taken-after-it', () => {
+    const fleet = fleetWith(['a']);
+    const item = itemsOf(fleet)[0] as StoredItem;
+    const late = recordStep(fleet, record(item, { state: 'done', step: 'make' }), DEADLINE + 1);
+    expect(late).toMatchObject({ kind: 'accept', changes: [], answer: 'stale' });
+  });
+
+  test('cancel-undoes-open-items-and-keeps-done-ones', () => {
+    const fleet = fleetWith(['a', 'b']);
+    apply(fleet, recordStep(fleet, record(itemsOf(fleet)[0] as StoredItem, { state: 'done', step: 'make' }), 1));
+    apply(fleet, cancelOperation(fleet, { id: OP, kinds, nowMs: 2 }));
+    step(fleet, 3);
+    step(fleet, 4);
+    expect(operationOf(fleet)).toMatchObject({ state: 'cancelled', counts: { done: 1, cancelled: 1 } });
+    expect([...fleet.all(THING)].map((thing) => thing.id)).toEqual(['a']);
+  });
+
+  test('a-stopped-operation-does-nothing-until-it-is-retried', () => {
+    const fleet = fleetWith(['a']);
+    apply(fleet, stopOperation(fleet, { id: OP, revision: 1, doc: operationOf(fleet) }, 'boom'));
+    expect(told(step(fleet, 1))).toEqual([]);
+    expect(operationOf(fleet).reason).toEqual({ code: 'internal-error', detail: 'boom' });
+    apply(fleet, retryOperation(fleet, { id: OP, kinds, nowMs: 2 }));
+    expect(told(step(fleet, 3))).toEqual(['op-1.a waiting no-clay']);
+  });
+});
+
+describe('retry and cancel', () => {
+  function failed(): Fleet {
+    const fleet = fleetWith(['a', 'b']);
+    apply(fleet, recordStep(fleet, record(itemsOf(fleet)[0] as StoredItem, { state: 'done', step: 'make' }), 1));
+    step(fleet, DEADLINE + 1);
+    step(fleet, DEADLINE + 2);
+    return fleet;
+  }
+
+  test('retry-reopens-failed-items-only-with-a-new-deadline-and-attempt', () => {
+    const fleet = failed();
+    apply(fleet, retryOperation(fleet, { id: OP, kinds, nowMs: 50_000 }));
+    expect(operationOf(fleet)).toMatchObject({ state: 'running', deadlineAtMs: 50_000 + DEADLINE });
+    expect(itemsOf(fleet).map(({ doc }) => [doc.state, doc.attempt])).toEqual([
+      ['done', 1],
+      ['pending', 2],
+    ]);
+  });
+
+  test('cancel-of-a-failed-operation-undoes-what-failed', () => {
+    const fleet = failed();
+    apply(fleet, cancelOperation(fleet, { id: OP, kinds, nowMs: 50_000 }));
+    step(fleet, 50_001);
+    step(fleet, 50_002);
+    expect(operationOf(fleet).state).toBe('cancelled');
+    expect([...fleet.all(THING)].map((thing) => thing.id)).toEqual(['a']);
+  });
+
+  test('both-are-idempotent', () => {
+    const fleet = failed();
+    apply(fleet, retryOperation(fleet, { id: OP, kinds, nowMs: 50_000 }));
+    expect(retryOperation(fleet, { id: OP, kinds, nowMs: 50_001 })).toMatchObject({ kind: 'accept', changes: [] });
+    apply(fleet, cancelOperation(fleet, { id: OP, kinds, nowMs: 50_002 }));
+    expect(cancelOperation(fleet, { id: OP, kinds, nowMs: 50_003 })).toMatchObject({ kind: 'accept', changes: [] });
+  });
+
+  test.each([
+    ['retry', retryOperation],
+    ['cancel', cancelOperation],
+  ])('%s-of-an-unknown-one-a-finished-one-or-one-without-meaning-is-refused-with-its-own-code', (_name, decide) => {
+    const fleet = fleetWith([]);
+    expect(decide(fleet, { id: 'op-9', kinds, nowMs: 1 })).toMatchObject({ refusal: { code: 'unknown-operation' } });
+    step(fleet, 1);
+    expect(operationOf(fleet).state).toBe('succeeded');
+    expect(decide(fleet, { id: OP, kinds, nowMs: 2 })).toMatchObject({ refusal: { code: 'wrong-state' } });
+    const none = { kind: 'none', because: 'it cannot be' } as const;
+    const without = new Map([['make', { ...kind, cancel: none, retry: none }]]);
+    expect(decide(fleet, { id: OP, kinds: without, nowMs: 2 })).toMatchObject({ refusal: { code: 'not-supported' } });
+  });
+});
+
+test('a-step-is-stale-when-a-document-it-was-planned-on-has-changed', () => {
+  const fleet = fleetWith(['a']);
+  const expects = [{ kind: 'thing', id: 'a', revision: 1 }];
+  const next = record(itemsOf(fleet)[0] as StoredItem, { state: 'done', step: 'make' }, { expects });
+  fleet.apply(2, [put(THING, idOf(THING, 'a'), { made: true })]);
+  expect(recordStep(fleet, next, 1)).toMatchObject({ kind: 'accept', changes: [], answer: 'stale' });
+});
+
+test('a-task-id-leads-back-to-its-item', () => {
+  const item = itemsOf(fleetWith(['a:b']))[0] as StoredItem;
+  expect(taskId(item)).toBe('op-1.a:b:make:1');
+  expect(itemOfTask(taskId(item))).toBe(item.id);
+});
+
+test('items-go-thirty-days-after-their-operation-has-ended-and-at-once-when-it-is-gone', () => {
+  const fleet = fleetWith(['a']);
+  const [item] = itemsOf(fleet) as [StoredItem];
+  expect(ITEM.expiresAtMs?.(item.doc, fleet)).toBeUndefined();
+  step(fleet, DEADLINE + 1);
+  step(fleet, DEADLINE + 2);
+  expect(ITEM.expiresAtMs?.(item.doc, fleet)).toBe(DEADLINE + 2 + 30 * 24 * 3600 * 1000);
+  expect(ITEM.expiresAtMs?.({ ...item.doc, operation: 'op-gone' }, fleet)).toBe(0);
+});
