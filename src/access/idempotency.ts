@@ -97,14 +97,15 @@ function barrier(fleet: FleetReader, { target }: Write, { caller, ifMatch }: Gua
   if (target === undefined) return undefined;
   const view = target.view as unknown as Parameters<typeof seen>[1];
   const stored = seen(fleet, view, { caller, id: target.id });
-  if (stored === undefined) return refuse(noSuch(view.kind.name, target.id));
-  if (ifMatch === undefined || stored.revision === ifMatch) return undefined;
-  const message = `The ${view.kind.name} was changed since: it is at revision ${stored.revision}, not ${ifMatch}. Read it again and decide anew.`;
+  if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id));
+  if (ifMatch === undefined || stored?.revision === ifMatch) return undefined;
+  const actual = stored === undefined ? 'not there' : `at revision ${stored.revision}`;
+  const message = `The ${view.kind.name} was changed since: it is ${actual}, not at ${ifMatch}. Read it again and decide anew.`;
   return refuse({
     kind: 'precondition',
     code: 'revision-mismatch',
     message,
-    facts: { expected: ifMatch, actual: stored.revision },
+    facts: { expected: ifMatch, ...(stored !== undefined && { actual: stored.revision }) },
   });
 }
 

@@ -54,8 +54,8 @@ export interface After {
 
 /** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
-  /** The resource that is changed: must exist, be the caller's to see, and match If-Match. */
-  readonly target?: { readonly view: View<string, never>; readonly id: string };
+  /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
+  readonly target?: { readonly view: View<string, never>; readonly id: string; readonly optional?: boolean };
   readonly why?: string | undefined;
   readonly operation?: string | undefined;
   /** Pure: ids and times are captured before. */

@@ -1,0 +1,37 @@
+// The routes that are the server's own: settings, history, watch, probes, the description of it all.
+import type { Route, View } from '../access/index.ts';
+import type { Setting } from '../fleet/index.ts';
+import type { Journal } from '../journal/index.ts';
+import { ChangeViews } from './change-view.ts';
+import { historyRoute } from './history.ts';
+import { openApi, openApiRoute } from './openapi.ts';
+import { probeRoutes, type Probed } from './probes.ts';
+import { SETTING_VIEW, settingRoutes } from './settings.ts';
+import { watchRoute } from './watch.ts';
+
+export interface BuiltInOptions extends Probed {
+  readonly views: readonly View<string, never>[];
+  readonly settings: readonly Setting[];
+  readonly version?: string;
+  /** Everything that is served, these included. */
+  readonly routes: () => readonly Route[];
+}
+
+export interface BuiltIn {
+  readonly routes: readonly Route[];
+  /** Begins to follow a journal, for what the routes need to remember of it. */
+  readonly follow: (journal: Journal) => () => void;
+}
+
+export function builtInRoutes(options: BuiltInOptions): BuiltIn {
+  const views = new ChangeViews([...options.views, SETTING_VIEW]);
+  const describe = (): object => openApi(options.routes(), options.version ?? '0.0.0');
+  const routes = [
+    ...settingRoutes(options.settings),
+    historyRoute(views),
+    watchRoute(views),
+    ...probeRoutes(options),
+    openApiRoute(describe),
+  ];
+  return { routes, follow: (journal) => views.follow(journal) };
+}

@@ -1,0 +1,86 @@
+// Commits as a caller may see them: kinds and sites that are not the caller's are left out, and what must stay inside is
+// never in it. A commit of which nothing is left is not shown at all.
+import { permits, seesSite, type Caller, type View } from '../access/index.ts';
+import type { Change } from '../fleet/index.ts';
+import type { Commit, CommitNote, Journal } from '../journal/index.ts';
+
+type AnyView = View<string>;
+
+export interface Audience {
+  readonly caller: Caller;
+  /** Undefined for every kind. */
+  readonly kinds?: ReadonlySet<string> | undefined;
+}
+
+export class ChangeViews {
+  readonly #views: ReadonlyMap<string, AnyView>;
+  /** A change is the same for everybody who may see it: rendered once. */
+  readonly #texts = new WeakMap<Change, string>();
+  /** Where a deleted document was, for as long as its commit is in memory. */
+  readonly #deletedAt = new WeakMap<Change, string>();
+
+  constructor(views: readonly View<string, never>[]) {
+    this.#views = new Map(views.map((view) => [view.kind.name, view as unknown as AnyView]));
+  }
+
+  get kinds(): string[] {
+    return [...this.#views.keys()];
+  }
+
+  view(kind: string): AnyView | undefined {
+    return this.#views.get(kind);
+  }
+
+  /** Remembers the sites of deleted documents from now on. */
+  follow(journal: Journal): () => void {
+    return journal.onCommit((commit, applied) => {
+      for (const [at, { before }] of applied.entries()) {
+        const change = commit.changes[at];
+        if (change === undefined || change.doc !== null || before === undefined) continue;
+        const site = this.#views.get(change.kind)?.siteOf(before.doc, before.id);
+        if (site !== undefined) this.#deletedAt.set(change, site);
+      }
+    });
+  }
+
+  /** The changes of a commit that this audience may see. */
+  visible(commit: Commit, audience: Audience): Change[] {
+    return commit.changes.filter((change) => this.#isVisible(change, audience));
+  }
+
+  #isVisible(change: Change, { caller, kinds }: Audience): boolean {
+    if (kinds !== undefined && !kinds.has(change.kind)) return false;
+    const view = this.#views.get(change.kind);
+    if (view === undefined || !permits(caller, view.access)) return false;
+    if (caller.site === undefined) return true;
+    const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id);
+    return seesSite(caller, site);
+  }
+
+  /** `{"kind","id","doc"}`; `doc` is null for a deletion. */
+  text(change: Change): string {
+    let text = this.#texts.get(change);
+    if (text === undefined) {
+      text = JSON.stringify(this.shown(change));
+      this.#texts.set(change, text);
+    }
+    return text;
+  }
+
+  shown({ kind, id, doc }: Change): { readonly kind: string; readonly id: string; readonly doc: object | null } {
+    return { kind, id, doc: doc === null ? null : (this.#views.get(kind)?.show(doc) ?? null) };
+  }
+
+  /** The commit as JSON text; undefined when nothing of it is for this audience. */
+  commitText(commit: Commit, audience: Audience): string | undefined {
+    const changes = this.visible(commit, audience);
+    if (changes.length === 0) return undefined;
+    const note = JSON.stringify(noteOf(commit));
+    return `${note.slice(0, -1)},"changes":[${changes.map((change) => this.text(change)).join(',')}]}`;
+  }
+}
+
+export function noteOf(commit: CommitNote & { readonly revision: number }): object {
+  const { revision, atMs, by, why, operation } = commit;
+  return { revision, atMs, by, ...(why !== undefined && { why }), ...(operation !== undefined && { operation }) };
+}

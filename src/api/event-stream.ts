@@ -1,0 +1,52 @@
+// An answer that goes on: text to a reader that may be slow, until either side has enough. A reader that takes nothing for
+// a minute is let go, so that it does not hold what it was sent for ever.
+import type { ServerResponse } from 'node:http';
+import type { Out } from '../access/index.ts';
+
+const STALLED_MS = 60_000;
+
+export class ResponseOut implements Out {
+  readonly #raw: ServerResponse;
+  readonly #over = new AbortController();
+
+  constructor(raw: ServerResponse) {
+    this.#raw = raw;
+    raw.once('close', () => this.#over.abort());
+    raw.once('error', () => this.#over.abort());
+  }
+
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** Ends the stream from this side. */
+  stop(): void {
+    this.#over.abort();
+  }
+
+  async send(text: string): Promise<boolean> {
+    if (this.#over.signal.aborted) return false;
+    if (this.#raw.write(text)) return true;
+    await this.#drained();
+    return !this.#over.signal.aborted;
+  }
+
+  /** For a sign of life: skipped while the reader has not taken what it has. */
+  sendIfIdle(text: string): void {
+    if (!this.#over.signal.aborted && !this.#raw.writableNeedDrain) this.#raw.write(text);
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#raw.destroy(), STALLED_MS);
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#raw.off('drain', done);
+        this.#over.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#raw.once('drain', done);
+      this.#over.signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,49 @@
+// The first admin token: made when nobody could administer the fleet, and left where only its owner reads it.
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createToken, hasAdmin, newSecret } from '../access/index.ts';
+import { accept, type Clock, type Decision, type Ids, type Journal } from '../journal/index.ts';
+import { hashSecret } from './authenticate.ts';
+
+export const ADMIN_TOKEN_FILE = 'admin-token';
+
+export interface FirstToken {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly dataFolder: string;
+}
+
+/** Answers the file's path when a token was made. The caller holds the deciding lease. */
+export async function ensureAdminToken({ journal, clock, ids, dataFolder }: FirstToken): Promise<string | undefined> {
+  const nowMs = clock.nowMs();
+  if (hasAdmin(journal.fleet, nowMs)) return undefined;
+  const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
+  const path = join(dataFolder, ADMIN_TOKEN_FILE);
+  // The file comes first: a token that nobody knows the secret of would keep the next start from making another.
+  await writePrivately(path, `${secret}\n`, dataFolder);
+  const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
+  const outcome = await journal.submit({
+    by: 'first start',
+    why: 'nobody could administer the fleet',
+    decide: (fleet): Decision<unknown> => (hasAdmin(fleet, nowMs) ? accept([], undefined) : createToken(fleet, token)),
+  });
+  if (outcome.kind === 'accepted' && outcome.answer !== undefined) return path;
+  await rm(path);
+  return undefined;
+}
+
+/** Never readable by others, not even for a moment, and never half written. */
+async function writePrivately(path: string, text: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

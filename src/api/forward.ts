@@ -1,0 +1,94 @@
+// A write that reaches a server which does not decide goes on to the one that does, with the caller's own token, key and
+// request id. It is passed on once: a second server that does not decide either says so.
+import type { IncomingHttpHeaders } from 'node:http';
+import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
+import { noHolder, unavailable } from './problem.ts';
+
+const DECIDING_LEASE = 'fleet';
+/** How long a look at the lease is good for: far less than a lease lasts. */
+const LEASE_SEEN_MS = 500;
+const FORWARD_TIMEOUT_MS = 30_000;
+
+export const FORWARDED = 'muster-forwarded';
+
+const SENT_ON = ['authorization', 'x-auth-token', 'idempotency-key', 'if-match', 'content-type', 'accept'] as const;
+const SENT_BACK = ['content-type', 'etag', 'location', 'muster-revision', 'retry-after', 'www-authenticate', 'allow'];
+
+export interface Forwarded {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ToForward {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+  readonly requestId: string;
+}
+
+export class Forwarder {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #ownUrl: () => string | undefined;
+  #seen: { readonly lease: Lease | undefined; readonly untilMs: number } | undefined;
+
+  constructor(options: { readonly store: Store; readonly clock: Clock; readonly ownUrl: () => string | undefined }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#ownUrl = options.ownUrl;
+  }
+
+  /** Who decides, unless that is nobody. */
+  async holder(): Promise<Lease | undefined> {
+    const nowMs = this.#clock.nowMs();
+    if (this.#seen === undefined || this.#seen.untilMs <= nowMs) {
+      const lease = await this.#store.readLease(DECIDING_LEASE);
+      const good = lease !== undefined && lease.expiresInMs > 0;
+      this.#seen = { lease: good ? lease : undefined, untilMs: nowMs + LEASE_SEEN_MS };
+    }
+    return this.#seen.lease;
+  }
+
+  async forward(request: ToForward): Promise<Forwarded> {
+    const holder = await this.holder();
+    if (holder === undefined || holder.url === this.#ownUrl() || request.headers[FORWARDED] !== undefined)
+      throw noHolder();
+    const headers: Record<string, string> = { [FORWARDED]: '1', 'x-request-id': request.requestId };
+    for (const name of SENT_ON) {
+      const value = request.headers[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    try {
+      const answer = await fetch(new URL(request.url, holder.url), {
+        method: request.method,
+        headers,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+        ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+      });
+      const back: Record<string, string> = {};
+      for (const name of SENT_BACK) {
+        const value = answer.headers.get(name);
+        if (value !== null) back[name] = value;
+      }
+      return { status: answer.status, headers: back, body: await answer.text() };
+    } catch (error) {
+      this.#seen = undefined;
+      throw holderSilent(error);
+    }
+  }
+}
+
+/** A connection that was refused carried nothing; of any other failure nobody may say that nothing was written. */
+function holderSilent(error: unknown): Error {
+  if (error instanceof StoreUnavailable) return error;
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  const outcome = cause?.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
+  const detail =
+    outcome === 'failed'
+      ? 'The server that decides does not answer. Nothing was changed; try again in a moment.'
+      : 'The server that decides did not answer in full. Repeat the request with the same Idempotency-Key.';
+  return unavailable({ code: 'holder-unreachable', detail, facts: { outcome } });
+}

@@ -1,0 +1,145 @@
+// What a request has to pass before anything is done for it: the server is open, the caller is known, may call this route,
+// and does not come too fast. It is all in memory and costs a few microseconds.
+import type { FastifyRequest } from 'fastify';
+import { NOBODY, permits, type Caller, type Route } from '../access/index.ts';
+import type { Clock, Journal } from '../journal/index.ts';
+import type { Authenticated, Authenticator } from './authenticate.ts';
+import { FORWARDED } from './forward.ts';
+import type { Limits } from './limits.ts';
+import type { Metrics } from './metrics.ts';
+import { forbidden, HttpProblem, unauthorized, unavailable } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+}
+
+export interface GateOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly authenticator: Authenticator;
+  readonly limits: Limits;
+  readonly metrics: Metrics;
+  readonly closing: AbortSignal;
+}
+
+const CATCH_UP_MS = 2000;
+
+const SENTENCES: Readonly<Record<Exclude<Authenticated['kind'], 'caller'>, string>> = {
+  missing: 'This route needs a token. Send it as "Authorization: Bearer <token>".',
+  unknown: 'This token is not known here. Check that it was copied in full.',
+  expired: 'This token has expired. Ask an administrator for a new one.',
+  revoked: 'This token was revoked. Ask an administrator for a new one.',
+};
+
+export class Gate {
+  readonly #options: GateOptions;
+  readonly #byToken: RateLimit;
+  readonly #byAddress: RateLimit;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#byToken = new RateLimit(options.limits.perTokenPerSecond);
+    this.#byAddress = new RateLimit(options.limits.perAddressPerSecond);
+  }
+
+  /** A hook that lets a request through to its route, or fails with a problem. */
+  hook(route: Route): (request: FastifyRequest, reply: unknown, done: (error?: Error) => void) => void {
+    const pass = (request: FastifyRequest, done: (error?: Error) => void): void => {
+      try {
+        request.caller = this.#admit(route, request);
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      done();
+    };
+    return (request, _, done) => {
+      const wanted = route.kind === 'write' ? undefined : request.headers['muster-revision'];
+      if (wanted === undefined) pass(request, done);
+      else this.#wait(wanted).then((problem) => (problem === undefined ? pass(request, done) : done(problem)), done);
+    };
+  }
+
+  #admit(route: Route, request: FastifyRequest): Caller {
+    const { clock, closing, authenticator, journal } = this.#options;
+    if (closing.aborted) throw shuttingDown();
+    const nowMs = clock.nowMs();
+    if (route.access === 'public') {
+      this.anonymous(request, nowMs);
+      return NOBODY;
+    }
+    const found = authenticator.authenticate(request.headers, nowMs);
+    if (found.kind !== 'caller') {
+      this.anonymous(request, nowMs);
+      // The server that decides may know a token that has not come here yet.
+      const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
+      if (found.kind === 'unknown' && goesOn) return NOBODY;
+      throw unauthorized(SENTENCES[found.kind], `token-${found.kind}`);
+    }
+    const { caller } = found;
+    this.#limit(this.#byToken.take(caller.token ?? '', nowMs));
+    refuseUnlessPermitted(route, caller, request);
+    return caller;
+  }
+
+  /** Counts a request of nobody in particular against its address. */
+  anonymous(request: FastifyRequest, nowMs: number): void {
+    this.#limit(this.#byAddress.take(request.ip, nowMs));
+  }
+
+  #limit(waitMs: number): void {
+    if (waitMs === 0) return;
+    this.#options.metrics.rateLimited();
+    throw new HttpProblem({
+      status: 429,
+      code: 'too-many-requests',
+      detail: 'You send requests faster than this server takes them from one caller. Slow down and try again.',
+      facts: { retryAfterMs: waitMs },
+      headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+    });
+  }
+
+  /** A read may name the revision that it has to show; this server may be a moment behind. */
+  async #wait(wanted: string | string[]): Promise<HttpProblem | undefined> {
+    if (typeof wanted !== 'string' || !/^\d{1,15}$/.test(wanted)) {
+      return new HttpProblem({
+        status: 400,
+        code: 'malformed-header',
+        detail: 'Muster-Revision must be a revision, a whole number.',
+      });
+    }
+    const { journal } = this.#options;
+    if (await journal.reached(Number(wanted), CATCH_UP_MS)) return undefined;
+    const detail = `This server has not reached revision ${wanted} yet: it is at ${journal.fleet.revision}. Try again in a moment.`;
+    return unavailable({ code: 'revision-not-reached', detail, facts: { revision: journal.fleet.revision } });
+  }
+}
+
+export function forwards(route: Route): boolean {
+  return (route.elsewhere ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
+}
+
+function refuseUnlessPermitted(route: Route, caller: Caller, request: FastifyRequest): void {
+  if (!permits(caller, route.access)) {
+    throw forbidden(
+      `This route is for the role "${route.access}"; your token has "${caller.role}".`,
+      'role-insufficient',
+    );
+  }
+  if (caller.site !== undefined && route.scope !== 'site') {
+    throw forbidden(`Your token is bound to site "${caller.site}"; this route concerns the whole fleet.`, 'site-bound');
+  }
+  if (caller.host === undefined) return;
+  const { host } = request.params as { readonly host?: string };
+  if (host !== undefined && host !== caller.host) {
+    throw forbidden(`Your token speaks for host "${caller.host}" and no other.`, 'other-host');
+  }
+}
+
+export function shuttingDown(): HttpProblem {
+  const detail = 'This server is shutting down. Nothing was changed; try again in a moment.';
+  return unavailable({ code: 'shutting-down', detail, facts: { outcome: 'failed' } });
+}

@@ -1,0 +1,67 @@
+// Bodies: JSON, of bounded depth, without what could not be kept as it is. Nothing is repaired on the way in.
+import { HttpProblem } from './problem.ts';
+
+/** Our deepest document has five levels. */
+const DEPTH_MAX = 32;
+/** Only a text with one of these can hold what is refused below; nearly none has one. */
+const SUSPICIOUS = /\\u|__proto__|\0/;
+
+export function parseJson(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  if (isTooDeep(text)) throw badJson(`The body is nested deeper than ${DEPTH_MAX} levels.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw badJson('The body is not JSON. Check quotes, commas and brackets.');
+  }
+  if (SUSPICIOUS.test(text) || !text.isWellFormed()) refuseBroken(value);
+  return value;
+}
+
+/** Counts brackets outside strings: cheaper than parsing, and a parse of a million brackets is not done at all. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (quoted) {
+      if (code === 0x5c) at += 1;
+      else if (code === 0x22) quoted = false;
+    } else if (code === 0x22) quoted = true;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > DEPTH_MAX) return true;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** NUL cannot be stored by every store, and half a character by none; `__proto__` would become a prototype when copied. */
+function refuseBroken(value: unknown): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) {
+      throw badJson('The body has a text with a NUL or with half of a surrogate pair.');
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') throw badJson('The body has a field "__proto__", which is not allowed.');
+      refuseBroken(key);
+      refuseBroken(inner);
+    }
+  }
+}
+
+function badJson(detail: string): HttpProblem {
+  return new HttpProblem({ status: 400, code: 'malformed-json', detail });
+}
+
+/** The same value is the same text, whatever the order of its fields. */
+export function canonicalJson(value: unknown): string {
+  const ordered = (_: string, inner: unknown): unknown =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner;
+  return JSON.stringify(value, ordered) ?? '';
+}

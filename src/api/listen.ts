@@ -1,0 +1,30 @@
+// Where the server may listen. Tokens in clear text do not leave the machine unless somebody insists.
+import { isIP } from 'node:net';
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Thrown before anything is opened; the message says what to do. */
+export class InsecureListen extends Error {
+  readonly code = 'insecure-listen';
+  readonly retryable = false;
+
+  constructor(host: string) {
+    super(
+      `refusing to listen on ${host} without TLS: tokens would cross the network in clear text. ` +
+        'Give --tls-cert and --tls-key, listen on 127.0.0.1, or insist with --insecure.',
+    );
+    this.name = 'InsecureListen';
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
+
+export function checkListen(host: string, how: { readonly tls: boolean; readonly insecure: boolean }): void {
+  if (!how.tls && !how.insecure && !isLoopback(host)) throw new InsecureListen(host);
+}

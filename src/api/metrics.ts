@@ -1,0 +1,157 @@
+// What operators scrape. Counts follow the journal commit by commit: a scrape never walks the fleet.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { AnyDoc, Applied, Kind } from '../fleet/index.ts';
+import type { Clock, Journal } from '../journal/index.ts';
+
+const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const GROUP_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+/** How many documents of a kind there are, by labels taken from them. */
+export interface Tally<D extends AnyDoc = AnyDoc> {
+  readonly name: string;
+  readonly help: string;
+  readonly kind: Kind<string, D>;
+  readonly labels: readonly string[];
+  readonly of: (doc: D) => readonly string[];
+}
+
+export interface RequestSeen {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram;
+  readonly #heartbeats: Counter;
+  readonly #rateLimited: Counter;
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#requests = new Histogram({
+      name: 'muster_http_request_seconds',
+      help: 'Time to answer, by route and status',
+      labelNames: ['method', 'route', 'status'],
+      buckets: LATENCY_BUCKETS,
+      registers,
+    });
+    this.#heartbeats = new Counter({
+      name: 'muster_heartbeats_total',
+      help: 'Heartbeats taken from agents',
+      registers,
+    });
+    this.#rateLimited = new Counter({
+      name: 'muster_rate_limited_total',
+      help: 'Requests refused for coming too fast',
+      registers,
+    });
+  }
+
+  requestSeen({ method, route, status, seconds }: RequestSeen): void {
+    this.#requests.observe({ method, route, status }, seconds);
+  }
+
+  heartbeatSeen(): void {
+    this.#heartbeats.inc();
+  }
+
+  rateLimited(): void {
+    this.#rateLimited.inc();
+  }
+
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  /** Follows a journal: its revision, its groups, its lease, and what the tallies count. */
+  follow(journal: Journal, clock: Clock, tallies: readonly Tally<never>[]): () => void {
+    const registers = [this.registry];
+    new Gauge({
+      name: 'muster_journal_revision',
+      help: 'The newest revision this server shows',
+      registers,
+      collect(): void {
+        this.set(journal.fleet.revision);
+      },
+    });
+    new Gauge({
+      name: 'muster_lease_epoch',
+      help: 'The epoch of the deciding lease while this server holds it, else 0',
+      registers,
+      collect(): void {
+        this.set(journal.fence?.epoch ?? 0);
+      },
+    });
+    const stopGroups = this.#followGroups(journal, clock);
+    const stops = tallies.map((tally) => this.#followTally(journal, tally as unknown as Tally));
+    return () => [stopGroups, ...stops].forEach((stop) => stop());
+  }
+
+  #followGroups(journal: Journal, clock: Clock): () => void {
+    const registers = [this.registry];
+    const sizes = new Histogram({
+      name: 'muster_journal_group_commits',
+      help: 'Commits written together',
+      buckets: GROUP_BUCKETS,
+      registers,
+    });
+    const latency = new Histogram({
+      name: 'muster_journal_commit_seconds',
+      help: 'From asking to durable, for commits decided here',
+      buckets: LATENCY_BUCKETS,
+      registers,
+    });
+    let group = 0;
+    // A group is announced in one go: what was counted when the queue of microtasks comes to this is its size.
+    const close = (): void => {
+      sizes.observe(group);
+      group = 0;
+    };
+    return journal.onCommit((commit) => {
+      if (group === 0) queueMicrotask(close);
+      group += 1;
+      if (journal.fence !== undefined) latency.observe(Math.max(0, clock.nowMs() - commit.atMs) / 1000);
+    });
+  }
+
+  #followTally(journal: Journal, { name, help, kind, labels, of }: Tally): () => void {
+    const counts = new Map<string, { readonly values: readonly string[]; count: number }>();
+    const add = (doc: AnyDoc | undefined, by: number): void => {
+      if (doc === undefined) return;
+      const values = of(doc);
+      const key = values.join('\n');
+      const known = counts.get(key);
+      if (known === undefined) counts.set(key, { values, count: by });
+      else known.count += by;
+    };
+    const start = (): void => {
+      counts.clear();
+      for (const { doc } of journal.fleet.all(kind)) add(doc, 1);
+    };
+    start();
+    new Gauge({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [this.registry],
+      collect(): void {
+        this.reset();
+        for (const { values, count } of counts.values()) {
+          this.set(Object.fromEntries(labels.map((label, at) => [label, values[at] ?? ''])), count);
+        }
+      },
+    });
+    const change = ({ before, after }: Applied): void => {
+      add(before?.doc, -1);
+      add(after?.doc, 1);
+    };
+    const stopCommits = journal.onCommit((_, applied) =>
+      applied.forEach((one) => one.kind === kind.name && change(one)),
+    );
+    const stopRebuilt = journal.onRebuilt(start);
+    return () => [stopCommits, stopRebuilt].forEach((stop) => stop());
+  }
+}

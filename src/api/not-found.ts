@@ -1,0 +1,26 @@
+// A path or method that no route has: say which ones there are.
+import type { Route } from '../access/index.ts';
+import { suggestion } from '../fleet/index.ts';
+import { HttpProblem } from './problem.ts';
+
+export function notFound(routes: readonly Route[]): (method: string, url: string) => HttpProblem {
+  const patterns = routes.map((route) => ({
+    route,
+    form: new RegExp(`^${route.path.replaceAll('.', String.raw`\.`).replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+  }));
+  const paths = [...new Set(routes.map((route) => route.path))];
+  return (method, url) => {
+    const path = url.split('?', 1)[0] ?? '';
+    const allowed = patterns.filter(({ form }) => form.test(path)).map(({ route }) => route.method);
+    if (allowed.length > 0) return wrongMethod(method, allowed);
+    const hint = suggestion(path.slice(0, 200), paths);
+    const detail = `There is nothing at this path${hint}. What there is, is described at /api/v1/openapi.json.`;
+    return new HttpProblem({ status: 404, code: 'route-not-found', detail });
+  };
+}
+
+function wrongMethod(method: string, allowed: readonly string[]): HttpProblem {
+  const allow = allowed.join(', ');
+  const detail = `This path does not take ${method}. It takes ${allow}.`;
+  return new HttpProblem({ status: 405, code: 'method-not-allowed', detail, headers: { allow } });
+}

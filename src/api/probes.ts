@@ -1,0 +1,88 @@
+// Whether the process lives, whether it can serve, and what it measures.
+import { Type } from 'typebox';
+import { answer, read, type Answer, type Route } from '../access/index.ts';
+import { StoreUnavailable, type Journal } from '../journal/index.ts';
+import type { Forwarder } from './forward.ts';
+import type { Metrics } from './metrics.ts';
+
+/** A store that takes longer than this to say who holds the lease is not fit to serve from. */
+const STORE_PATIENCE_MS = 1000;
+
+export interface Probed {
+  readonly metrics: Metrics;
+  readonly forwarder: () => Forwarder;
+  /** True when the fleet is loaded and the server is not about to stop. */
+  readonly isServing: () => boolean;
+}
+
+const Checks = Type.Object({
+  status: Type.String(),
+  fleet: Type.Boolean({ description: 'loaded, and not shutting down' }),
+  store: Type.Boolean({ description: 'answers' }),
+  lease: Type.Boolean({ description: 'some server decides' }),
+});
+
+export function probeRoutes(probed: Probed): Route[] {
+  return [
+    read({
+      method: 'GET',
+      path: '/livez',
+      tag: 'probes',
+      about: 'Say that the process lives',
+      access: 'public',
+      answers: { 200: { about: 'it does', schema: Type.Object({ status: Type.Literal('ok') }) } },
+      handle: () => answer({ status: 'ok' }),
+    }),
+    read({
+      method: 'GET',
+      path: '/readyz',
+      tag: 'probes',
+      about: 'Say whether this server can answer and somebody decides',
+      access: 'public',
+      answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
+      handle: (_, { journal }) => ready(journal, probed),
+    }),
+    read({
+      method: 'GET',
+      path: '/metrics',
+      tag: 'probes',
+      about: 'Show figures for Prometheus',
+      access: 'viewer',
+      answers: { 200: { about: 'the figures', type: 'text/plain; version=0.0.4' } },
+      handle: async () => ({
+        kind: 'answer',
+        status: 200,
+        text: await probed.metrics.text(),
+        type: probed.metrics.registry.contentType,
+      }),
+    }),
+  ];
+}
+
+async function ready(journal: Journal, probed: Probed): Promise<Answer> {
+  const fleet = probed.isServing();
+  const lease = await leaseKnown(journal, probed);
+  const checks = { fleet, store: lease !== undefined, lease: lease === true };
+  const good = Object.values(checks).every(Boolean);
+  return answer({ status: good ? 'ok' : 'not-ready', ...checks }, good ? 200 : 503);
+}
+
+/** Undefined when the store does not answer. */
+async function leaseKnown(journal: Journal, { forwarder }: Probed): Promise<boolean | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, STORE_PATIENCE_MS, undefined);
+  });
+  const asked = forwarder()
+    .holder()
+    .then((lease) => lease !== undefined || journal.fence !== undefined);
+  try {
+    return await Promise.race([asked, patience]);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    asked.catch(() => undefined);
+  }
+}

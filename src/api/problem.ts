@@ -1,0 +1,137 @@
+// Everything that goes wrong, as application/problem+json (RFC 9457): a stable code, a sentence that says what to do, the
+// offending field. It never shows a stack, a secret, or what an internal error said.
+import { STATUS_CODES } from 'node:http';
+import type { Problem, Refusal } from '../fleet/index.ts';
+import { NotHolder, StoreUnavailable } from '../journal/index.ts';
+
+export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+interface HttpProblemOptions {
+  readonly status: number;
+  readonly code: string;
+  /** What is wrong and what to do. */
+  readonly detail: string;
+  readonly field?: string | undefined;
+  readonly problems?: readonly Problem[];
+  readonly facts?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that is not the one asked for. Thrown inside the API only: rooms return refusals. */
+export class HttpProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #options: HttpProblemOptions;
+
+  constructor(options: HttpProblemOptions) {
+    super(options.detail);
+    this.name = 'HttpProblem';
+    this.status = options.status;
+    this.code = options.code;
+    this.headers = options.headers ?? {};
+    this.#options = options;
+  }
+
+  body(requestId: string): object {
+    const { status, code, detail, field, problems, facts } = this.#options;
+    return {
+      ...facts,
+      type: `urn:muster:problem:${code}`,
+      title: STATUS_CODES[status] ?? 'Error',
+      status,
+      detail,
+      code,
+      ...(field !== undefined && { field }),
+      ...(problems !== undefined && { problems }),
+      requestId,
+    };
+  }
+}
+
+const STATUS_OF: Readonly<Record<Refusal['kind'], number>> = {
+  invalid: 422,
+  'not-found': 404,
+  conflict: 409,
+  forbidden: 403,
+  precondition: 412,
+  limit: 413,
+  gone: 410,
+};
+
+export function refusalProblem(refusal: Refusal): HttpProblem {
+  const { kind, code, message, field, facts } = refusal;
+  return new HttpProblem({
+    status: STATUS_OF[kind],
+    code,
+    detail: message,
+    field,
+    ...(facts !== undefined && { facts }),
+  });
+}
+
+/** Input that does not have the form of the route. Every problem is told, by field. */
+export function malformed(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
+  const [first] = problems;
+  const told = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
+  return new HttpProblem({
+    status: 400,
+    code: `malformed-${where}`,
+    detail: `The ${where} is not as this route wants it: ${told}.`,
+    field: first?.field,
+    problems,
+  });
+}
+
+export function unauthorized(detail: string, code = 'unauthorized'): HttpProblem {
+  return new HttpProblem({ status: 401, code, detail, headers: { 'www-authenticate': 'Bearer realm="muster"' } });
+}
+
+export function forbidden(detail: string, code = 'forbidden'): HttpProblem {
+  return new HttpProblem({ status: 403, code, detail });
+}
+
+export function unavailable(options: {
+  readonly code: string;
+  readonly detail: string;
+  readonly facts?: Readonly<Record<string, unknown>>;
+}): HttpProblem {
+  return new HttpProblem({ status: 503, ...options, headers: { 'retry-after': '1' } });
+}
+
+/** What Fastify refuses by itself, in our words. */
+const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'body-too-large', 'The body is larger than this server takes. Send less at once.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported-media-type', 'Send the body as application/json.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'malformed-request', 'The body is not as long as Content-Length says.'],
+  FST_ERR_BAD_URL: [400, 'malformed-path', 'The path holds an escape that cannot be decoded.'],
+};
+
+export function problemOf(error: unknown): HttpProblem {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof NotHolder) return noHolder();
+  if (error instanceof StoreUnavailable) {
+    return unavailable({ code: error.code, detail: `${sentence(error.message)}.`, facts: { outcome: error.outcome } });
+  }
+  const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown };
+  const known = typeof code === 'string' ? FASTIFY_CODES[code] : undefined;
+  if (known !== undefined) return new HttpProblem({ status: known[0], code: known[1], detail: known[2] });
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new HttpProblem({
+      status: statusCode,
+      code: 'malformed-request',
+      detail: 'The request cannot be understood.',
+    });
+  }
+  const detail = 'Something went wrong in this server. It is in its log under this request id.';
+  return new HttpProblem({ status: 500, code: 'internal-error', detail });
+}
+
+export function noHolder(): HttpProblem {
+  const detail = 'No server holds the deciding lease right now. Nothing was changed; try again in a moment.';
+  return unavailable({ code: 'no-holder', detail, facts: { outcome: 'failed' } });
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,272 @@
+// The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops without losing a request
+// that it has begun.
+import { randomBytes } from 'node:crypto';
+import { createServer as createPlain, type Server as HttpServer } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { NOBODY, type Caller, type Route, type View, type World } from '../access/index.ts';
+import type { Setting } from '../fleet/index.ts';
+import type { Clock, Ids, Journal } from '../journal/index.ts';
+import { Authenticator, hashSecret } from './authenticate.ts';
+import { builtInRoutes } from './built-in.ts';
+import { Forwarder } from './forward.ts';
+import { Gate } from './gate.ts';
+import { parseJson } from './json-body.ts';
+import { DEFAULT_LIMITS, type Limits } from './limits.ts';
+import { checkListen, type ListenAddress } from './listen.ts';
+import { Metrics, type Tally } from './metrics.ts';
+import { notFound } from './not-found.ts';
+import { HttpProblem, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { handlerOf } from './serve.ts';
+import { Streams } from './streams.ts';
+
+export interface ServerOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Those of the rooms; the server adds its own. */
+  readonly routes: readonly Route[];
+  /** Every kind that watchers and the history may show. */
+  readonly views: readonly View<string, never>[];
+  readonly settings: readonly Setting[];
+  readonly tallies?: readonly Tally<never>[];
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+  readonly limits?: Partial<Limits>;
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  readonly insecure?: boolean;
+  /** Where others reach this server, when that is not where it listens. */
+  readonly url?: string;
+  readonly version?: string;
+  readonly heartbeatMs?: number;
+}
+
+export interface Server {
+  readonly app: FastifyInstance;
+  /** Everything it serves. */
+  readonly routes: readonly Route[];
+  readonly metrics: Metrics;
+  /** Opens the socket; answers the URL. */
+  listen(address: ListenAddress): Promise<string>;
+  url(): string | undefined;
+  /** Takes nothing new, ends streams, answers what has begun, then closes. */
+  close(): Promise<void>;
+}
+
+/** A request that is still under way after this is cut off: its client is gone or will never finish sending. */
+const CLOSE_PATIENCE_MS = 10_000;
+const IDLE_SWEEP_MS = 20;
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+const HEADER_BYTES_MAX = 16 * 1024;
+/** Ids have up to 200 characters, and an escape takes three. */
+const PARAM_LENGTH_MAX = 600;
+
+export function createServer(options: ServerOptions): Server {
+  const closing = new AbortController();
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const metrics = options.metrics ?? new Metrics();
+  const parts = partsOf(options, { closing: closing.signal, limits, metrics });
+  const app = newApp(options, limits);
+  let routes: readonly Route[] = [];
+  let url: string | undefined;
+  const forwarder = new Forwarder({
+    store: options.journal.store,
+    clock: options.clock,
+    ownUrl: () => options.url ?? url,
+  });
+  const built = builtInRoutes({
+    ...options,
+    metrics,
+    forwarder: () => forwarder,
+    isServing: () => !closing.signal.aborted,
+    routes: () => routes,
+  });
+  routes = [...options.routes, ...built.routes];
+  const stops = [built.follow(options.journal), metrics.follow(options.journal, options.clock, options.tallies ?? [])];
+  addRoutes(app, routes, { ...parts, forwarder, metrics, log: options.log });
+  const stop = closer(app, parts.streams, closing, options.journal);
+  return {
+    app,
+    routes,
+    metrics,
+    url: () => options.url ?? url,
+    listen: async (address) => {
+      checkListen(address.host, { tls: options.tls !== undefined, insecure: options.insecure === true });
+      await app.listen(address);
+      const { port } = app.server.address() as AddressInfo;
+      const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+      url = `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
+      return options.url ?? url;
+    },
+    close: async () => {
+      await stop();
+      for (const unfollow of stops) unfollow();
+    },
+  };
+}
+
+interface Inner {
+  readonly closing: AbortSignal;
+  readonly limits: Limits;
+  readonly metrics: Metrics;
+}
+
+interface Parts {
+  readonly world: World;
+  readonly gate: Gate;
+  readonly streams: Streams;
+}
+
+function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): Parts {
+  const { journal, clock, ids, heartbeatMs } = options;
+  const authenticator = new Authenticator(journal.fleet);
+  return {
+    world: { journal, clock, ids, hash: hashSecret, closing },
+    gate: new Gate({ journal, clock, authenticator, limits, metrics, closing }),
+    streams: new Streams({ max: limits.streams, authenticator, clock, closing, heartbeatMs }),
+  };
+}
+
+function newApp(options: ServerOptions, limits: Limits): FastifyInstance {
+  const boot = randomBytes(4).toString('hex');
+  let count = 0;
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
+    genReqId: (request) => {
+      const given = request.headers['x-request-id'];
+      if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given)) return given;
+      count += 1;
+      return `rq-${boot}-${count.toString(36)}`;
+    },
+    frameworkErrors: (error, request, reply) => void sendProblem(problemOf(error), request, reply as FastifyReply),
+    clientErrorHandler: refuseConnection,
+    serverFactory: (handler) => {
+      const server = {
+        maxHeaderSize: HEADER_BYTES_MAX,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+      };
+      const { tls } = options;
+      return (
+        tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler)
+      ) as HttpServer;
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
+    try {
+      done(null, parseJson(body as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  return app;
+}
+
+interface Wiring extends Parts {
+  readonly forwarder: Forwarder;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {
+  const { gate, log, metrics } = wiring;
+  app.decorateRequest('caller', NOBODY as Caller);
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500 && !(error instanceof HttpProblem))
+      log.error({ err: error, requestId: request.id }, 'a request failed');
+    return sendProblem(problem, request, reply);
+  });
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: route.path,
+      exposeHeadRoute: route.method === 'GET' && route.kind === 'read',
+      onRequest: gate.hook(route),
+      handler: handlerOf(route, wiring),
+    });
+  }
+  const missing = notFound(routes);
+  app.setNotFoundHandler((request, reply) => {
+    gate.anonymous(request, wiring.world.clock.nowMs());
+    return sendProblem(missing(request.method, request.url), request, reply);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const { elapsedTime } = reply;
+    const route = request.routeOptions.url ?? 'none';
+    metrics.requestSeen({ method: request.method, route, status: reply.statusCode, seconds: elapsedTime / 1000 });
+    if (log.isLevelEnabled('debug')) log.debug(accessFacts(request, reply), 'answered');
+    done();
+  });
+}
+
+/** The path without its query, and whose token it was: nothing of what was sent or answered. */
+function accessFacts(request: FastifyRequest, reply: FastifyReply): object {
+  const { method, url, id, caller, ip } = request;
+  const path = url.split('?', 1)[0];
+  return {
+    requestId: id,
+    method,
+    path,
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime * 10) / 10,
+    by: caller.name,
+    ip,
+  };
+}
+
+function sendProblem(problem: HttpProblem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+    .code(problem.status)
+    .headers(problem.headers)
+    .header('content-type', PROBLEM_TYPE)
+    .header('x-request-id', request.id)
+    .send(JSON.stringify(problem.body(request.id)));
+}
+
+/** What is not even HTTP has no request to answer. */
+function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (!socket.writable) return;
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const problem = new HttpProblem({
+    status,
+    code: 'malformed-request',
+    detail: 'This is not an HTTP request that can be read.',
+  });
+  const body = JSON.stringify(problem.body('none'));
+  const head = `HTTP/1.1 ${status} Refused\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body);
+}
+
+function closer(
+  app: FastifyInstance,
+  streams: Streams,
+  closing: AbortController,
+  journal: Journal,
+): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    closing.abort();
+    await streams.close();
+    // Connections that fall idle only after the socket was closed would else be kept for their whole timeout.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+    const patience = setTimeout(() => app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    try {
+      await app.close();
+    } finally {
+      clearInterval(sweep);
+      clearTimeout(patience);
+    }
+    await journal.idle();
+  };
+  return () => (closed ??= close());
+}

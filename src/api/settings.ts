@@ -1,0 +1,164 @@
+// The HTTP surface of settings: named values with a default. Only what differs from it is in the journal.
+import { Type } from 'typebox';
+import { answer, closed, read, refused, viewOf, write, type Answer, type Route } from '../access/index.ts';
+import {
+  put,
+  remove,
+  SETTING,
+  suggestion,
+  valueOf,
+  type FleetReader,
+  type Id,
+  type Kind,
+  type Refusal,
+  type Setting,
+  type Stored,
+} from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+
+export const SETTING_VIEW = viewOf({
+  kind: SETTING,
+  fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
+});
+
+const ByName = closed({ name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,99}$' }) });
+
+const Shown = Type.Object({
+  name: Type.String(),
+  about: Type.String(),
+  value: Type.Unknown(),
+  fallback: Type.Unknown(),
+  schema: Type.Unknown({ description: 'the JSON schema of the value' }),
+  revision: Type.Optional(Type.Integer()),
+  changedBy: Type.Optional(Type.String()),
+  changedAtMs: Type.Optional(Type.Integer()),
+});
+
+const ONE = { 200: { about: 'the setting', schema: Shown } };
+
+interface Reader {
+  get(kind: Kind<'setting', SettingDoc>, id: Id<'setting'>): Stored<'setting', SettingDoc> | undefined;
+}
+
+interface SettingDoc {
+  readonly value: unknown;
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+}
+
+function shown(setting: Setting, stored: Stored<'setting', SettingDoc> | undefined): object {
+  const { name, about, fallback, schema } = setting;
+  if (stored === undefined) return { name, about, value: fallback, fallback, schema };
+  const { value, changedBy, changedAtMs } = stored.doc;
+  return { name, about, value, fallback, schema, revision: stored.revision, changedBy, changedAtMs };
+}
+
+function answerOf(setting: Setting, fleet: Reader): Answer {
+  const stored = fleet.get(SETTING, setting.name);
+  return { ...answer(shown(setting, stored)), ...(stored !== undefined && { etag: stored.revision }) };
+}
+
+export function settingRoutes(settings: readonly Setting[]): Route[] {
+  const known = new Map<string, Setting>(settings.map((one) => [one.name, one]));
+  return [listRoute(settings), readRoute(known), changeRoute(known), resetRoute(known)];
+}
+
+function listRoute(settings: readonly Setting[]): Route {
+  return read({
+    method: 'GET',
+    path: '/api/v1/settings',
+    tag: 'settings',
+    about: 'List settings with their values and defaults',
+    access: 'viewer',
+    answers: { 200: { about: 'every setting', schema: Type.Object({ items: Type.Array(Shown) }) } },
+    handle: (_, { journal }) =>
+      answer({ items: settings.map((one) => shown(one, journal.fleet.get(SETTING, one.name))) }),
+  });
+}
+
+type Known = ReadonlyMap<string, Setting>;
+
+function readRoute(known: Known): Route {
+  return read({
+    method: 'GET',
+    path: '/api/v1/settings/:name',
+    tag: 'settings',
+    about: 'Show a setting',
+    access: 'viewer',
+    params: ByName,
+    answers: ONE,
+    handle: ({ params }, { journal }) => {
+      const setting = known.get(params.name);
+      return setting === undefined ? refused(unknownSetting(params.name, known)) : answerOf(setting, journal.fleet);
+    },
+  });
+}
+
+function changeRoute(known: Known): Route {
+  return write({
+    method: 'PUT',
+    path: '/api/v1/settings/:name',
+    tag: 'settings',
+    about: 'Change a setting; it takes effect at once',
+    access: 'admin',
+    params: ByName,
+    body: closed({ value: Type.Unknown() }),
+    answers: ONE,
+    handle: ({ params, body, caller }, { clock }) => {
+      const setting = known.get(params.name);
+      if (setting === undefined) return refused(unknownSetting(params.name, known));
+      const doc: SettingDoc = { value: body.value, changedBy: caller.name, changedAtMs: clock.nowMs() };
+      return {
+        target: { view: SETTING_VIEW, id: setting.name, optional: true },
+        why: `change setting ${setting.name}`,
+        decide: (fleet): Decision<null> => changeSetting(fleet, setting, doc),
+        answer: (_, after) => answerOf(setting, after),
+      };
+    },
+  });
+}
+
+function resetRoute(known: Known): Route {
+  return write({
+    method: 'DELETE',
+    path: '/api/v1/settings/:name',
+    tag: 'settings',
+    about: 'Put a setting back to its default',
+    access: 'admin',
+    params: ByName,
+    answers: ONE,
+    handle: ({ params }) => {
+      const setting = known.get(params.name);
+      if (setting === undefined) return refused(unknownSetting(params.name, known));
+      return {
+        target: { view: SETTING_VIEW, id: setting.name, optional: true },
+        why: `reset setting ${setting.name}`,
+        decide: (fleet): Decision<null> =>
+          accept(fleet.get(SETTING, setting.name) === undefined ? [] : [remove(SETTING, setting.name)], null),
+        answer: (_, after) => answerOf(setting, after),
+      };
+    },
+  });
+}
+
+function changeSetting(fleet: FleetReader, setting: Setting, doc: SettingDoc): Decision<null> {
+  const [problem] = setting.problems(doc.value);
+  if (problem !== undefined) {
+    const field = `/value${problem.field}`;
+    const message = `The value of "${setting.name}" is not allowed: ${field} ${problem.message}.`;
+    return refuse({
+      kind: 'invalid',
+      code: 'invalid-value',
+      message,
+      field,
+      facts: { problems: setting.problems(doc.value) },
+    });
+  }
+  const same = JSON.stringify(valueOf(fleet, setting)) === JSON.stringify(doc.value);
+  return accept(same ? [] : [put(SETTING, setting.name, doc)], null);
+}
+
+function unknownSetting(name: string, known: Known): Refusal {
+  const message = `There is no setting "${name}"${suggestion(name, [...known.keys()])}.`;
+  return { kind: 'not-found', code: 'unknown-setting', message };
+}
