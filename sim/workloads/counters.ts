@@ -62,24 +62,38 @@ function release(fleet: FleetReader, tag: string): Decision<number> {
   return accept([remove(CLAIM, oldest.id), put(RECEIPT, idOf(RECEIPT, tag), { answer: 0 })], 0);
 }
 
+/** Without a receipt: whoever sends it twice has it done twice, so nobody does. */
+function incrementBlindly(fleet: FleetReader, counter: string): Decision<number> {
+  const id = idOf(COUNTER, counter);
+  const value = (fleet.get(COUNTER, id)?.doc.value ?? 0) + 1;
+  return accept([put(COUNTER, id, { value })], value);
+}
+
 async function work(world: World, operator: Operator, name: string): Promise<void> {
   for (let count = 1; world.troubled; count += 1) {
     const tag = `${name}-${count}`;
-    const decide = drawRequest(world, tag);
-    await operator.ask({ tag, once: true, request: () => ({ by: tag, decide }) });
+    const { once, decide } = drawRequest(world, tag);
+    await operator.ask({ tag, once, request: () => ({ by: tag, decide }) });
     await operator.pause(world.rng.between(10, 700));
   }
 }
 
-function drawRequest(world: World, tag: string): (fleet: FleetReader) => Decision<number> {
+interface Drawn {
+  readonly once: boolean;
+  readonly decide: (fleet: FleetReader) => Decision<number>;
+}
+
+function drawRequest(world: World, tag: string): Drawn {
   const counter = `counter${world.rng.below(COUNTERS)}`;
-  switch (world.rng.below(4)) {
+  switch (world.rng.below(5)) {
     case 0:
-      return (fleet) => claim(fleet, tag);
+      return { once: true, decide: (fleet) => claim(fleet, tag) };
     case 1:
-      return (fleet) => release(fleet, tag);
+      return { once: true, decide: (fleet) => release(fleet, tag) };
+    case 2:
+      return { once: false, decide: (fleet) => incrementBlindly(fleet, counter) };
     default:
-      return (fleet) => increment(fleet, counter, tag);
+      return { once: true, decide: (fleet) => increment(fleet, counter, tag) };
   }
 }
 

@@ -1,0 +1,112 @@
+// Databases that do not keep what they promise.
+import type { Store } from '../../src/journal/index.ts';
+import type { MemoryDisk } from '../../src/journal/memory-store.ts';
+import { acknowledged } from '../checkers/acknowledged.ts';
+import { fleetsEqual } from '../checkers/fleets-equal.ts';
+import { journalOrder } from '../checkers/journal-order.ts';
+import { leaseExclusive } from '../checkers/lease.ts';
+import { singleDecider } from '../checkers/single-decider.ts';
+import type { Mutant } from './mutant.ts';
+import { wrappedStore } from './wrapped-store.ts';
+
+function database(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store, disk: MemoryDisk) => Partial<Store>): Mutant {
+  return {
+    ...mutant,
+    plant: (parts) => ({
+      ...parts,
+      database: (disk) => {
+        const inner = parts.database(disk);
+        return wrappedStore(inner, replace(inner, disk));
+      },
+    }),
+  };
+}
+
+export const noFenceCheck = database(
+  {
+    name: 'no-fence-check',
+    bug: 'the database takes a group whatever its lease epoch',
+    caughtBy: [singleDecider.name],
+  },
+  (inner) => ({
+    write: ({ fence: _, ...group }) => inner.write(group),
+  }),
+);
+
+export const noHeadCheck = database(
+  {
+    name: 'no-head-check',
+    bug: 'the database takes a group that was decided on another head',
+    caughtBy: [journalOrder.name, acknowledged.name],
+  },
+  (inner) => ({
+    write: ({ expectedHead: _, ...group }) => inner.write(group),
+  }),
+);
+
+/** Flushes every other time only: the last commit before a power cut may be gone. */
+export const acknowledgedBeforeDurable: Mutant = {
+  name: 'acknowledged-before-durable',
+  bug: 'the database answers before it has flushed',
+  caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name],
+  plant: (parts) => ({
+    ...parts,
+    database: (disk) => {
+      let asked = 0;
+      const lazy = new Proxy(disk, {
+        get: (target, key): unknown => {
+          if (key === 'flush') return () => (++asked % 2 === 0 ? target.flush() : undefined);
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+        },
+      });
+      return parts.database(lazy);
+    },
+  }),
+};
+
+export const leaseTakenWhileHeld = database(
+  {
+    name: 'lease-taken-while-held',
+    bug: 'whoever asks for the lease gets it',
+    caughtBy: [leaseExclusive.name],
+  },
+  (inner) => ({
+    acquireLease: async (request) => {
+      const lease = await inner.readLease(request.name);
+      if (lease !== undefined) await inner.releaseLease(request.name, lease.epoch);
+      return inner.acquireLease(request);
+    },
+  }),
+);
+
+export const leaseRenewedByAnybody = database(
+  {
+    name: 'lease-renewed-too-late',
+    bug: 'a lease is renewed although it ran out or is in other hands',
+    caughtBy: [leaseExclusive.name],
+  },
+  (_inner, disk) => ({
+    renewLease: async ({ name, holder, url, ttlMs, epoch }) => {
+      const lease = { name, holder, url, epoch, expiresAtMs: disk.nowMs() + ttlMs };
+      disk.change((state) => state.leases.set(name, lease));
+      disk.flush();
+      return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
+    },
+  }),
+);
+
+export const halfAGroup = database(
+  {
+    name: 'half-a-group',
+    bug: 'of a group only the first commit is written',
+    caughtBy: [journalOrder.name, fleetsEqual.name, acknowledged.name],
+  },
+  (inner) => ({
+    write: async (group) => {
+      const written = await inner.write({ ...group, batches: group.batches.slice(0, 1) });
+      if (written.kind !== 'written') return written;
+      return { ...written, revision: written.revision + group.batches.length - 1 };
+    },
+  }),
+);

@@ -1,0 +1,23 @@
+import {
+  acknowledgedBeforeDurable,
+  halfAGroup,
+  leaseRenewedByAnybody,
+  leaseTakenWhileHeld,
+  noFenceCheck,
+  noHeadCheck,
+} from './database.ts';
+import { answersBeforeDurable, followerSkipsCommit, lostAnswerTakenForFailure } from './journal.ts';
+import type { Mutant } from './mutant.ts';
+
+/** Every planted bug. */
+export const MUTANTS: readonly Mutant[] = [
+  noFenceCheck,
+  noHeadCheck,
+  acknowledgedBeforeDurable,
+  leaseTakenWhileHeld,
+  leaseRenewedByAnybody,
+  halfAGroup,
+  answersBeforeDurable,
+  followerSkipsCommit,
+  lostAnswerTakenForFailure,
+];
