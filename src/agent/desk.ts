@@ -1,0 +1,256 @@
+// The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
+// nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
+import { secretText, type TokenId } from '../access/index.ts';
+import type { Applied, Refusal } from '../fleet/index.ts';
+import { findHost, HOST, type Host } from '../hosts/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import type { Log, TaskAnswer } from '../operations/index.ts';
+import { speakerRefusal, speakerWith, type Speaker } from './admission.ts';
+import { agentName, credentialId, joinAgent, recordAnswer, recordVersion, type JoinCommand } from './decide.ts';
+import {
+  VIEW_WAIT_MAX_MS,
+  type Heard,
+  type Heartbeat,
+  type Join,
+  type Joined,
+  type Observations,
+  type Observed,
+  type Report,
+  type ViewAnswer,
+  type ViewAsk,
+} from './messages.ts';
+import type { Reply } from './ports.ts';
+import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
+import { Waiters } from './waiters.ts';
+
+export interface DeskOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What views are made of. */
+  readonly source: ViewSource;
+  /** Told of every heartbeat. */
+  readonly liveness: { heard(host: string): void };
+  /** SHA-256 as hexadecimal text. */
+  readonly hash: (text: string) => string;
+  /** Where the lease holder answers, as far as this server knows. */
+  readonly holderUrl: () => string | undefined;
+  readonly lookMs?: number;
+}
+
+/** What a host's agent last said of itself. In memory only: the next holder asks for it. */
+export interface AgentWord {
+  /** The view that the host is in line with. */
+  readonly applied?: string | undefined;
+  readonly report?: Report | undefined;
+}
+
+const LOOK_MS = 1000;
+const UNCHANGED: Reply<ViewAnswer> = { kind: 'answer', answer: { kind: 'unchanged' } };
+const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known' } };
+const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted' } };
+
+type Observation = Observed['results'][number];
+
+export class Desk {
+  readonly #options: DeskOptions;
+  readonly #waiters = new Waiters();
+  readonly #words = new Map<string, AgentWord>();
+  /** Hosts that something happened to since the waiters were last woken. */
+  #touched = new Set<string>();
+  #waking = false;
+  /** Hosts whose new version is on its way into the journal. */
+  readonly #versions = new Set<string>();
+  #epoch: number | undefined;
+  #open = false;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  /** How many agents wait for their view to change. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  wordOf(host: string): AgentWord | undefined {
+    return this.#words.get(host);
+  }
+
+  /** Wakes those who wait, until `signal` is aborted; then everybody is sent away. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal, clock, lookMs = LOOK_MS } = this.#options;
+    this.#open = true;
+    const stops = [
+      journal.onCommit((_commit, applied) => this.#touch(applied)),
+      journal.onRebuilt(() => this.#waiters.changedAll()),
+    ];
+    while (!signal.aborted) {
+      this.#lookAtLease();
+      this.#waiters.expire(clock.nowMs());
+      await clock.sleep(lookMs, signal);
+    }
+    for (const stop of stops) stop();
+    this.close();
+  }
+
+  /** Nobody waits here any more, and nobody is let in. */
+  close(): void {
+    this.#open = false;
+    this.#waiters.changedAll();
+  }
+
+  /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
+  #lookAtLease(): void {
+    const epoch = this.#options.journal.fence?.epoch;
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    this.#words.clear();
+    this.#waiters.changedAll();
+  }
+
+  #touch(applied: readonly Applied[]): void {
+    const { journal, source, clock } = this.#options;
+    for (const change of applied) {
+      for (const host of affectedHosts(journal.fleet, source.parts, change)) this.#touched.add(host);
+      if (change.kind === HOST.name) this.#forgetGone(change);
+    }
+    if (this.#touched.size === 0 || this.#waking) return;
+    this.#waking = true;
+    // The commits of a group come one after the other: a host that several of them touch is looked at once.
+    void clock.turn().then(() => this.#wake());
+  }
+
+  #forgetGone({ before, after }: Applied): void {
+    const gone = after === undefined || (after.doc as Host).state === 'removed';
+    if (gone) this.#words.delete((after ?? before)?.id ?? '');
+  }
+
+  #wake(): void {
+    const touched = this.#touched;
+    this.#touched = new Set();
+    this.#waking = false;
+    for (const host of touched) this.#waiters.changed(host);
+  }
+
+  /** Whose secret this is. Without the lease nobody is judged: this server may not have read of the newest tokens. */
+  speakerWith(secret: string, role: 'agent' | 'join'): Reply<Speaker> {
+    const { journal, hash } = this.#options;
+    if (this.#lacksLease()) return this.#elsewhere();
+    const speaker = speakerWith(journal.fleet, { secret, role, hash });
+    return 'code' in speaker ? refused(speaker) : { kind: 'answer', answer: speaker };
+  }
+
+  async join(joinToken: string, join: Join): Promise<Reply<Joined>> {
+    const { journal } = this.#options;
+    const found = this.speakerWith(joinToken, 'join');
+    if (found.kind !== 'answer') return found;
+    const speaker = found.answer;
+    const command = this.joinCommand(speaker, join);
+    const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<Joined> => joinAgent(fleet, command);
+    try {
+      const outcome = await journal.submit({ by: agentName(speaker.host), why: 'agent joins', decide });
+      return outcome.kind === 'accepted' ? { kind: 'answer', answer: outcome.answer } : refused(outcome.refusal);
+    } catch (error) {
+      if (error instanceof NotHolder) return this.#elsewhere();
+      throw error;
+    }
+  }
+
+  /** The secret ends here: what goes on into the decision is its hash. */
+  joinCommand({ host, token }: Speaker, { secret, host: claimed }: Join): JoinCommand {
+    const { clock, hash } = this.#options;
+    const joinToken = token as TokenId;
+    const credential = secretText(credentialId(joinToken), secret);
+    return { joinToken, host, claimed, hash: hash(credential), nowMs: clock.nowMs() };
+  }
+
+  /** Costs a few look-ups. Only a new version is committed, and nobody waits for that. */
+  heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
+    const { journal, liveness } = this.#options;
+    if (this.#lacksLease()) return this.#elsewhere();
+    const refusal = speakerRefusal(journal.fleet, speaker);
+    if (refusal !== undefined) return refused(refusal);
+    const { host } = speaker;
+    liveness.heard(host);
+    if (findHost(journal.fleet, host)?.doc.serviceVersion !== beat.serviceVersion) this.#recordVersion(host, beat);
+    const word = this.#words.get(host);
+    const report = beat.report ?? word?.report;
+    if (word === undefined || word.applied !== beat.applied || word.report !== report)
+      this.#words.set(host, { applied: beat.applied, report });
+    return report === undefined ? WANTED : KNOWN;
+  }
+
+  #recordVersion(host: string, { serviceVersion }: Heartbeat): void {
+    if (this.#versions.has(host)) return;
+    this.#versions.add(host);
+    const { journal, clock } = this.#options;
+    const heard = { host, serviceVersion, nowMs: clock.nowMs() };
+    void journal
+      .submit({ by: agentName(host), why: 'agent of another version', decide: (fleet) => recordVersion(fleet, heard) })
+      .catch((error: unknown) => this.#notRecorded(error, host))
+      .finally(() => this.#versions.delete(host));
+  }
+
+  /** The view, as soon as it is another than what the agent has. */
+  async view(speaker: Speaker, ask: ViewAsk): Promise<Reply<ViewAnswer>> {
+    const { journal, clock, source } = this.#options;
+    const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
+    for (;;) {
+      const leaseEpoch = journal.fence?.epoch;
+      if (leaseEpoch === undefined || this.#lacksLease()) return this.#elsewhere();
+      const refusal = speakerRefusal(journal.fleet, speaker);
+      if (refusal !== undefined) return refused(refusal);
+      const view = composeView(journal.fleet, source, speaker.host, { journalId: journal.journalId, leaseEpoch });
+      if (isNews(ask, view)) return { kind: 'answer', answer: { kind: 'view', view } };
+      if (clock.nowMs() >= untilMs) return UNCHANGED;
+      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
+    }
+  }
+
+  /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
+  async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
+    if (this.#lacksLease()) return this.#elsewhere();
+    const refusal = speakerRefusal(this.#options.journal.fleet, speaker);
+    if (refusal !== undefined) return refused(refusal);
+    const results = await Promise.all(answers.map((answer) => this.#record(speaker.host, answer)));
+    return { kind: 'answer', answer: { results } };
+  }
+
+  async #record(host: string, answer: TaskAnswer): Promise<Observation> {
+    const { journal, clock, source } = this.#options;
+    const said = { host, answer, nowMs: clock.nowMs() };
+    try {
+      const outcome = await journal.submit({
+        by: agentName(host),
+        why: `answer to ${answer.task}`,
+        decide: (fleet) => recordAnswer(fleet, source.kinds, said),
+      });
+      return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'stale' };
+    } catch (error) {
+      this.#notRecorded(error, host);
+      return { task: answer.task, result: 'not-taken' };
+    }
+  }
+
+  /** A lost lease or store is the agent's cue to say it again; anything else is a fault of ours, and says so. */
+  #notRecorded(error: unknown, host: string): void {
+    const { log } = this.#options;
+    if (error instanceof NotHolder || error instanceof StoreUnavailable) {
+      log.warn({ host, code: error.code }, 'what an agent said is not recorded, it will say it again');
+    } else log.error({ host, err: error }, 'what an agent said cannot be recorded');
+  }
+
+  #lacksLease(): boolean {
+    return !this.#open || this.#options.journal.fence === undefined;
+  }
+
+  #elsewhere(): Reply<never> {
+    const holder = this.#open ? this.#options.holderUrl() : undefined;
+    return { kind: 'elsewhere', ...(holder !== undefined && { holder }) };
+  }
+}
+
+function refused({ code, message }: Refusal): Reply<never> {
+  return { kind: 'refused', code, message };
+}

@@ -1,0 +1,68 @@
+// A link without a network: the agent's calls go to desks in the same process. For the demo and for fleets of simulated
+// hosts; the rules are those of the real one, including whose secret opens what.
+import { StoreUnavailable } from '../journal/index.ts';
+import type { Speaker } from './admission.ts';
+import type { Desk } from './desk.ts';
+import type { Heard, Heartbeat, Join, Joined, Observations, Observed, ViewAnswer, ViewAsk } from './messages.ts';
+import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
+
+export class InProcessLink implements Link {
+  readonly #deskAt: (server: string) => Desk | undefined;
+
+  /** `deskAt` finds the desk of a server by its address; undefined while the server is away. */
+  constructor(deskAt: (server: string) => Desk | undefined) {
+    this.#deskAt = deskAt;
+  }
+
+  async join(to: Session, join: Join): Promise<Reply<Joined>> {
+    return this.#reached(() => this.#desk(to).join(to.secret, join));
+  }
+
+  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+    return this.#asSpeaker(to, (desk, speaker) => desk.heartbeat(speaker, beat));
+  }
+
+  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+    const over = new AbortController();
+    const given = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new LinkDown('the agent stops')), { signal: over.signal });
+    });
+    if (signal.aborted) throw new LinkDown('the agent stops');
+    try {
+      return await Promise.race([given, this.#asSpeaker(to, (desk, speaker) => desk.view(speaker, ask))]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
+    return this.#asSpeaker(to, (desk, speaker) => desk.observe(speaker, observations));
+  }
+
+  async #asSpeaker<A>(
+    to: Session,
+    ask: (desk: Desk, speaker: Speaker) => Reply<A> | Promise<Reply<A>>,
+  ): Promise<Reply<A>> {
+    return this.#reached(async () => {
+      const desk = this.#desk(to);
+      const found = desk.speakerWith(to.secret, 'agent');
+      return found.kind === 'answer' ? ask(desk, found.answer) : found;
+    });
+  }
+
+  #desk({ server }: Session): Desk {
+    const desk = this.#deskAt(server);
+    if (desk === undefined) throw new LinkDown(`server "${server}" is away`);
+    return desk;
+  }
+
+  /** A store that does not answer the server is a server that does not answer the agent. */
+  async #reached<A>(ask: () => Promise<A>): Promise<A> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw new LinkDown(error.message, { cause: error });
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// The HTTP surface of the desk. A server without the lease tells agents to go to the holder themselves (421): a
+// heartbeat that was passed on would make the wrong server's clock count.
+import {
+  answer,
+  read,
+  refused,
+  write,
+  type Answer,
+  type Answered,
+  type Caller,
+  type Route,
+  type RouteFace,
+} from '../access/index.ts';
+import { Type } from 'typebox';
+import { NotHolder } from '../journal/index.ts';
+import type { Speaker } from './admission.ts';
+import { joinAgent } from './decide.ts';
+import type { Desk } from './desk.ts';
+import { HEARD, HEARTBEAT, JOIN, JOINED, OBSERVATIONS, OBSERVED, VIEW, VIEW_ASK, type ViewAnswer } from './messages.ts';
+import type { Reply } from './ports.ts';
+
+const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } satisfies Partial<RouteFace>;
+
+/** The two answers to nearly every heartbeat, rendered once. */
+const HEARD_TEXT = { known: textAnswer('{"report":"known"}'), wanted: textAnswer('{"report":"wanted"}') };
+const UNCHANGED = textAnswer('{"kind":"unchanged"}');
+
+export function agentRoutes(desk: Desk): Route[] {
+  return [joinRoute(desk), heartbeatRoute(desk), viewRoute(desk), observeRoute(desk)];
+}
+
+function joinRoute(desk: Desk): Route {
+  return write({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/join',
+    about: 'Turn a join token into the credential of its host, with a secret that the agent made',
+    access: 'join',
+    body: JOIN,
+    answers: { 200: { about: 'the host, and the id of its credential', schema: JOINED } },
+    handle: ({ body, caller }) => {
+      const command = desk.joinCommand(speaker(caller), body);
+      return {
+        why: 'agent joins',
+        decide: (fleet) => joinAgent(fleet, command),
+        answer: (joined) => answer(joined),
+      };
+    },
+  });
+}
+
+function heartbeatRoute(desk: Desk): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/heartbeat',
+    about: 'Say that the host is alive; never journalled',
+    access: 'agent',
+    body: HEARTBEAT,
+    answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARD } },
+    handle: ({ body, caller }) => answered(desk.heartbeat(speaker(caller), body), ({ report }) => HEARD_TEXT[report]),
+  });
+}
+
+function viewRoute(desk: Desk): Route {
+  let closing: AbortSignal | undefined;
+  return read({
+    ...AT_HOLDER,
+    method: 'GET',
+    path: '/api/v1/agent/view',
+    about: "Get the host's view as soon as it differs from the one with this digest, or hear that it does not",
+    access: 'agent',
+    query: VIEW_ASK,
+    answers: {
+      200: {
+        about: 'the view, or `unchanged` after the wait',
+        schema: Type.Object({ kind: Type.Enum(['view', 'unchanged']), view: Type.Optional(VIEW) }),
+      },
+    },
+    handle: async ({ query, caller }, world) => {
+      if (closing !== world.closing) {
+        // A server that shuts down waits for its answers: those who wait here for nothing must go first.
+        ({ closing } = world);
+        world.closing.addEventListener('abort', () => desk.close(), { once: true });
+      }
+      return answered(await desk.view(speaker(caller), query), viewText);
+    },
+  });
+}
+
+function viewText(found: ViewAnswer): Answer {
+  return found.kind === 'unchanged' ? UNCHANGED : textAnswer(JSON.stringify(found));
+}
+
+function observeRoute(desk: Desk): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/observations',
+    about: "Bring answers to the tasks of the host's view; each may be repeated",
+    access: 'agent',
+    body: OBSERVATIONS,
+    answers: { 200: { about: 'what became of each answer', schema: OBSERVED } },
+    handle: async ({ body, caller }) =>
+      answered(await desk.observe(speaker(caller), body), (observed) => answer(observed)),
+  });
+}
+
+function speaker({ host, token }: Caller): Speaker {
+  if (host === undefined) throw new Error('a token for agents is bound to no host');
+  return { host, token };
+}
+
+function answered<A>(reply: Reply<A>, show: (found: A) => Answer): Answered {
+  switch (reply.kind) {
+    case 'answer':
+      return show(reply.answer);
+    case 'refused':
+      return refused({ kind: 'forbidden', code: reply.code, message: reply.message });
+    case 'elsewhere':
+      // The lease went while the call was here. The API says the same as to one that comes now.
+      throw new NotHolder();
+  }
+}
+
+function textAnswer(text: string): Answer {
+  return { kind: 'answer', status: 200, text };
+}

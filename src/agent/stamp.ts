@@ -1,0 +1,20 @@
+// Which views an agent takes. It must never act on one from a journal it does not belong to, from a holder that lost
+// the lease, or from before what it knows already.
+import type { Stamp, View, ViewRefusal } from './messages.ts';
+
+export interface Known {
+  readonly host: string;
+  /** Of the last view that was taken; undefined before the first. */
+  readonly stamp: Stamp | undefined;
+}
+
+/** Why a view is not taken; undefined when it is. An equal stamp is taken: a repeated view changes nothing. */
+export function refusalOf(known: Known, view: Pick<View, 'host' | 'stamp'>): ViewRefusal | undefined {
+  if (view.host !== known.host) return 'other-host';
+  if (known.stamp === undefined) return undefined;
+  if (view.stamp.journalId !== known.stamp.journalId) return 'other-journal';
+  if (view.stamp.leaseEpoch < known.stamp.leaseEpoch) return 'older-epoch';
+  // A revision counts in one journal whoever holds the lease: a later holder has read everything before it decides.
+  if (view.stamp.revision < known.stamp.revision) return 'older-revision';
+  return undefined;
+}

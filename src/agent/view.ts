@@ -1,0 +1,67 @@
+// What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
+// fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
+import { idOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import type { ViewPart } from '../hosts/index.ts';
+import {
+  ITEM,
+  OPEN_ITEMS_BY_HOST,
+  OPERATION,
+  taskId,
+  type Item,
+  type OperationKind,
+  type StoredItem,
+  type Task,
+} from '../operations/index.ts';
+import { digestOf } from './digest.ts';
+import type { Stamp, View, ViewAsk } from './messages.ts';
+
+export interface ViewSource {
+  readonly parts: readonly ViewPart[];
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+}
+
+/** Which journal the fleet is a projection of, and under which lease it is shown. */
+export type Authority = Omit<Stamp, 'revision'>;
+
+export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
+  const built = source.parts.map((part) => [part.name, part.build(fleet, host)] as const);
+  const parts = Object.fromEntries(built.filter(([, part]) => part !== undefined));
+  const tasks = tasksOf(fleet, source.kinds, host);
+  return {
+    host,
+    stamp: { journalId: authority.journalId, leaseEpoch: authority.leaseEpoch, revision: fleet.revision },
+    digest: digestOf({ host, parts, tasks }),
+    parts,
+    tasks,
+  };
+}
+
+function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {
+  return [...fleet.find(OPEN_ITEMS_BY_HOST, host)].flatMap((item) => {
+    const task = taskOf(fleet, kinds, item);
+    return task === undefined ? [] : [{ id: taskId(item), kind: task.kind, args: task.args }];
+  });
+}
+
+/** The task that an open item has for its host now. Of an operation that is being cancelled nothing more is begun. */
+export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: StoredItem): Omit<Task, 'id'> | undefined {
+  const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
+  if (operation?.state !== 'running' || operation.stopped === true) return undefined;
+  return kinds.get(operation.kind)?.task?.(fleet, item);
+}
+
+/** The hosts whose view may be another after this change. One that is missed here is shown at its next poll. */
+export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: Applied): Set<string> {
+  const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
+  if (change.kind !== ITEM.name) return hosts;
+  for (const side of [change.before, change.after]) {
+    const host = (side?.doc as Item | undefined)?.host;
+    if (host !== undefined) hosts.add(host);
+  }
+  return hosts;
+}
+
+/** Whether an agent that has this should be sent the view: it differs, or another holder vouches for it now. */
+export function isNews(ask: ViewAsk, view: View): boolean {
+  return ask.digest !== view.digest || ask.leaseEpoch !== view.stamp.leaseEpoch;
+}
