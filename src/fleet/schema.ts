@@ -25,7 +25,9 @@ export function checker(schema: TSchema): (value: unknown) => Problem[] {
   const compiled = Compile(schema);
   return (value) => {
     if (compiled.Check(value)) return [];
-    return problemsFrom(compiled.Errors(value), schema);
+    const problems = problemsFrom(compiled.Errors(value), schema);
+    // A document that fails its check is never fine, whatever the errors say.
+    return problems.length > 0 ? problems : [{ field: '', message: 'does not match its schema' }];
   };
 }
 
@@ -57,16 +59,13 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
   const params = error.params as Readonly<Record<string, unknown>>;
   const at = error.instancePath;
   switch (error.keyword) {
-    // TypeBox reports an unknown field twice; the other report knows its name.
+    // TypeBox reports an unknown field twice: by its own place, and by name at the place of its parent.
     case 'boolean':
-      return [];
-    case 'additionalProperties': {
-      const known = propertiesAt(schema, at);
-      return namesIn(params, 'additionalProperties', 'additionalProperty').map((name) => ({
-        field: `${at}/${name}`,
-        message: `is not a known field${suggestion(name, known)}`,
-      }));
-    }
+      return [unknownField(schema, at.slice(0, at.lastIndexOf('/')), at.slice(at.lastIndexOf('/') + 1))];
+    case 'additionalProperties':
+      return namesIn(params, 'additionalProperties', 'additionalProperty').map((name) =>
+        unknownField(schema, at, name),
+      );
     case 'required':
       return namesIn(params, 'requiredProperties', 'missingProperty').map((name) => ({
         field: `${at}/${name}`,
@@ -79,6 +78,11 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
     default:
       return [{ field: at, message: error.message ?? `violates "${error.keyword}"` }];
   }
+}
+
+function unknownField(schema: TSchema, parent: string, name: string): Problem {
+  const message = `is not a known field${suggestion(name, propertiesAt(schema, parent))}`;
+  return { field: `${parent}/${name}`, message };
 }
 
 function namesIn(params: Readonly<Record<string, unknown>>, many: string, one: string): string[] {
