@@ -1,0 +1,31 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { firstNotBelow, SortedIds } from './sorted-ids.ts';
+
+const anyId = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', 'b', 'Z', '-', '9') });
+const anyStep = fc.tuple(fc.constantFrom('add', 'delete', 'walk'), anyId);
+
+it('walks in order whatever was added, deleted and walked before', () => {
+  const property = fc.property(fc.array(anyStep), (steps) => {
+    const ids = new SortedIds();
+    const naive = new Set<string>();
+    for (const [what, id] of steps) {
+      if (what === 'add') {
+        ids.add(id);
+        naive.add(id);
+      } else if (what === 'delete') {
+        ids.delete(id);
+        naive.delete(id);
+      } else expect(ids.inOrder()).toEqual([...naive].sort());
+      expect(ids.size).toBe(naive.size);
+      expect(ids.has(id)).toBe(naive.has(id));
+    }
+    expect(ids.inOrder()).toEqual([...naive].sort());
+  });
+  fc.assert(property);
+});
+
+it('finds the first that is not below', () => {
+  const sorted = ['b', 'd'];
+  expect(['a', 'b', 'c', 'd', 'e'].map((id) => firstNotBelow(sorted, id))).toEqual([0, 0, 1, 1, 2]);
+});

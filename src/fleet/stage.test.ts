@@ -1,0 +1,88 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Change } from './document.ts';
+import { anyCommits, BOX, BOXES_BY_TAG, boxId, boxRegistry, LID, TAGS, WEIGHTS } from './fleet-fixture.ts';
+import { Fleet } from './fleet.ts';
+import type { FleetReader } from './reader.ts';
+import { Stage } from './stage.ts';
+
+function fleetWith(commits: readonly (readonly Change[])[]): Fleet {
+  const fleet = new Fleet(boxRegistry());
+  for (const changes of commits) fleet.apply(fleet.revision + 1, changes);
+  return fleet;
+}
+
+/** Everything that a reader can be asked. */
+function readAll(reader: FleetReader): unknown {
+  return {
+    revision: reader.revision,
+    boxes: [...reader.all(BOX)],
+    lids: [...reader.all(LID)],
+    counts: [reader.count(BOX), reader.count(LID)],
+    gets: ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => reader.get(BOX, boxId(id))),
+    tagged: TAGS.map((tag) => [[...reader.find(BOXES_BY_TAG, tag)], reader.countOf(BOXES_BY_TAG, tag)]),
+    weights: Object.fromEntries(reader.projection(WEIGHTS).byColour),
+  };
+}
+
+describe('Stage', () => {
+  it('answers every question as the fleet will once the group is applied', () => {
+    const property = fc.property(anyCommits, anyCommits, (durable, staged) => {
+      const stage = new Stage(fleetWith(durable));
+      const after = fleetWith(durable);
+      for (const changes of staged) {
+        stage.add(changes);
+        after.apply(after.revision + 1, changes);
+        expect(readAll(stage)).toEqual(readAll(after));
+      }
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('never: a dropped stage leaves a trace, in documents, indexes or projections', () => {
+    const property = fc.property(anyCommits, anyCommits, (durable, staged) => {
+      const fleet = fleetWith(durable);
+      const before = readAll(fleet);
+      const stage = new Stage(fleet);
+      for (const changes of staged) stage.add(changes);
+      stage.drop();
+      expect(readAll(fleet)).toEqual(before);
+      expect(readAll(stage)).toEqual(before);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('never: the durable documents and indexes show what is only staged', () => {
+    const property = fc.property(anyCommits, anyCommits, (durable, staged) => {
+      const fleet = fleetWith(durable);
+      const shown = (): unknown => ({ ...(readAll(fleet) as object), weights: undefined });
+      const before = shown();
+      const stage = new Stage(fleet);
+      for (const changes of staged) stage.add(changes);
+      expect(shown()).toEqual(before);
+    });
+    fc.assert(property);
+  });
+
+  it('when kept, leaves the fleet as if each commit had been applied', () => {
+    const property = fc.property(anyCommits, anyCommits, (durable, staged) => {
+      const fleet = fleetWith(durable);
+      const stage = new Stage(fleet);
+      for (const changes of staged) stage.add(changes);
+      const kept = stage.keep();
+      const after = fleetWith(durable);
+      const applied = staged.map((changes) => after.apply(after.revision + 1, changes));
+      expect(readAll(fleet)).toEqual(readAll(after));
+      expect(kept).toEqual(applied);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('says at which revision it shows a document', () => {
+    const box = { colour: 'white', tags: [], weight: 1 };
+    const stage = new Stage(fleetWith([[{ kind: 'box', id: 'a', doc: box }]]));
+    stage.add([{ kind: 'box', id: 'b', doc: box }]);
+    stage.add([{ kind: 'box', id: 'a', doc: null }]);
+    expect(['a', 'b', 'c'].map((id) => stage.revisionOf('box', id))).toEqual([undefined, 2, undefined]);
+  });
+});
