@@ -12,5 +12,6 @@ export type { Access, Caller, Role } from './role.ts';
 export { BY_ID, closed, ID, read, stream, write } from './route.ts';
 export type * from './route.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
-export { sees, seen, viewOf } from './view.ts';
-export type { Shown, View, ViewOptions } from './view.ts';
+export { TOKEN_VIEW } from './token-view.ts';
+export { seen, viewOf } from './view.ts';
+export type { Shown, SiteOf, View, ViewOptions } from './view.ts';

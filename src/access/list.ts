@@ -1,7 +1,7 @@
 // Lists: paged, filtered, sorted. The plain case costs O(log n + limit); a filter with an index walks that index only; what
 // is left walks the kind once and keeps no more than a page.
 import { Type, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox';
-import type { AnyDoc, Fleet, Id, Index, Refusal, Stored } from '../fleet/index.ts';
+import type { AnyDoc, Fleet, FleetReader, Id, Index, Refusal, Stored } from '../fleet/index.ts';
 import { refused } from './answer.ts';
 import { closed, type Answered, type Call } from './route.ts';
 import { permits, seesSite } from './role.ts';
@@ -25,6 +25,8 @@ export interface Filter<D extends AnyDoc> {
 export interface Listing<K extends string, D extends AnyDoc> {
   readonly view: View<K, D>;
   readonly filters: Readonly<Record<string, Filter<D>>>;
+  /** The JSON text of one, when it shows more than its document. */
+  readonly text?: (stored: Stored<K, D>, fleet: FleetReader) => string;
   /** By name; `id` is always there. */
   readonly sorts: Readonly<Record<string, (doc: D) => SortValue>>;
 }
@@ -79,14 +81,15 @@ export function listResources<K extends string, D extends AnyDoc>(
   const { after, limit = LIMIT_DEFAULT, sort = 'id' } = call.query;
   const cursor = after === undefined ? undefined : cursorFrom(after);
   if (after !== undefined && cursor === undefined) return refused(badCursor());
-  const wanted = wantedBy(listing, call);
+  const wanted = wantedBy(fleet, listing, call);
   const ordered =
     sort === 'id' ? inIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
   const found = ordered ?? sorted(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const next = found.length > limit && last !== undefined ? cursorText(last, listing, sort) : undefined;
-  const items = page.map((stored) => view.text(stored)).join(',');
+  const text = listing.text ?? view.text;
+  const items = page.map((stored) => text(stored, fleet)).join(',');
   const tail = next === undefined ? '' : `,"next":${JSON.stringify(next)}`;
   return { kind: 'answer', status: 200, text: `{"items":[${items}],"revision":${fleet.revision}${tail}}` };
 }
@@ -95,6 +98,7 @@ type Wanted<D> = ((doc: D, id: string) => boolean) | undefined;
 
 /** The filters of a call as one question; undefined when everything is wanted. */
 function wantedBy<K extends string, D extends AnyDoc>(
+  fleet: Fleet,
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
 ): Wanted<D> {
@@ -104,7 +108,7 @@ function wantedBy<K extends string, D extends AnyDoc>(
     if (value !== undefined) tests.push((doc, id) => filter.of(doc, id).includes(value as string));
   }
   const { caller } = call;
-  if (caller.site !== undefined) tests.push((doc, id) => seesSite(caller, listing.view.siteOf(doc, id)));
+  if (caller.site !== undefined) tests.push((doc, id) => seesSite(caller, listing.view.siteOf(doc, id, fleet)));
   return tests.length === 0 ? undefined : (doc, id) => tests.every((test) => test(doc, id));
 }
 

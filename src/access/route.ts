@@ -154,7 +154,10 @@ export function stream<P extends TObject, Q extends TObject, B extends TSchema>(
 }
 
 /** An object that allows its own fields only: everything else is refused by name. */
-export function closed<T extends TProperties>(fields: T, options: { readonly description?: string } = {}): TObject<T> {
+export function closed<T extends TProperties>(
+  fields: T,
+  options: { readonly minProperties?: number } = {},
+): TObject<T> {
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 

@@ -8,17 +8,7 @@ import { listAnswer, listQuery, listResources, type Listing } from './list.ts';
 import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
 import { BY_ID, closed, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
-import { viewOf } from './view.ts';
-
-const { hash: _hidden, ...shownFields } = TokenDoc.properties;
-
-/** Tokens are the whole fleet's: no site-bound caller sees them. */
-export const TOKEN_VIEW = viewOf<'token', Token>({
-  kind: TOKEN,
-  access: 'admin',
-  show: ({ hash: _, ...shown }) => shown,
-  fields: shownFields,
-});
+import { TOKEN_VIEW } from './token-view.ts';
 
 const LISTING: Listing<'token', Token> = {
   view: TOKEN_VIEW,

@@ -1,2 +1,2 @@
-export { TOKEN_VIEW, tokenRoutes } from './routes.ts';
+export { tokenRoutes } from './routes.ts';
 export type { Bound } from './routes.ts';

@@ -1,15 +1,17 @@
 // How a kind is shown: by whom it may be seen, to which site it belongs, and without what must stay inside. A document
 // is rendered to text once, however often it is read.
 import { Type, type TObject, type TProperties } from 'typebox';
-import type { AnyDoc, Id, Kind, Stored } from '../fleet/index.ts';
-import { permits, seesSite, type Caller } from './role.ts';
+import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
+import { seesSite, type Caller } from './role.ts';
+
+export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
 
 export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<K, D>;
   /** Who may see it at all. */
   readonly access: 'viewer' | 'operator' | 'admin';
   /** The site it belongs to; undefined for what belongs to the whole fleet. */
-  readonly siteOf: (doc: D, id: string) => string | undefined;
+  readonly siteOf: SiteOf<D>;
   /** The document as anybody may see it. */
   readonly show: (doc: D) => object;
   /** What is shown, with its id and revision. */
@@ -28,7 +30,7 @@ export interface Shown<D extends AnyDoc> {
 export interface ViewOptions<K extends string, D extends AnyDoc> {
   readonly kind: Kind<K, D>;
   readonly access?: 'viewer' | 'operator' | 'admin';
-  readonly siteOf?: (doc: D, id: string) => string | undefined;
+  readonly siteOf?: SiteOf<D>;
   readonly show?: (doc: D) => object;
   /** The fields that `show` answers. */
   readonly fields: TProperties;
@@ -50,18 +52,13 @@ export function viewOf<K extends string, D extends AnyDoc>(options: ViewOptions<
   return { kind, access, siteOf, show, schema, text };
 }
 
-export function sees<D extends AnyDoc>(caller: Caller, view: View<string, D>, doc: D, id: string): boolean {
-  if (!permits(caller, view.access)) return false;
-  return caller.site === undefined || seesSite(caller, view.siteOf(doc, id));
-}
-
 /** The document, when it exists and the caller may know that it does. */
 export function seen<K extends string, D extends AnyDoc>(
-  fleet: { get(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined },
+  fleet: FleetReader,
   view: View<K, D>,
   wanted: { readonly caller: Caller; readonly id: string },
 ): Stored<K, D> | undefined {
   const stored = fleet.get(view.kind, wanted.id as Id<K>);
   if (stored === undefined || wanted.caller.site === undefined) return stored;
-  return seesSite(wanted.caller, view.siteOf(stored.doc, stored.id)) ? stored : undefined;
+  return seesSite(wanted.caller, view.siteOf(stored.doc, stored.id, fleet)) ? stored : undefined;
 }

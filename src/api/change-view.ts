@@ -1,12 +1,14 @@
 // Commits as a caller may see them: kinds and sites that are not the caller's are left out, and what must stay inside is
 // never in it. A commit of which nothing is left is not shown at all.
 import { permits, seesSite, type Caller, type View } from '../access/index.ts';
-import type { Change } from '../fleet/index.ts';
+import type { Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 
 type AnyView = View<string>;
 
 export interface Audience {
+  /** For what a document alone does not tell, such as the site of an operation's item. */
+  readonly fleet: FleetReader;
   readonly caller: Caller;
   /** Undefined for every kind. */
   readonly kinds?: ReadonlySet<string> | undefined;
@@ -37,7 +39,7 @@ export class ChangeViews {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
-        const site = this.#views.get(change.kind)?.siteOf(before.doc, before.id);
+        const site = this.#views.get(change.kind)?.siteOf(before.doc, before.id, journal.fleet);
         if (site !== undefined) this.#deletedAt.set(change, site);
       }
     });
@@ -48,12 +50,12 @@ export class ChangeViews {
     return commit.changes.filter((change) => this.#isVisible(change, audience));
   }
 
-  #isVisible(change: Change, { caller, kinds }: Audience): boolean {
+  #isVisible(change: Change, { fleet, caller, kinds }: Audience): boolean {
     if (kinds !== undefined && !kinds.has(change.kind)) return false;
     const view = this.#views.get(change.kind);
     if (view === undefined || !permits(caller, view.access)) return false;
     if (caller.site === undefined) return true;
-    const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id);
+    const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id, fleet);
     return seesSite(caller, site);
   }
 

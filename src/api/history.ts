@@ -109,7 +109,8 @@ async function visiblePage(
   asked: Asked & { readonly limit: number },
 ): Promise<Page> {
   const { query, limit } = asked;
-  const audience = { caller: asked.caller, kinds: query.kind === undefined ? undefined : new Set([query.kind]) };
+  const kinds = query.kind === undefined ? undefined : new Set([query.kind]);
+  const audience = { fleet: journal.fleet, caller: asked.caller, kinds };
   const seen: Seen[] = [];
   let { before } = query;
   for (let looked = 0; seen.length <= limit && looked < LOOKED_THROUGH_MAX;) {

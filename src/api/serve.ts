@@ -28,31 +28,45 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 type Kind<K extends Route['kind']> = Extract<Route, { kind: K }>;
 
 export function handlerOf(route: Route, serving: Serving): Handler {
+  const away = awayOf(route, serving);
+  const handler = handlerAtHome(route, serving);
+  if (away === undefined) return handler;
+  return (request, reply) => {
+    if (serving.world.journal.fence === undefined) return away(request, reply);
+    const answered = handler(request, reply);
+    return answered instanceof Promise ? answered.catch(elsewhere(() => away(request, reply))) : answered;
+  };
+}
+
+/** The lease went while the request waited: nothing was written, so another server may decide it. */
+function elsewhere(away: () => unknown): (error: unknown) => unknown {
+  return (error) => {
+    if (error instanceof NotHolder) return away();
+    throw error;
+  };
+}
+
+function handlerAtHome(route: Route, serving: Serving): Handler {
   switch (route.kind) {
     case 'read':
-      return atHome(route, serving, reader(route, serving));
+      return reader(route, serving);
     case 'write':
-      return atHome(route, serving, writer(route, serving));
+      return writer(route, serving);
     case 'stream':
-      return atHome(route, serving, streamer(route, serving));
+      return streamer(route, serving);
   }
 }
 
-/** What a server does with a route that only the deciding one answers. */
-function atHome(route: Route, { world, forwarder }: Serving, handler: Handler): Handler {
-  if (forwards(route)) {
-    return (request, reply) =>
-      world.journal.fence === undefined ? forwardedTo(forwarder, request, reply) : handler(request, reply);
-  }
-  if (route.elsewhere !== 'misdirect') return handler;
-  return (request, reply) => {
-    if (world.journal.fence !== undefined) return handler(request, reply);
-    return forwarder.holder().then((lease) => {
-      if (lease === undefined) throw noHolder();
-      const detail = `This server does not decide now. Ask ${lease.url} instead.`;
-      const facts = { holder: lease.url, leaseEpoch: lease.epoch };
-      throw new HttpProblem({ status: 421, code: 'not-holder', detail, facts });
-    });
+/** What a server that does not decide does with a route that only the deciding one answers. */
+function awayOf(route: Route, { forwarder }: Serving): Handler | undefined {
+  if (forwards(route)) return (request, reply) => forwardedTo(forwarder, request, reply);
+  if (route.elsewhere !== 'misdirect') return undefined;
+  return async () => {
+    const lease = await forwarder.holder();
+    if (lease === undefined) throw noHolder();
+    const detail = `This server does not decide now. Ask ${lease.url} instead.`;
+    const facts = { holder: lease.url, leaseEpoch: lease.epoch };
+    throw new HttpProblem({ status: 421, code: 'not-holder', detail, facts });
   };
 }
 
@@ -76,22 +90,16 @@ function streamer(route: Kind<'stream'>, { world, streams }: Serving): Handler {
   };
 }
 
-function writer(route: Kind<'write'>, { world, forwarder }: Serving): Handler {
+function writer(route: Kind<'write'>, { world }: Serving): Handler {
   const callOf = callMaker(route);
   return async (request, reply) => {
     const write = route.handle(callOf(request), world);
     if ('kind' in write) throw refusalProblem(write.refusal);
-    try {
-      const outcome = await submit(write, request, world);
-      void reply.header('muster-revision', outcome.revision);
-      if (outcome.kind === 'refused') throw refusalProblem(outcome.refusal);
-      if (outcome.answer.replayed) void reply.header('idempotency-replayed', 'true');
-      return sendAnswer(reply, outcome.answer.answer);
-    } catch (error) {
-      // The lease went while the request waited: nothing was written, so another server may decide it.
-      if (error instanceof NotHolder) return forwardedTo(forwarder, request, reply);
-      throw error;
-    }
+    const outcome = await submit(write, request, world);
+    void reply.header('muster-revision', outcome.revision);
+    if (outcome.kind === 'refused') throw refusalProblem(outcome.refusal);
+    if (outcome.answer.replayed) void reply.header('idempotency-replayed', 'true');
+    return sendAnswer(reply, outcome.answer.answer);
   };
 }
 

@@ -1,15 +1,6 @@
 // GET /api/v1/watch: commits as server-sent events, from any revision that is still kept, to whoever reads them.
 import { Type } from 'typebox';
-import {
-  closed,
-  refused,
-  stream,
-  type Answered,
-  type Caller,
-  type Out,
-  type Route,
-  type Streamed,
-} from '../access/index.ts';
+import { closed, refused, stream, type Answered, type Out, type Route, type Streamed } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
 import type { Journal, WatchEvent } from '../journal/index.ts';
 import type { Audience, ChangeViews } from './change-view.ts';
@@ -44,7 +35,7 @@ export function watchRoute(views: ChangeViews): Route {
       const kinds = kindsOf(query.kind, views);
       if (kinds !== undefined && 'code' in kinds) return refused(kinds);
       const after = revisionIn(lastEventId) ?? query.after;
-      return startWatch(journal, views, { audience: { caller, kinds }, after });
+      return startWatch(journal, views, { audience: { fleet: journal.fleet, caller, kinds }, after });
     },
   });
 }
@@ -67,7 +58,7 @@ function revisionIn(lastEventId: string | undefined): number | undefined {
 }
 
 interface Wanted {
-  readonly audience: Audience & { readonly caller: Caller };
+  readonly audience: Audience;
   readonly after: number | undefined;
 }
 

@@ -1,0 +1,70 @@
+// The HTTP surface of alarms: what a person should look at now, in sentences.
+import { Type } from 'typebox';
+import {
+  BY_ID,
+  ID,
+  listAnswer,
+  listQuery,
+  listResources,
+  read,
+  readResource,
+  viewOf,
+  type Listing,
+  type Route,
+  type View,
+} from '../access/index.ts';
+import type { Reason } from '../fleet/index.ts';
+import { ALARM, type Alarm } from './model.ts';
+
+export type AlarmView = View<'alarm', Alarm>;
+
+/** `explain` makes a sentence of a reason; it knows every room's codes. */
+export function alarmView(explain: (reason: Reason) => string): AlarmView {
+  return viewOf<'alarm', Alarm>({
+    kind: ALARM,
+    siteOf: (doc) => doc.site,
+    show: (doc) => ({ ...doc, sentence: explain(doc.reason) }),
+    fields: {
+      severity: Type.Enum(['warning', 'critical']),
+      site: Type.Optional(Type.String()),
+      reason: Type.Object({ code: Type.String() }),
+      sentence: Type.String({ description: 'the reason, for a person' }),
+      sinceMs: Type.Integer(),
+    },
+  });
+}
+
+export function alarmRoutes(view: AlarmView): Route[] {
+  const listing: Listing<'alarm', Alarm> = {
+    view,
+    filters: {
+      severity: { schema: Type.Enum(['warning', 'critical']), of: (doc) => [doc.severity] },
+      site: { schema: ID, of: (doc) => [doc.site] },
+    },
+    sorts: { sinceMs: (doc) => doc.sinceMs, severity: (doc) => doc.severity },
+  };
+  return [
+    read({
+      method: 'GET',
+      path: '/api/v1/alarms',
+      tag: 'alarms',
+      about: 'List what stands and should be looked at',
+      access: 'viewer',
+      scope: 'site',
+      query: listQuery(listing),
+      answers: { 200: { about: 'a page of alarms', schema: listAnswer(view) } },
+      handle: (call, { journal }) => listResources(journal.fleet, listing, call),
+    }),
+    read({
+      method: 'GET',
+      path: '/api/v1/alarms/:id',
+      tag: 'alarms',
+      about: 'Show an alarm',
+      access: 'viewer',
+      scope: 'site',
+      params: BY_ID,
+      answers: { 200: { about: 'the alarm', schema: view.schema } },
+      handle: (call, { journal }) => readResource(journal.fleet, view, call),
+    }),
+  ];
+}

@@ -1,0 +1,9 @@
+export { hashSecret } from './authenticate.ts';
+export { ADMIN_TOKEN_FILE, ensureAdminToken } from './first-token.ts';
+export { DEFAULT_LIMITS } from './limits.ts';
+export { InsecureListen, isLoopback } from './listen.ts';
+export { Metrics } from './metrics.ts';
+export type { Tally } from './metrics.ts';
+export { openApi } from './openapi.ts';
+export { createServer } from './server.ts';
+export type { Server, ServerOptions } from './server.ts';

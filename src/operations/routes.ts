@@ -1,0 +1,217 @@
+// The HTTP surface of operations and their items. Counters of one that runs are counted when it is asked for.
+import { Type } from 'typebox';
+import {
+  BY_ID,
+  closed,
+  ID,
+  listAnswer,
+  listQuery,
+  listResources,
+  noSuch,
+  read,
+  refused,
+  resourceAfter,
+  seen,
+  viewOf,
+  write,
+  type Listing,
+  type Route,
+  type View,
+} from '../access/index.ts';
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import type { Decision } from '../journal/index.ts';
+import { cancelOperation, retryOperation, type OperationCommand } from './decide.ts';
+import type { OperationKind, StoredOperation } from './kind.ts';
+import {
+  countsOf,
+  ITEM,
+  ITEM_STATES,
+  ITEMS_BY_OPERATION,
+  OPERATION,
+  OPERATION_STATES,
+  type Item,
+  type Operation,
+} from './model.ts';
+import type { Explain } from './reason.ts';
+
+const Counts = Type.Object(Object.fromEntries(ITEM_STATES.map((state) => [state, Type.Integer()])));
+const Reason = Type.Object({ code: Type.String() });
+const Sentence = Type.Optional(Type.String({ description: 'the reason, for a person' }));
+
+export interface OperationViews {
+  readonly operation: View<'operation', Operation>;
+  readonly item: View<'item', Item>;
+}
+
+export function operationViews(explain: Explain): OperationViews {
+  const operation = viewOf<'operation', Operation>({
+    kind: OPERATION,
+    siteOf: (doc) => doc.site,
+    show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    fields: {
+      kind: Type.String(),
+      title: Type.String(),
+      state: Type.Enum(OPERATION_STATES),
+      by: Type.String(),
+      why: Type.Optional(Type.String()),
+      site: Type.Optional(Type.String()),
+      createdAtMs: Type.Integer(),
+      deadlineMs: Type.Integer(),
+      deadlineAtMs: Type.Integer(),
+      finishedAtMs: Type.Optional(Type.Integer()),
+      counts: Type.Optional(Counts),
+      reason: Type.Optional(Reason),
+      sentence: Sentence,
+      stopped: Type.Optional(Type.Boolean()),
+    },
+  });
+  const item = viewOf<'item', Item>({
+    kind: ITEM,
+    siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
+    show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    fields: {
+      operation: Type.String(),
+      target: Type.Object({ kind: Type.String(), id: Type.String() }),
+      host: Type.Optional(Type.String()),
+      step: Type.String(),
+      state: Type.Enum(ITEM_STATES),
+      reason: Type.Optional(Reason),
+      sentence: Sentence,
+      attempt: Type.Integer(),
+      sinceMs: Type.Integer(),
+      retryAtMs: Type.Optional(Type.Integer()),
+    },
+  });
+  return { operation, item };
+}
+
+export interface OperationRoutes {
+  readonly views: OperationViews;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+}
+
+export function operationRoutes({ views, kinds }: OperationRoutes): Route[] {
+  return [
+    listOperations(views),
+    getOperation(views),
+    listItems(views),
+    command(
+      { views, kinds },
+      { verb: 'cancel', about: 'Cancel an operation: what it means depends on its kind', decide: cancelOperation },
+    ),
+    command(
+      { views, kinds },
+      { verb: 'retry', about: 'Try the failed items of an operation again', decide: retryOperation },
+    ),
+  ];
+}
+
+/** The operation with its counters: kept in it once it has ended, counted while it runs. */
+function withCounts(view: View<'operation', Operation>, stored: StoredOperation, fleet: FleetReader): string {
+  const text = view.text(stored);
+  if (stored.doc.counts !== undefined) return text;
+  return `${text.slice(0, -1)},"counts":${JSON.stringify(countsOf(fleet, stored.id))}}`;
+}
+
+function listOperations({ operation: view }: OperationViews): Route {
+  const listing: Listing<'operation', Operation> = {
+    view,
+    filters: {
+      state: { schema: Type.Enum(OPERATION_STATES), of: (doc) => [doc.state] },
+      kind: { schema: ID, of: (doc) => [doc.kind] },
+      site: { schema: ID, of: (doc) => [doc.site] },
+      by: { schema: Type.String({ maxLength: 200 }), of: (doc) => [doc.by] },
+    },
+    sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
+    text: (stored, fleet) => withCounts(view, stored, fleet),
+  };
+  return read({
+    method: 'GET',
+    path: '/api/v1/operations',
+    tag: 'operations',
+    about: 'List operations',
+    access: 'viewer',
+    scope: 'site',
+    query: listQuery(listing),
+    answers: { 200: { about: 'a page of operations', schema: listAnswer(view) } },
+    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
+  });
+}
+
+function getOperation({ operation: view }: OperationViews): Route {
+  return read({
+    method: 'GET',
+    path: '/api/v1/operations/:id',
+    tag: 'operations',
+    about: 'Show an operation with its counters',
+    access: 'viewer',
+    scope: 'site',
+    params: BY_ID,
+    answers: { 200: { about: 'the operation', schema: view.schema } },
+    handle: ({ params, caller }, { journal }) => {
+      const stored = seen(journal.fleet, view, { caller, id: params.id });
+      if (stored === undefined) return refused(noSuch('operation', params.id));
+      return { kind: 'answer', status: 200, text: withCounts(view, stored, journal.fleet), etag: stored.revision };
+    },
+  });
+}
+
+function listItems({ operation, item: view }: OperationViews): Route {
+  const listing: Listing<'item', Item> = {
+    view,
+    filters: {
+      state: { schema: Type.Enum(ITEM_STATES), of: (doc) => [doc.state] },
+      host: { schema: ID, of: (doc) => [doc.host] },
+      operation: { schema: ID, of: (doc) => [doc.operation], index: ITEMS_BY_OPERATION },
+    },
+    sorts: { state: (doc) => doc.state, sinceMs: (doc) => doc.sinceMs },
+  };
+  const { operation: _, ...query } = listQuery(listing).properties;
+  return read({
+    method: 'GET',
+    path: '/api/v1/operations/:id/items',
+    tag: 'operations',
+    about: 'List the items of an operation, with why they wait or failed',
+    access: 'viewer',
+    scope: 'site',
+    params: BY_ID,
+    query: closed(query),
+    answers: { 200: { about: 'a page of items', schema: listAnswer(view) } },
+    handle: (call, { journal }) => {
+      const { id } = call.params;
+      if (seen(journal.fleet, operation, { caller: call.caller, id }) === undefined)
+        return refused(noSuch('operation', id));
+      return listResources(journal.fleet, listing, { ...call, query: { ...call.query, operation: id } });
+    },
+  });
+}
+
+interface Verb {
+  readonly verb: string;
+  readonly about: string;
+  readonly decide: (fleet: FleetReader, command: OperationCommand) => Decision<StoredOperation>;
+}
+
+function command({ views, kinds }: OperationRoutes, { verb, about, decide }: Verb): Route {
+  return write({
+    method: 'POST',
+    path: `/api/v1/operations/:id/${verb}`,
+    tag: 'operations',
+    about,
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: closed({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }),
+    answers: { 200: { about: 'the operation', schema: views.operation.schema } },
+    handle: ({ params, body }, { clock }) => {
+      const nowMs = clock.nowMs();
+      return {
+        target: { view: views.operation, id: params.id },
+        why: body.reason ?? verb,
+        operation: params.id,
+        decide: (fleet) => decide(fleet, { id: params.id, kinds, nowMs }),
+        answer: (_, after) => resourceAfter(views.operation, after, params),
+      };
+    },
+  });
+}
