@@ -1,0 +1,4 @@
+import type { Benchmark } from './benchmark.ts';
+import { journalBenchmarks } from './journal/benchmarks.ts';
+
+export const BENCHMARKS: readonly Benchmark[] = [...journalBenchmarks];
