@@ -38,6 +38,8 @@ export class PostgresConnections {
     this.#pool = new Pool({ ...clientConfig(connectionString), max: CONNECTIONS_MAX });
     // An idle connection was cut: the pool drops it and the next call makes a new one.
     this.#pool.on('error', () => {});
+    // The pool stops listening when it drops a connection, but the server may still send it an error: nobody waits for it.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** A connection for reading; nothing on it may change anything. */

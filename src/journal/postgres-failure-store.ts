@@ -8,6 +8,8 @@ const TRY_AGAIN_CLASSES: ReadonlySet<string> = new Set(['08', '25', '40', '53', 
 // Wrong password or role, no such database, not allowed.
 const ACT_CLASSES: ReadonlySet<string> = new Set(['28', '3D']);
 const NOT_ALLOWED = '42501';
+// No such schema or table although the store was opened: the database was replaced.
+const SCHEMA_GONE: ReadonlySet<string> = new Set(['3F000', '42P01']);
 // A server that answers COMMIT with one of these classes has rolled back.
 const ROLLED_BACK_CLASSES: ReadonlySet<string> = new Set(['23', '40']);
 
@@ -20,6 +22,9 @@ export function postgresFailure(error: unknown, outcome: 'failed' | 'unknown' = 
     const sqlState = error.code ?? '';
     if (ACT_CLASSES.has(sqlState.slice(0, 2)) || sqlState === NOT_ALLOWED) {
       return new StoreUnusable('postgres-refused', `PostgreSQL refuses this program: ${error.message}`);
+    }
+    if (SCHEMA_GONE.has(sqlState)) {
+      return new StoreUnusable('schema-gone', `the tables of the journal are not there any more: ${error.message}`);
     }
     if (!TRY_AGAIN_CLASSES.has(sqlState.slice(0, 2))) return error;
   }

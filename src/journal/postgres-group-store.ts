@@ -27,7 +27,7 @@ export class PostgresGroups {
     const commitId = last === undefined ? '' : `, commit_id = ${escapeLiteral(last.id)}`;
     const head = await lastOf<DurabilitySettings & { readonly revision: string }>(
       client,
-      `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+      `BEGIN ISOLATION LEVEL READ COMMITTED;
        UPDATE ${this.#schema}.head SET revision = revision + ${batches.length}${commitId}
        RETURNING revision, ${DURABILITY_COLUMNS}`,
     );

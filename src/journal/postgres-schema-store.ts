@@ -70,7 +70,7 @@ export function prepareSchema(connections: PostgresConnections, options: SchemaO
   return connections.transaction(async (client) => {
     const opened = await lastOf<Opened>(
       client,
-      `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+      `BEGIN ISOLATION LEVEL READ COMMITTED;
        SELECT pg_advisory_xact_lock(hashtextextended(${lockKey}, 0));
        SELECT to_regclass(${escapeLiteral(`${s}.schema_version`)}) IS NOT NULL AS has_version, ${DURABILITY_COLUMNS}`,
     );

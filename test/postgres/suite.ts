@@ -1,9 +1,10 @@
 // Suites that need PostgreSQL. Where there is none they say so by name; in CI that is a failure, not a silence.
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import type { Store } from '../../src/journal/store.ts';
+import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import type { ReadyPostgres } from './global-setup.ts';
 
 export function postgresSuite(name: string, suite: (postgres: ReadyPostgres) => void): void {
@@ -51,6 +52,20 @@ export async function cutSessions(url: string): Promise<void> {
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'muster'`,
   );
+}
+
+const TRIES_MAX = 100;
+
+/** Tries again while the store is unavailable: the next call may still meet a session that was cut. */
+export async function again<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || tries === TRIES_MAX) throw error;
+      await setTimeout(20); // a closed store fails at once: without a pause this would starve the test's own timeout
+    }
+  }
 }
 
 export async function openForTest(connectionString: string): Promise<Store> {

@@ -1,0 +1,98 @@
+// What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store goes on by itself.
+import { Client } from 'pg';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { clientConfig } from '../../src/journal/postgres-connections-store.ts';
+import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
+import { Proxy } from './proxy.ts';
+import { again, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
+
+postgresSuite('postgres-connection-loss', (postgres) => {
+  let url: string;
+  beforeAll(async () => {
+    url = await freshDatabase(postgres.url);
+  });
+
+  async function throughProxy(): Promise<{ readonly proxy: Proxy; readonly store: Store; readonly direct: Store }> {
+    const proxy = new Proxy(Number(new URL(url).port));
+    await proxy.start();
+    onTestFinished(() => proxy.stop());
+    return { proxy, store: await openForTest(proxy.through(url)), direct: await openForTest(url) };
+  }
+
+  const failureOf = async (write: Promise<unknown>): Promise<unknown> => write.catch((error: unknown) => error);
+
+  test('cut-before-commit-is-sent-has-failed-and-nothing-is-there', async () => {
+    const { proxy, store, direct } = await throughProxy();
+    const before = await snapshotOf(direct);
+    proxy.cutOnce({ at: 'BEGIN', when: 'after-server' });
+    const failure = await failureOf(store.write({ batches: [batch([put('a')])] }));
+    expect(failure).toBeInstanceOf(StoreUnavailable);
+    expect(failure).toMatchObject({ outcome: 'failed' });
+    expect(await snapshotOf(direct)).toEqual(before);
+    expect(await mustWrite(store, batch([put('a')]))).toBe(before.position.revision + 1);
+  });
+
+  test('cut-after-commit-was-carried-out-is-unknown-and-the-commit-is-found-by-its-id', async () => {
+    const { proxy, store } = await throughProxy();
+    const { position } = await snapshotOf(store);
+    const lost = batch([put('b')]);
+    proxy.cutOnce({ at: 'COMMIT', when: 'after-server' });
+    expect(await failureOf(store.write({ batches: [lost] }))).toMatchObject({ outcome: 'unknown' });
+    expect((await readAll(store, position)).map((one) => one.id)).toEqual([lost.id]);
+  });
+
+  test('cut-before-commit-arrived-is-unknown-and-the-commit-is-not-found', async () => {
+    const { proxy, store } = await throughProxy();
+    const { position } = await snapshotOf(store);
+    proxy.cutOnce({ at: 'COMMIT', when: 'before-server' });
+    expect(await failureOf(store.write({ batches: [batch([put('c')])] }))).toMatchObject({ outcome: 'unknown' });
+    expect(await readAll(store, position)).toEqual([]);
+    expect(await mustWrite(store, batch([put('c')]))).toBe(position.revision + 1);
+  });
+
+  test('sessions-ended-in-the-middle-of-writes-lose-nothing-acknowledged', async () => {
+    const store = await openForTest(url);
+    const { position } = await snapshotOf(store);
+    const outcomes = new Map<string, 'written' | 'failed' | 'unknown'>();
+    const write = async (n: number): Promise<void> => {
+      const one = batch([put(`cut-${n}`)]);
+      const failure = await failureOf(mustWrite(store, one));
+      outcomes.set(one.id, failure instanceof StoreUnavailable ? failure.outcome : 'written');
+    };
+    for (let round = 0; round < 10; round += 1) {
+      const writes = Array.from({ length: 20 }, (_, n) => write(round * 20 + n));
+      await cutSessions(url);
+      await Promise.all(writes);
+    }
+    const there = new Set((await again(() => readAll(store, position))).map((one) => one.id));
+    for (const [id, outcome] of outcomes) {
+      if (outcome !== 'unknown') expect([id, there.has(id)]).toEqual([id, outcome === 'written']);
+    }
+    expect((await snapshotOf(store)).resources).toEqual(replay([], await readAll(store)));
+  });
+
+  test('notifications-come-again-after-the-listener-was-cut', async () => {
+    const [follower, writer] = [await openForTest(url), await openForTest(url)];
+    await cutSessions(url);
+    // Woken by the listener's return, then, from the head on, only by a notification of the other store's commit.
+    await follower.changed(Number.MAX_SAFE_INTEGER, AbortSignal.timeout(30_000));
+    const { position } = await again(() => snapshotOf(follower));
+    const giveUp = AbortSignal.timeout(30_000);
+    const woken = follower.changed(position.revision, giveUp);
+    await again(() => mustWrite(writer, batch([put('heard')])));
+    await woken;
+    expect(giveUp.aborted).toBe(false);
+  });
+
+  test('a-paused-writer-does-not-keep-the-head-for-ever', async () => {
+    const store = await openForTest(url);
+    const paused = new Client(clientConfig(url));
+    paused.on('error', () => {}); // its session is ended by the server: that is the point
+    await paused.connect();
+    await paused.query('BEGIN');
+    await paused.query('UPDATE muster.head SET revision = revision + 1');
+    const { position } = await snapshotOf(store);
+    expect(await mustWrite(store, batch([put('after-the-pause')]))).toBe(position.revision + 1);
+  });
+});

@@ -1,0 +1,84 @@
+// A TCP proxy before PostgreSQL that can be pointed elsewhere and can cut a connection at a chosen message.
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** Where to cut: before the message reaches the server, or after the server has answered it and before the client hears. */
+export type Cut =
+  { readonly at: string; readonly when: 'before-server' } | { readonly at: string; readonly when: 'after-server' };
+
+export class Proxy {
+  readonly #server = createServer((client) => this.#carry(client));
+  readonly #sockets = new Set<Socket>();
+  #targetPort: number;
+  #cut: Cut | undefined;
+
+  constructor(targetPort: number) {
+    this.#targetPort = targetPort;
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  /** The same database as at `url`, through the proxy. */
+  through(url: string): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the proxy is not listening');
+    const through = new URL(url);
+    through.port = String(address.port);
+    return through.href;
+  }
+
+  /** Cuts one connection, at the next message that begins with `at`. */
+  cutOnce(cut: Cut): void {
+    this.#cut = cut;
+  }
+
+  pointTo(targetPort: number): void {
+    this.#targetPort = targetPort;
+    this.cutAll();
+  }
+
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    this.cutAll();
+    await once(this.#server, 'close');
+  }
+
+  #carry(client: Socket): void {
+    const server = connect(this.#targetPort, '127.0.0.1');
+    const cutBoth = (): void => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', cutBoth);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        cutBoth();
+      });
+    }
+    let swallowing = false;
+    client.on('data', (bytes) => {
+      const cut = this.#cutFor(bytes);
+      if (cut?.when === 'before-server') return cutBoth();
+      swallowing ||= cut !== undefined;
+      server.write(bytes);
+    });
+    server.on('data', (bytes) => (swallowing ? cutBoth() : client.write(bytes)));
+  }
+
+  #cutFor(bytes: Buffer): Cut | undefined {
+    const cut = this.#cut;
+    // A simple query is the letter Q, four bytes of length, and the text.
+    if (cut === undefined || bytes[0] !== 'Q'.charCodeAt(0) || !bytes.subarray(5).toString().startsWith(cut.at)) return;
+    this.#cut = undefined;
+    return cut;
+  }
+}

@@ -1,0 +1,77 @@
+// What a start meets: an empty database that others start on too, a newer schema, a server that would lose commits.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { openPostgresStore } from '../../src/journal/postgres-store.ts';
+import { batch, mustWrite, put, readAll } from '../../src/journal/store-contract-world.ts';
+import { startCluster } from './cluster.ts';
+import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
+
+const run = promisify(execFile);
+
+postgresSuite('postgres-start', (postgres) => {
+  test('three-processes-start-on-an-empty-database', async () => {
+    const url = await freshDatabase(postgres.url);
+    const script = new URL('writer.ts', import.meta.url).pathname;
+    const starts = ['w1', 'w2', 'w3'].map((name) => run(process.execPath, [script, url, name, '1']));
+    const outputs = (await Promise.all(starts)).map(({ stdout }) => stdout.trim().split('\n'));
+    expect(new Set(outputs.map(([journal]) => journal)).size).toBe(1);
+    const commits = await readAll(await openForTest(url));
+    expect(commits.map((one) => one.revision)).toEqual([1, 2, 3]);
+    expect(new Set(commits.map((one) => one.by))).toEqual(new Set(['w1', 'w2', 'w3']));
+  });
+
+  test('a-newer-schema-is-refused', async () => {
+    const url = await freshDatabase(postgres.url);
+    await (await openPostgresStore({ connectionString: url })).close();
+    await sql(url, 'UPDATE muster.schema_version SET version = 999');
+    await expect(openPostgresStore({ connectionString: url })).rejects.toMatchObject({
+      name: 'StoreUnusable',
+      code: 'schema-too-new',
+    });
+  });
+
+  test('a-wrong-password-needs-a-person-a-server-that-is-away-does-not', async () => {
+    const wrong = new URL(postgres.url);
+    wrong.password = 'wrong';
+    await expect(openPostgresStore({ connectionString: wrong.href })).rejects.toMatchObject({
+      code: 'postgres-refused',
+    });
+    const away = new URL(postgres.url);
+    away.port = '1';
+    await expect(openPostgresStore({ connectionString: away.href })).rejects.toMatchObject({
+      code: 'store-unavailable',
+      outcome: 'failed',
+    });
+  });
+
+  test('synchronous-commit-off-is-refused-at-the-start', async () => {
+    const url = await freshDatabase(postgres.url);
+    await sql(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`);
+    const start = openPostgresStore({ connectionString: url });
+    await expect(start).rejects.toMatchObject({ name: 'StoreUnusable', code: 'postgres-not-durable' });
+    await expect(start).rejects.toThrow('PostgreSQL runs with synchronous_commit = off');
+    expect(await sql(url, `SELECT 1 FROM pg_namespace WHERE nspname = 'muster'`)).toEqual([]);
+  });
+
+  test('settings-that-lose-commits-are-refused-also-when-they-come-later', async () => {
+    const cluster = await startCluster({ binDir: postgres.binDir });
+    onTestFinished(() => cluster.stop());
+    const store = await openForTest(cluster.url);
+    await mustWrite(store, batch([put('a')]));
+    for (const setting of ['fsync', 'synchronous_commit']) {
+      await reload(cluster.url, `ALTER SYSTEM SET ${setting} = off`);
+      const lost = store.write({ batches: [batch([put('lost')])] });
+      await expect(lost).rejects.toMatchObject({ code: 'postgres-not-durable' });
+      await expect(openPostgresStore({ connectionString: cluster.url })).rejects.toThrow(`${setting} = off`);
+      await reload(cluster.url, `ALTER SYSTEM RESET ${setting}`);
+    }
+    expect(await mustWrite(store, batch([put('b')]))).toBe(2);
+  });
+});
+
+/** Other sessions take the new settings at their next command, once the signal has reached them. */
+async function reload(url: string, change: string): Promise<void> {
+  await sql(url, change);
+  await sql(url, 'SELECT pg_reload_conf(), pg_sleep(0.5)');
+}
