@@ -1,6 +1,6 @@
 // Databases that do not keep what they promise.
 import type { Store } from '../../src/journal/index.ts';
-import type { MemoryDisk } from '../../src/journal/memory-store.ts';
+import type { MemoryDisk } from '../../src/journal/runtime.ts';
 import { acknowledged } from '../checkers/acknowledged.ts';
 import { fleetsEqual } from '../checkers/fleets-equal.ts';
 import { journalOrder } from '../checkers/journal-order.ts';

@@ -1,7 +1,7 @@
 // What a server is made of. The world uses the production code; a mutant replaces one part of it from outside.
 import type { Model } from '../../src/fleet/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
-import { MemoryStore, type MemoryDisk } from '../../src/journal/memory-store.ts';
+import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import { operationsModel, type Driver, type OperationKind } from '../../src/operations/index.ts';
 import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
 import type { Life } from './server.ts';

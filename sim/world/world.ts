@@ -2,7 +2,7 @@
 // them together; what happens is in workloads and faults, what must hold is in checkers.
 import { Registry, type Applied } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
-import { MemoryDisk } from '../../src/journal/memory-store.ts';
+import { MemoryDisk } from '../../src/journal/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import { Rng } from '../kernel/rng.ts';
 import { Scheduler } from '../kernel/scheduler.ts';

@@ -1,0 +1,130 @@
+// A journal on a memory disk for tests: a clock that waits for nobody, and a store whose next writes can be told to fail.
+import { idOf, put, Registry, schemaKind, type FleetReader, type Id } from '../fleet/index.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { Journal } from './journal.ts';
+import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import type { Clock } from './ports.ts';
+import { accept, refuse, type Decision, type Request } from './request.ts';
+import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type Written } from './store.ts';
+
+export const NOTE = schemaKind('note', Type.Object({ text: Type.Unknown() }, { additionalProperties: false }));
+export const registry = new Registry([{ kinds: [NOTE] }]);
+export const noteId = (id: string): Id<'note'> => idOf(NOTE, id);
+
+/** What happens to one write. */
+export type Fate =
+  | 'served'
+  /** Not written, and the caller knows. */
+  | 'failed'
+  /** The caller does not know; it was written, was not, or is written just before the next write. */
+  | 'unknown-written'
+  | 'unknown-lost'
+  | 'unknown-late';
+
+export class TestClock implements Clock {
+  now = 1_000_000;
+  /** How long everybody wanted to sleep. */
+  readonly slept: number[] = [];
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.slept.push(ms);
+    for (let turns = 0; turns < 5; turns += 1) if (signal?.aborted !== true) await turn();
+  }
+
+  async turn(): Promise<void> {
+    await turn();
+  }
+}
+
+/** Every method is the memory store's own, but for writes that are told to go wrong. */
+export class FatefulStore extends MemoryStore {
+  readonly fates: Fate[] = [];
+  readonly groups: Group[] = [];
+  #gate: Promise<unknown> = Promise.resolve();
+  #late: Group | undefined;
+
+  /** Holds up writes until the answer is called. */
+  hold(): () => void {
+    const gate = Promise.withResolvers<undefined>();
+    this.#gate = gate.promise;
+    return () => gate.resolve(undefined);
+  }
+
+  override async write(group: Group): Promise<Written> {
+    this.groups.push(group);
+    await this.#gate;
+    if (this.#late !== undefined) await super.write(this.#late);
+    this.#late = undefined;
+    const fate = this.fates.shift() ?? 'served';
+    if (fate === 'served') return super.write(group);
+    if (fate === 'unknown-written') await super.write(group);
+    if (fate === 'unknown-late') this.#late = group;
+    throw new StoreUnavailable(`told to: ${fate}`, { outcome: fate === 'failed' ? 'failed' : 'unknown' });
+  }
+}
+
+export interface Rig {
+  readonly clock: TestClock;
+  readonly disk: MemoryDisk;
+  readonly store: FatefulStore;
+  readonly journal: Journal;
+}
+
+let made = 0;
+
+export function journalOn(store: Store, clock: TestClock = new TestClock()): Journal {
+  made += 1;
+  const owner = made;
+  let ids = 0;
+  const next = (prefix: string): string => `${prefix}-${owner}-${(ids += 1)}`;
+  return new Journal({ store, registry, clock, ids: { next, secret: () => 'secret' } });
+}
+
+export function takeLease(store: Store, holder: string): Promise<LeaseAnswer> {
+  return store.acquireLease({ name: 'fleet', holder, url: `test://${holder}`, ttlMs: 10_000 });
+}
+
+/** A journal that decides. */
+export async function rig(): Promise<Rig> {
+  const clock = new TestClock();
+  const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
+  const store = new FatefulStore(disk);
+  const journal = journalOn(store, clock);
+  await journal.open();
+  const answer = await takeLease(store, 'one');
+  if (answer.kind !== 'held') throw new Error('the lease is taken');
+  await journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
+  return { clock, disk, store, journal };
+}
+
+/** Writes a note, if there is none by that id. */
+export function write(id: string, text: unknown = id): Request<string> {
+  return {
+    by: `writer of ${id}`,
+    decide: (fleet: FleetReader): Decision<string> => {
+      const there = fleet.get(NOTE, noteId(id));
+      if (there !== undefined) return refuse({ kind: 'conflict', code: 'taken', message: `${id} is taken.` });
+      return accept([put(NOTE, noteId(id), { text })], `wrote ${id}`);
+    },
+  };
+}
+
+/** Writes a note whatever is there; its text counts the writes. */
+export function count(id: string): Request<number> {
+  return {
+    by: `counter of ${id}`,
+    decide: (fleet: FleetReader): Decision<number> => {
+      const value = Number(fleet.get(NOTE, noteId(id))?.doc.text ?? 0) + 1;
+      return accept([put(NOTE, noteId(id), { text: value })], value);
+    },
+  };
+}
+
+export function commitsOn(disk: MemoryDisk): string[] {
+  return disk.state.commits.map((commit) => `${commit.revision} ${commit.by}`);
+}
