@@ -2,6 +2,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { AnyDoc, Kind } from './document.ts';
+import { quickForm } from './quick-form.ts';
 
 /** One thing that is wrong: where (a JSON pointer) and what to do about it. */
 export interface Problem {
@@ -22,10 +23,12 @@ const PROBLEMS_MAX = 10;
 
 /** Compiles a schema to a check. Made once per schema, not per document. */
 export function checker(schema: TSchema): (value: unknown) => Problem[] {
-  const compiled = Compile(schema);
+  const quick = Compile(quickForm(schema));
+  let full: ReturnType<typeof Compile> | undefined; // only what is wrong needs it
   return (value) => {
-    if (compiled.Check(value)) return [];
-    const problems = problemsFrom(compiled.Errors(value), schema);
+    if (quick.Check(value)) return [];
+    full ??= Compile(schema);
+    const problems = problemsFrom(full.Errors(value), schema);
     // A document that fails its check is never fine, whatever the errors say.
     return problems.length > 0 ? problems : [{ field: '', message: 'does not match its schema' }];
   };

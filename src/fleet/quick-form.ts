@@ -1,0 +1,58 @@
+// The same schema in a form that is checked sooner: TypeBox hashes the items of a unique list and matches the name of every
+// field with a regular expression, on every commit. Exactly the same documents pass; errors are told from the original.
+import type { TSchema } from 'typebox';
+
+interface Refinement {
+  readonly check: (value: unknown) => boolean;
+  readonly error: () => string;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+export function quickForm(schema: TSchema): TSchema {
+  return rewrite(schema) as TSchema;
+}
+
+function rewrite(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(rewrite);
+  if (typeof node !== 'object' || node === null) return node;
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.getOwnPropertyNames(node)) {
+    copy[name] = LITERAL.has(name) ? (node as Node)[name] : rewrite((node as Node)[name]);
+  }
+  const refinements = [uniqueWords(copy), onlyKnown(copy)].filter((one) => one !== undefined);
+  if (refinements.length === 0) return copy;
+  copy['~refine'] = [...((copy['~refine'] as readonly Refinement[] | undefined) ?? []), ...refinements];
+  return copy;
+}
+
+/** Keywords whose value is data, not a schema. */
+const LITERAL = new Set(['const', 'enum', 'default', 'examples', 'required', '~refine']);
+
+const ALL_DIFFERENT: Refinement = {
+  check: (value) => !Array.isArray(value) || new Set(value).size === value.length,
+  error: () => 'items must be unique',
+};
+
+/** Takes `uniqueItems` out of a list of strings. */
+function uniqueWords(node: Record<string, unknown>): Refinement | undefined {
+  const items = node['items'] as Node | undefined;
+  if (node['uniqueItems'] !== true || items?.['type'] !== 'string') return undefined;
+  delete node['uniqueItems'];
+  return ALL_DIFFERENT;
+}
+
+/** Takes `additionalProperties: false` out of an object whose fields are all named. */
+function onlyKnown(node: Record<string, unknown>): Refinement | undefined {
+  const { properties, additionalProperties, patternProperties } = node as Node;
+  if (additionalProperties !== false || patternProperties !== undefined) return undefined;
+  if (typeof properties !== 'object' || properties === null) return undefined;
+  delete node['additionalProperties'];
+  const known = new Set(Object.keys(properties));
+  const check = (value: unknown): boolean => {
+    if (typeof value !== 'object' || value === null) return true;
+    for (const name of Object.keys(value)) if (!known.has(name)) return false;
+    return true;
+  };
+  return { check, error: () => 'fields must be known' };
+}
