@@ -12,8 +12,13 @@ import { RateLimit } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller: Caller;
+    /** Set by the gate; undefined for what no route takes. */
+    caller: Caller | undefined;
   }
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  return request.caller ?? NOBODY;
 }
 
 export interface GateOptions {

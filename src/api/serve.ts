@@ -12,7 +12,7 @@ import {
 } from '../access/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
 import type { Forwarder } from './forward.ts';
-import { forwards } from './gate.ts';
+import { callerOf, forwards } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
@@ -106,7 +106,7 @@ function writer(route: Kind<'write'>, { world }: Serving): Handler {
 type Decided = Outcome<{ readonly answer: Answer; readonly replayed: boolean }>;
 
 async function submit(write: Write, request: FastifyRequest, world: World): Promise<Decided> {
-  const { caller } = request;
+  const caller = callerOf(request);
   const ifMatch = ifMatchIn(request.headers);
   if (ifMatch !== undefined && write.target === undefined) {
     const detail = 'If-Match means nothing here: this request does not change one resource.';
@@ -131,7 +131,7 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
       params,
       query,
       body,
-      caller: request.caller,
+      caller: callerOf(request),
       requestId: request.id,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     };

@@ -6,13 +6,13 @@ import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { NOBODY, type Caller, type Route, type View, type World } from '../access/index.ts';
+import type { Route, View, World } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Forwarder } from './forward.ts';
-import { Gate } from './gate.ts';
+import { callerOf, Gate } from './gate.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
@@ -179,7 +179,7 @@ interface Wiring extends Parts {
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {
   const { gate, log, metrics } = wiring;
-  app.decorateRequest('caller', NOBODY as Caller);
+  app.decorateRequest('caller', undefined);
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
     if (problem.status >= 500 && !(error instanceof HttpProblem))
@@ -211,7 +211,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
 
 /** The path without its query, and whose token it was: nothing of what was sent or answered. */
 function accessFacts(request: FastifyRequest, reply: FastifyReply): object {
-  const { method, url, id, caller, ip } = request;
+  const { method, url, id, ip } = request;
   const path = url.split('?', 1)[0];
   return {
     requestId: id,
@@ -219,7 +219,7 @@ function accessFacts(request: FastifyRequest, reply: FastifyReply): object {
     path,
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,
-    by: caller.name,
+    by: callerOf(request).name,
     ip,
   };
 }

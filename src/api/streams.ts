@@ -4,7 +4,7 @@ import type { Streamed } from '../access/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { Authenticator } from './authenticate.ts';
 import { ResponseOut } from './event-stream.ts';
-import { shuttingDown } from './gate.ts';
+import { callerOf, shuttingDown } from './gate.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies; also how soon a revoked token's stream ends. */
@@ -41,7 +41,7 @@ export class Streams {
     raw.writeHead(200, { ...headers, 'x-request-id': request.id });
     const out = new ResponseOut(raw);
     const alive = setInterval(() => {
-      if (authenticator.isStillGood(request.caller, clock.nowMs())) out.sendIfIdle(': still here\n\n');
+      if (authenticator.isStillGood(callerOf(request), clock.nowMs())) out.sendIfIdle(': still here\n\n');
       else out.stop();
     }, heartbeatMs);
     const running = streamed.run(out).finally(() => {

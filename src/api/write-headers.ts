@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Guard, World } from '../access/index.ts';
+import { callerOf } from './gate.ts';
 import { canonicalJson } from './json-body.ts';
 import { HttpProblem } from './problem.ts';
 
@@ -15,7 +16,7 @@ export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): 
     throw badHeader('Idempotency-Key must be 1 to 200 visible characters without spaces.');
   }
   return {
-    id: hash(`${request.caller.token ?? ''}\n${key}`),
+    id: hash(`${callerOf(request).token ?? ''}\n${key}`),
     request: hash(`${request.method} ${request.url}\n${canonicalJson(request.body)}`),
     nowMs: clock.nowMs(),
   };
