@@ -7,19 +7,16 @@ export default defineConfig({
   test: {
     // Two cores is what a small CI machine has; more workers only make the suites with real processes late.
     maxWorkers: 2,
+    // Processes, not threads: a test file that spins can then be ended without ending the run.
+    pool: 'forks',
     projects: [
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 10_000 } },
+      { extends: true, test: { name: 'sim', include: ['sim/**/*.test.ts'], testTimeout: 180_000 } },
       {
-        test: { name: 'unit', include: ['src/**/*.test.ts'], pool: 'threads', testTimeout: 10_000 },
-      },
-      {
-        test: { name: 'sim', include: ['sim/**/*.test.ts'], pool: 'threads', testTimeout: 180_000 },
-      },
-      {
-        // Processes of their own: these suites kill, signal and wait for real programs.
+        extends: true,
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          pool: 'forks',
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],

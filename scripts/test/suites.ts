@@ -1,11 +1,11 @@
 // The vitest suites, run in this process so that an interrupt can cancel them and still run their teardown: a
 // PostgreSQL that a suite has started must not outlive it.
-import { once } from 'node:events';
 import { relative, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { createVitest, type TestModule, type Vitest } from 'vitest/node';
 import type { Part } from './options.ts';
-import { ONE_FAILED, type Skip, type Tally } from './tally.ts';
+import { ONE_FAILED, total, type Skip, type Tally } from './tally.ts';
+import { killWorkers } from './workers.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -15,13 +15,23 @@ export interface SuiteRun {
   readonly stop: AbortSignal;
 }
 
-/** A test that hangs does not hear of the cancellation; closing ends its process. */
+/** A test that hangs does not hear of the cancellation; after this its process is ended. */
 const CANCEL_GRACE_MS = 2000;
+
+/** The whole command stays below 15 minutes, checks and set-up included, even when a test file never ends. */
+const SUITES_DEADLINE_MS = 12 * 60_000;
 
 export async function runSuites(run: SuiteRun): Promise<Tally> {
   const vitest = await startWithoutSignalHandlers(run.projects);
+  const deadline = AbortSignal.timeout(SUITES_DEADLINE_MS);
+  const stop = AbortSignal.any([run.stop, deadline]);
+  const done = new AbortController();
   try {
-    return await Promise.race([collect(vitest, run.filters), interrupted(vitest, run.stop)]);
+    const [tally] = await Promise.all([
+      collect(vitest, run.filters).finally(() => done.abort()),
+      cancelOn(stop, vitest, done.signal),
+    ]);
+    return stop.aborted ? total([tally, ONE_FAILED]) : tally;
   } finally {
     await vitest.close();
   }
@@ -45,13 +55,19 @@ async function startWithoutSignalHandlers(projects: readonly Part[]): Promise<Vi
   return vitest;
 }
 
-async function interrupted(vitest: Vitest, stop: AbortSignal): Promise<Tally> {
-  if (!stop.aborted) await once(stop, 'abort');
-  await Promise.race([
-    vitest.cancelCurrentRun('keyboard-input'),
-    setTimeout(CANCEL_GRACE_MS, undefined, { ref: false }),
-  ]);
-  return ONE_FAILED;
+async function cancelOn(stop: AbortSignal, vitest: Vitest, done: AbortSignal): Promise<void> {
+  await new Promise((heard) => {
+    AbortSignal.any([stop, done]).addEventListener('abort', heard, { once: true });
+  });
+  if (done.aborted) return;
+  for (const path of unfinished(vitest)) process.stdout.write(`not finished: ${path}\n`);
+  await Promise.race([vitest.cancelCurrentRun('keyboard-input'), setTimeout(CANCEL_GRACE_MS)]);
+  if (!done.aborted) killWorkers();
+}
+
+function unfinished(vitest: Vitest): string[] {
+  const running = vitest.state.getTestModules().filter((module) => module.state() === 'pending');
+  return running.map((module) => relative(ROOT, module.moduleId));
 }
 
 async function collect(vitest: Vitest, filters: readonly string[]): Promise<Tally> {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readOptions } from '../../scripts/test/options.ts';
 import { closingLines, isGood, ONE_FAILED, ONE_PASSED, total } from '../../scripts/test/tally.ts';
@@ -113,14 +114,20 @@ describe('a run', () => {
     expect(outcome.stdout).toContain('> lint: ok');
   });
 
-  test('an-interrupt-stops-the-suites-and-runs-their-teardown', async () => {
+  test.each([
+    ['waits', 'await new Promise(() => {});'],
+    ['spins', 'for (;;) continue;'],
+  ])('an-interrupt-stops-a-test-that-%s-and-runs-the-teardown', async (_name, body) => {
     await scratch.write('test/postgres/global-setup.ts', TEARDOWN);
-    await scratch.write('test/a.test.ts', suite(`test('a', () => new Promise(() => {}));`));
-    const script = ['scripts/with-node.js', 'scripts/test.ts', '--only', 'real'];
+    await scratch.write('test/a.test.ts', suite(`test('a', async () => { console.log('begun'); ${body} });`));
+    await scratch.write('src/b.test.ts', suite(`test('b', async () => { ${body} });`));
+    const script = ['scripts/with-node.js', 'scripts/test.ts', '--only', 'real', '--only', 'unit'];
     const command = spawn(process.execPath, script, { cwd: scratch.root, env: environment('false') });
     const ended = once(command, 'exit');
+    const output = text(command.stdout);
     command.stdout.on('data', (chunk: Buffer) => chunk.includes('set up') && command.kill('SIGINT'));
     expect(await ended).toEqual([1, null]);
+    expect(await output).toContain('not finished: test/a.test.ts');
     expect(existsSync(join(scratch.root, 'torn-down'))).toBe(true);
   });
 
