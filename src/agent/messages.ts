@@ -1,5 +1,6 @@
 // What an agent and the lease holder say to each other. One definition gives the types, the checks at the server's edge
-// and the API description. Nothing here grows with the fleet.
+// and the API description. Nothing here grows with the fleet. What agents send is closed; what they are sent is open, so
+// that a newer server may say more than an older agent understands.
 import { Type, type Static } from 'typebox';
 import { closed, ID } from '../access/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
@@ -21,11 +22,11 @@ export interface View {
   readonly tasks: readonly Task[];
 }
 
-const STAMP = closed({ journalId: Type.String(), leaseEpoch: Type.Integer(), revision: Type.Integer() });
+const STAMP = Type.Object({ journalId: Type.String(), leaseEpoch: Type.Integer(), revision: Type.Integer() });
 
-const TASK = closed({ id: Type.String(), kind: Type.String(), args: Type.Record(Type.String(), Type.Unknown()) });
+const TASK = Type.Object({ id: Type.String(), kind: Type.String(), args: Type.Record(Type.String(), Type.Unknown()) });
 
-export const VIEW = closed({
+export const VIEW = Type.Object({
   host: ID,
   stamp: STAMP,
   digest: Type.String(),
@@ -44,7 +45,7 @@ export const JOIN = closed({
 });
 export type Join = Static<typeof JOIN>;
 
-export const JOINED = closed({ host: Type.String(), token: Type.String() });
+export const JOINED = Type.Object({ host: Type.String(), token: Type.String() });
 /** The host it is, and the id of its token: with the agent's secret this makes its credential. */
 export type Joined = Static<typeof JOINED>;
 
@@ -78,7 +79,7 @@ export const HEARTBEAT = closed({
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;
 
-export const HEARD = closed({ report: Type.Enum(['wanted', 'known']) });
+export const HEARD = Type.Object({ report: Type.Enum(['wanted', 'known']) });
 export type Heard = Static<typeof HEARD>;
 
 /** An agent's own patience must be longer than this. Below the idle limit of common proxies, which is 30 s. */
@@ -113,7 +114,7 @@ export interface Observations {
  * `recorded`: it counted. `stale`: nobody waits for it any more, also when it is said a second time. `not-taken`: the
  * server could not; say it again.
  */
-export const OBSERVED = closed({
-  results: Type.Array(closed({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
+export const OBSERVED = Type.Object({
+  results: Type.Array(Type.Object({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
 });
 export type Observed = Static<typeof OBSERVED>;

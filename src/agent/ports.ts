@@ -49,10 +49,22 @@ export class LinkDown extends Error {
   }
 }
 
+/** The disk refused: full, read-only, broken. Nothing was changed on it. */
+export class DiskFailed extends Error {
+  readonly code = 'disk-failed';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'DiskFailed';
+  }
+}
+
 /** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. */
 export type FileName = 'identity' | 'view' | 'answers';
 
-/** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves. */
+/** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
+ * rejects with `DiskFailed`. */
 export interface Disk {
   read(name: FileName): Promise<string | undefined>;
   write(name: FileName, text: string): Promise<void>;

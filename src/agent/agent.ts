@@ -1,0 +1,107 @@
+// The program on a compute node: view in, observations out. It works from its last view when no server answers, and
+// everything it awaits is one of its ports.
+import { Applier } from './applier.ts';
+import { Heart } from './heart.ts';
+import { Line } from './line.ts';
+import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
+import { Memory } from './memory.ts';
+import type { Report, Stamp } from './messages.ts';
+import type { AgentPorts } from './ports.ts';
+import { Tasks } from './tasks.ts';
+import { Viewer } from './viewer.ts';
+
+export interface AgentOptions extends MembershipOptions {
+  /** Where servers answer, at least one. Any of them will do: they name the holder. */
+  readonly servers: readonly string[];
+  readonly heartbeatMs?: number;
+  /** What this agent can do. */
+  readonly serviceVersion?: number;
+}
+
+/** Three of them fit into the 15 s after which a silent host is suspect. */
+export const HEARTBEAT_MS = 5000;
+/** Grows when an agent learns something that servers must know of before they ask it for it. */
+export const SERVICE_VERSION = 1;
+
+export interface AgentStatus {
+  readonly host: string | undefined;
+  readonly server: string;
+  /** No server answers: the host goes on with what it has. */
+  readonly away: boolean;
+  readonly unwelcome: Unwelcome | undefined;
+  /** Of the last view that was taken. */
+  readonly stamp: Stamp | undefined;
+  readonly digest: string | undefined;
+  /** The view that the machine is in line with. */
+  readonly applied: string | undefined;
+  readonly refusedView: Report['refusedView'];
+  readonly problems: readonly string[];
+}
+
+export class Agent {
+  readonly #line: Line;
+  readonly #membership: Membership;
+  readonly #viewer: Viewer;
+  readonly #applier: Applier;
+  readonly #tasks: Tasks;
+  readonly #heart: Heart;
+
+  constructor(ports: AgentPorts, options: AgentOptions) {
+    const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = SERVICE_VERSION } = options;
+    const memory = new Memory(ports.disk, ports.log);
+    const line = new Line(servers, ports.log);
+    const membership = new Membership(ports, options, { line, memory });
+    const taken = (): void => {
+      this.#applier.look();
+      this.#tasks.look();
+    };
+    this.#line = line;
+    this.#membership = membership;
+    this.#viewer = new Viewer(ports, { line, memory, membership, taken });
+    this.#applier = new Applier(ports, () => this.#viewer.view);
+    const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
+    this.#tasks = new Tasks(ports, { line, memory, membership, view });
+    this.#heart = new Heart(ports, {
+      line,
+      membership,
+      serviceVersion,
+      heartbeatMs,
+      applied: () => this.#applier.applied,
+      problems: () => this.#problems(),
+      refusedView: () => this.#viewer.refusedView,
+    });
+  }
+
+  status(): AgentStatus {
+    const { view, refusedView } = this.#viewer;
+    return {
+      host: this.#membership.current?.host,
+      server: this.#line.server,
+      away: this.#line.away,
+      unwelcome: this.#membership.unwelcome,
+      stamp: view?.stamp,
+      digest: view?.digest,
+      applied: this.#applier.applied,
+      refusedView,
+      problems: this.#problems(),
+    };
+  }
+
+  #problems(): readonly string[] {
+    return [...this.#viewer.problems, ...this.#applier.problems];
+  }
+
+  /** Works until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#membership.load();
+    await this.#viewer.load();
+    await this.#tasks.load();
+    await Promise.all([this.#applier.run(signal), this.#talk(signal)]);
+  }
+
+  /** The machine is kept in line with the last view from the start; everything else needs a server. */
+  async #talk(signal: AbortSignal): Promise<void> {
+    await this.#membership.join(signal);
+    await Promise.all([this.#heart.run(signal), this.#viewer.run(signal), this.#tasks.run(signal)]);
+  }
+}

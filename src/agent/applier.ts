@@ -1,0 +1,64 @@
+// Keeps the machine in line with the view. It calls the driver only when the view says something else than what is
+// applied, or when the last try failed; after a start it cannot know, and asks the driver once.
+import { Bell } from './bell.ts';
+import type { View } from './messages.ts';
+import { Pace } from './pace.ts';
+import type { AgentPorts, Applied } from './ports.ts';
+
+export class Applier {
+  readonly #ports: AgentPorts;
+  readonly #view: () => View | undefined;
+  readonly #bell = new Bell();
+  #applied: string | undefined;
+  #problems: readonly string[] = [];
+
+  constructor(ports: AgentPorts, view: () => View | undefined) {
+    this.#ports = ports;
+    this.#view = view;
+  }
+
+  /** The digest of the view that the machine is in line with. */
+  get applied(): string | undefined {
+    return this.#applied;
+  }
+
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** The view may be another. */
+  look(): void {
+    this.#bell.ring();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const pace = new Pace(this.#ports);
+    while (!signal.aborted) {
+      const view = this.#view();
+      if (view === undefined || view.digest === this.#applied) await this.#bell.wait(signal);
+      else if (await this.#bring(view, signal)) pace.reset();
+      else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
+    }
+  }
+
+  async #bring(view: View, signal: AbortSignal): Promise<boolean> {
+    // Half of the new view may be there from here on: the machine is in line with neither.
+    this.#applied = undefined;
+    const outcome = await this.#tryApply(view, signal);
+    this.#problems = outcome.kind === 'failed' ? outcome.problems : [];
+    if (outcome.kind === 'failed') return false;
+    this.#applied = view.digest;
+    return true;
+  }
+
+  async #tryApply(view: View, signal: AbortSignal): Promise<Applied> {
+    try {
+      return await this.#ports.driver.apply(view, signal);
+    } catch (error) {
+      // A driver answers with failures; what it throws is a bug. It must not silence the host as well.
+      this.#ports.log.error({ err: error }, 'the local driver failed by a fault of the program');
+      return { kind: 'failed', problems: [error instanceof Error ? error.message : String(error)] };
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// Wakes one loop that waits for something to happen, in the same program. A ring that nobody waits for is kept for the
+// next wait, so that nothing is missed between a look and the wait after it.
+import type { Clock } from '../journal/index.ts';
+
+export class Bell {
+  #rung = false;
+  #waiting: AbortController | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#waiting?.abort();
+  }
+
+  /** Resolves when it rings, when `signal` is aborted, and after `atMost` if that is given. */
+  async wait(signal: AbortSignal, atMost?: { readonly clock: Clock; readonly ms: number }): Promise<void> {
+    if (!this.#rung && !signal.aborted) {
+      const over = new AbortController();
+      this.#waiting = over;
+      signal.addEventListener('abort', () => over.abort(), { signal: over.signal });
+      if (atMost === undefined) await aborted(over.signal);
+      else await atMost.clock.sleep(atMost.ms, over.signal);
+      over.abort();
+    }
+    this.#rung = false;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,136 @@
+// The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
+import { Type } from 'typebox';
+import { checker } from '../fleet/index.ts';
+import { Connections, type Answered, type Asked } from './http-request.ts';
+import {
+  HEARD,
+  JOINED,
+  OBSERVED,
+  VIEW,
+  VIEW_WAIT_MAX_MS,
+  type Heard,
+  type Heartbeat,
+  type Join,
+  type Joined,
+  type Observations,
+  type Observed,
+  type ViewAnswer,
+  type ViewAsk,
+} from './messages.ts';
+import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
+
+export interface HttpLinkOptions {
+  /** Certificates in PEM that servers are trusted by, instead of the system's. */
+  readonly ca?: string | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Less than the heartbeats that a host may miss before it is suspect: another server can still be tried. */
+const TIMEOUT_MS = 5000;
+/** On top of the wait at the server: a slow answer is still an answer. */
+const VIEW_GRACE_MS = 10_000;
+
+const VIEW_ANSWER = Type.Union([
+  Type.Object({ kind: Type.Literal('unchanged') }),
+  Type.Object({ kind: Type.Literal('view'), view: VIEW }),
+]);
+
+type Check = ReturnType<typeof checker>;
+
+const CHECKS = {
+  joined: checker(JOINED),
+  heard: checker(HEARD),
+  view: checker(VIEW_ANSWER),
+  observed: checker(OBSERVED),
+};
+
+export class HttpLink implements Link {
+  readonly #connections: Connections;
+  readonly #timeoutMs: number;
+
+  constructor(options: HttpLinkOptions = {}) {
+    this.#connections = new Connections({ ca: options.ca });
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  }
+
+  /** Lets go of the kept connections. */
+  close(): void {
+    this.#connections.close();
+  }
+
+  join(to: Session, join: Join): Promise<Reply<Joined>> {
+    return this.#post<Joined>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
+  }
+
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+    return this.#post<Heard>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
+  }
+
+  observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
+    return this.#post<Observed>(to, '/api/v1/agent/observations', { body: observations, check: CHECKS.observed });
+  }
+
+  view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+    const url = address(to, '/api/v1/agent/view');
+    for (const [name, value] of Object.entries(ask)) url.searchParams.set(name, String(value));
+    const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + VIEW_GRACE_MS;
+    return this.#ask<ViewAnswer>({ url, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
+  }
+
+  #post<A>(to: Session, path: string, sent: { readonly body: object; readonly check: Check }): Promise<Reply<A>> {
+    const asked: Asked = {
+      url: address(to, path),
+      method: 'POST',
+      secret: to.secret,
+      body: JSON.stringify(sent.body),
+      timeoutMs: this.#timeoutMs,
+    };
+    return this.#ask<A>(asked, sent.check);
+  }
+
+  async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {
+    const answered = await this.#connections.ask(asked);
+    const value = parsed(answered.text);
+    if (answered.status !== 200) return otherwise(answered, value);
+    const problems = check(value);
+    if (problems.length > 0) throw new LinkDown(`the server answered what this agent does not understand`);
+    return { kind: 'answer', answer: value as A };
+  }
+}
+
+function address({ server }: Session, path: string): URL {
+  if (!URL.canParse(path, server)) throw new LinkDown(`"${server}" is not the address of a server`);
+  return new URL(path, server);
+}
+
+const MISDIRECTED = 421;
+/** The server is there and cannot answer now, or wants to be left alone for a moment. */
+const PASSING: readonly number[] = [408, 425, 429];
+
+interface Problem {
+  readonly code?: unknown;
+  readonly detail?: unknown;
+  readonly holder?: unknown;
+}
+
+function otherwise({ status, location }: Answered, value: unknown): Reply<never> {
+  const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
+  if (status === MISDIRECTED) {
+    const holder = typeof problem.holder === 'string' ? problem.holder : location && new URL(location).origin;
+    return { kind: 'elsewhere', ...(holder !== undefined && { holder }) };
+  }
+  // An answer without a code is not from our server: a proxy's page, another program on the port.
+  if (status < 400 || status >= 500 || PASSING.includes(status) || typeof problem.code !== 'string')
+    throw new LinkDown(`the server answered ${status}`);
+  const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
+  return { kind: 'refused', code: problem.code, message };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

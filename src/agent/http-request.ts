@@ -1,0 +1,110 @@
+// One HTTP request to a server, over kept connections. Whatever keeps an answer from coming is a `LinkDown`.
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { LinkDown } from './ports.ts';
+
+/** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Connections kept for the next call; those that wait for a view are in use and do not count. */
+const IDLE_CONNECTIONS_MAX = 256;
+
+export interface Asked {
+  readonly url: URL;
+  readonly method: 'GET' | 'POST';
+  readonly secret: string;
+  readonly body?: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly text: string;
+}
+
+export class Connections {
+  readonly #http: HttpAgent;
+  readonly #https: HttpsAgent;
+
+  /** `ca`: certificates in PEM that servers are trusted by, instead of the system's. */
+  constructor(options: { readonly ca?: string | undefined } = {}) {
+    const kept = { keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS_MAX };
+    this.#http = new HttpAgent(kept);
+    this.#https = new HttpsAgent({ ...kept, ...(options.ca !== undefined && { ca: options.ca }) });
+  }
+
+  close(): void {
+    this.#http.destroy();
+    this.#https.destroy();
+  }
+
+  async ask(asked: Asked): Promise<Answered> {
+    try {
+      return await this.#once(asked);
+    } catch (error) {
+      // A kept connection that the server closed just now carried nothing, and every call may be repeated.
+      if (!(error instanceof LostConnection) || asked.signal?.aborted === true) throw error;
+      return this.#once(asked);
+    }
+  }
+
+  #once(asked: Asked): Promise<Answered> {
+    return new Promise((resolve, reject) => {
+      const sent = this.#send(asked);
+      const giveUp = (why: string) => (): void => void sent.destroy(new LinkDown(why));
+      const stop = giveUp('the agent stops');
+      const timer = setTimeout(giveUp('the server did not answer in time'), asked.timeoutMs);
+      const end = (): void => {
+        clearTimeout(timer);
+        asked.signal?.removeEventListener('abort', stop);
+      };
+      asked.signal?.addEventListener('abort', stop);
+      if (asked.signal?.aborted === true) stop();
+      sent.once('error', (error) => {
+        end();
+        reject(downBecause(error, sent));
+      });
+      sent.once('response', (answer) => {
+        read(answer)
+          .finally(end)
+          .then(resolve, (error: unknown) => reject(asLinkDown(error)));
+      });
+      sent.end(asked.body);
+    });
+  }
+
+  #send({ url, method, secret, body }: Asked): ClientRequest {
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    };
+    return url.protocol === 'https:'
+      ? httpsRequest(url, { method, headers, agent: this.#https })
+      : httpRequest(url, { method, headers, agent: this.#http });
+  }
+}
+
+class LostConnection extends LinkDown {}
+
+function downBecause(error: Error, sent: ClientRequest): LinkDown {
+  const lost = sent.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  return lost ? new LostConnection(error.message, { cause: error }) : asLinkDown(error);
+}
+
+function asLinkDown(error: unknown): LinkDown {
+  if (error instanceof LinkDown) return error;
+  return new LinkDown(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+async function read(answer: IncomingMessage): Promise<Answered> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new LinkDown('the answer is too large to be from our server');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  return { status: answer.statusCode ?? 0, location: answer.headers.location, text };
+}

@@ -1,0 +1,75 @@
+// The agent's way to the lease holder: it follows a server that names the holder, and goes through the configured ones
+// when nobody answers. It must never depend on one server's memory of who leads.
+import { mark } from '../fleet/index.ts';
+import type { Log } from '../operations/index.ts';
+import { LinkDown, type Reply, type Session } from './ports.ts';
+
+export type Said<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> | { readonly kind: 'away' };
+
+/** Servers that name each other in turn are not followed for ever. */
+const FOLLOWED_MAX = 3;
+
+export class Line {
+  readonly #servers: readonly string[];
+  readonly #log: Log;
+  #at = 0;
+  #current: string;
+  #away = false;
+
+  constructor(servers: readonly string[], log: Log) {
+    const [first] = servers;
+    if (first === undefined) throw new Error('an agent needs the address of a server');
+    this.#servers = servers;
+    this.#current = first;
+    this.#log = log;
+  }
+
+  /** The server that is asked next. */
+  get server(): string {
+    return this.#current;
+  }
+
+  get away(): boolean {
+    return this.#away;
+  }
+
+  /** `signal` is the one that ends the call from this side: that says nothing about the server. */
+  async ask<A>(secret: string, call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<Said<A>> {
+    for (let followed = 0; followed <= FOLLOWED_MAX; followed += 1) {
+      const server = this.#current;
+      const reply = await this.#try(call, { server, secret });
+      if (reply === undefined) return signal?.aborted === true ? { kind: 'away' } : this.#goneFrom(server);
+      if (reply.kind !== 'elsewhere') return this.#reached(reply);
+      if (reply.holder === undefined || reply.holder === server) return this.#goneFrom(server);
+      mark('agent-follows-holder');
+      if (this.#current === server) this.#current = reply.holder;
+    }
+    return this.#goneFrom(this.#current);
+  }
+
+  async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | undefined> {
+    try {
+      return await call(to);
+    } catch (error) {
+      if (!(error instanceof LinkDown)) throw error;
+      return undefined;
+    }
+  }
+
+  #reached<A>(reply: Exclude<Reply<A>, { kind: 'elsewhere' }>): Said<A> {
+    if (this.#away) this.#log.info({ server: this.#current }, 'the server is back');
+    this.#away = false;
+    return reply;
+  }
+
+  /** The next configured server is asked next; unless another call has moved on already. */
+  #goneFrom(server: string): Said<never> {
+    if (!this.#away) this.#log.warn({ server }, 'no server answers; the host goes on with its last view');
+    this.#away = true;
+    if (this.#current === server) {
+      this.#at = (this.#at + 1) % this.#servers.length;
+      this.#current = this.#servers[this.#at] ?? server;
+    }
+    return { kind: 'away' };
+  }
+}

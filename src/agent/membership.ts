@@ -1,0 +1,123 @@
+// Who this agent is: it joins with a join token, keeps its credential, and joins anew when it is refused and somebody
+// gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
+import { secretText, tokenIdIn } from '../access/index.ts';
+import type { Line } from './line.ts';
+import type { Identity, Memory } from './memory.ts';
+import { Pace } from './pace.ts';
+import { DiskFailed, type AgentPorts } from './ports.ts';
+
+export interface MembershipOptions {
+  /** The host it believes to be; undefined to take what the join token says. */
+  readonly name?: string | undefined;
+  /** Asked for whenever one is needed: a file may have been replaced. */
+  readonly joinToken: () => Promise<string | undefined>;
+}
+
+/** Why the servers will not have this agent, in their words. */
+export interface Unwelcome {
+  readonly code: string;
+  readonly message: string;
+}
+
+type Current = NonNullable<Identity['current']>;
+
+export class Membership {
+  readonly #ports: AgentPorts;
+  readonly #options: MembershipOptions;
+  readonly #line: Line;
+  readonly #memory: Memory;
+  #identity: Identity = {};
+  #unwelcome: Unwelcome | undefined;
+
+  constructor(ports: AgentPorts, options: MembershipOptions, way: { readonly line: Line; readonly memory: Memory }) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#line = way.line;
+    this.#memory = way.memory;
+  }
+
+  get current(): Current | undefined {
+    return this.#identity.current;
+  }
+
+  get unwelcome(): Unwelcome | undefined {
+    return this.#unwelcome;
+  }
+
+  /** What is shown to servers; undefined before the host has joined. */
+  credential(): string | undefined {
+    const { current } = this.#identity;
+    return current === undefined ? undefined : secretText(current.token, current.secret);
+  }
+
+  async load(): Promise<void> {
+    this.#identity = await this.#memory.identity();
+    const host = this.#identity.current?.host;
+    const { name } = this.#options;
+    if (host !== undefined && name !== undefined && host !== name)
+      throw new Error(`this agent's data belongs to host "${host}", not to "${name}": give it a folder of its own`);
+  }
+
+  /** Joins unless it has. Ends when it is in, or when `signal` is aborted. */
+  async join(signal: AbortSignal): Promise<void> {
+    const pace = new Pace(this.#ports);
+    while (this.#identity.current === undefined && !signal.aborted) {
+      if (!(await this.#tryJoin())) await pace.wait(signal);
+    }
+  }
+
+  welcome(): void {
+    this.#unwelcome = undefined;
+  }
+
+  /** The credential was refused. Only another join token than the one it came of can mend that. */
+  async refused(why: Unwelcome): Promise<void> {
+    this.#say(why);
+    const joinToken = await this.#options.joinToken();
+    if (joinToken === undefined || tokenIdIn(joinToken) === this.#identity.current?.joinToken) return;
+    await this.#tryJoin();
+  }
+
+  async #tryJoin(): Promise<boolean> {
+    const joinToken = await this.#options.joinToken();
+    const id = joinToken === undefined ? undefined : tokenIdIn(joinToken);
+    if (joinToken === undefined || id === undefined) {
+      this.#say({ code: 'no-join-token', message: 'This agent has no join token, or it has not the form of one.' });
+      return false;
+    }
+    try {
+      return await this.#joinWith(joinToken, id);
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#say({ code: error.code, message: error.message });
+      return false;
+    }
+  }
+
+  async #joinWith(joinToken: string, id: string): Promise<boolean> {
+    const { link, ids, log } = this.#ports;
+    const { pending } = this.#identity;
+    const secret = pending?.joinToken === id ? pending.secret : ids.secret();
+    if (pending?.joinToken !== id) await this.#keep({ ...this.#identity, pending: { joinToken: id, secret } });
+    const { name } = this.#options;
+    const join = { secret, ...(name !== undefined && { host: name }) };
+    const said = await this.#line.ask(joinToken, (to) => link.join(to, join));
+    if (said.kind === 'refused') this.#say(said);
+    if (said.kind !== 'answer') return false;
+    const { host, token } = said.answer;
+    await this.#keep({ current: { host, token, secret, joinToken: id } });
+    this.#unwelcome = undefined;
+    log.info({ host }, 'joined the fleet');
+    return true;
+  }
+
+  async #keep(identity: Identity): Promise<void> {
+    await this.#memory.keepIdentity(identity);
+    this.#identity = identity;
+  }
+
+  #say({ code, message }: Unwelcome): void {
+    if (this.#unwelcome?.code !== code) this.#ports.log.warn({ code }, message);
+    this.#unwelcome = { code, message };
+  }
+}

@@ -1,0 +1,102 @@
+// What an agent remembers over a restart: who it is, its last view, its answers. A file that cannot be read back is
+// treated as absent and said loudly: the server can give all of it again, but for a join token a person is needed.
+import { Type, type Static, type TSchema } from 'typebox';
+import { checker } from '../fleet/index.ts';
+import type { Log, TaskAnswer } from '../operations/index.ts';
+import { VIEW, type View } from './messages.ts';
+import type { Disk, FileName } from './ports.ts';
+
+const IDENTITY = Type.Object({
+  /** The credential that is in use. */
+  current: Type.Optional(
+    Type.Object({
+      host: Type.String(),
+      token: Type.String(),
+      secret: Type.String(),
+      /** The id of the join token that it came of. */
+      joinToken: Type.String(),
+    }),
+  ),
+  /** A join that was begun: written before it is sent, so that it is repeated with the same secret. */
+  pending: Type.Optional(Type.Object({ joinToken: Type.String(), secret: Type.String() })),
+});
+
+const TAKEN = Type.Object({
+  /** The credential under which it was taken: another one may belong to another journal. */
+  token: Type.String(),
+  view: VIEW,
+});
+
+const ANSWERS = Type.Array(
+  Type.Object({
+    task: Type.String(),
+    outcome: Type.Enum(['done', 'failed']),
+    problems: Type.Optional(Type.Array(Type.String())),
+    facts: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+);
+
+export type Identity = Static<typeof IDENTITY>;
+
+export interface Taken {
+  readonly token: string;
+  readonly view: View;
+}
+
+const CHECKS = { identity: checker(IDENTITY), view: checker(TAKEN), answers: checker(ANSWERS) } satisfies Record<
+  FileName,
+  ReturnType<typeof checker>
+>;
+
+export class Memory {
+  readonly #disk: Disk;
+  readonly #log: Log;
+
+  constructor(disk: Disk, log: Log) {
+    this.#disk = disk;
+    this.#log = log;
+  }
+
+  async identity(): Promise<Identity> {
+    return (await this.#read<typeof IDENTITY>('identity')) ?? {};
+  }
+
+  async view(): Promise<Taken | undefined> {
+    return this.#read<typeof TAKEN>('view');
+  }
+
+  async answers(): Promise<readonly TaskAnswer[]> {
+    return (await this.#read<typeof ANSWERS>('answers')) ?? [];
+  }
+
+  keepIdentity(identity: Identity): Promise<void> {
+    return this.#disk.write('identity', JSON.stringify(identity));
+  }
+
+  keepView(taken: Taken): Promise<void> {
+    return this.#disk.write('view', JSON.stringify(taken));
+  }
+
+  keepAnswers(answers: readonly TaskAnswer[]): Promise<void> {
+    return this.#disk.write('answers', JSON.stringify(answers));
+  }
+
+  async #read<S extends TSchema>(name: FileName): Promise<Static<S> | undefined> {
+    const text = await this.#disk.read(name);
+    if (text === undefined) return undefined;
+    const value = parsed(text);
+    const problems = CHECKS[name](value);
+    if (problems.length === 0) return value as Static<S>;
+    this.#log.error({ file: name, problems }, 'a file of this agent cannot be read back and is ignored');
+    return undefined;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

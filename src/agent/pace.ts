@@ -1,0 +1,35 @@
+// How long to wait after a failure: longer each time, and never all agents at once.
+import type { Clock } from '../journal/index.ts';
+
+const FIRST_MS = 250;
+/** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */
+const LONGEST_MS = 10_000;
+
+export function backOffMs(failures: number, random: () => number): number {
+  const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
+  return Math.ceil(longest * (0.5 + random() / 2));
+}
+
+export class Pace {
+  readonly #ports: { readonly clock: Clock; readonly random: () => number };
+  #failures = 0;
+
+  constructor(ports: { readonly clock: Clock; readonly random: () => number }) {
+    this.#ports = ports;
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  /** How long this failure is waited for. */
+  nextMs(): number {
+    const ms = backOffMs(this.#failures, this.#ports.random);
+    this.#failures += 1;
+    return ms;
+  }
+
+  async wait(signal: AbortSignal): Promise<void> {
+    await this.#ports.clock.sleep(this.nextMs(), signal);
+  }
+}
