@@ -95,20 +95,24 @@ export class Fleet implements FleetReader {
   }
 
   #reindex(index: Index, id: string, before: Stored | undefined, after: Stored | undefined): void {
-    const groups = this.#groups.get(index.name) as Map<string, SortedIds>;
     const keysBefore = before === undefined ? NO_IDS : index.keysOf(before.doc, id);
     const keysAfter = after === undefined ? NO_IDS : index.keysOf(after.doc, id);
-    for (const key of keysBefore) {
-      if (keysAfter.includes(key)) continue;
-      const group = groups.get(key);
-      group?.delete(id);
-      if (group?.size === 0) groups.delete(key);
-    }
-    for (const key of keysAfter) {
-      let group = groups.get(key);
-      if (group === undefined) groups.set(key, (group = new SortedIds()));
-      group.add(id);
-    }
+    for (const key of keysBefore) if (!keysAfter.includes(key)) this.#ungroup(index.name, key, id);
+    for (const key of keysAfter) if (!keysBefore.includes(key)) this.#group(index.name, key, id);
+  }
+
+  #group(index: string, key: string, id: string): void {
+    const groups = this.#groups.get(index) as Map<string, SortedIds>;
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = new SortedIds()));
+    group.add(id);
+  }
+
+  #ungroup(index: string, key: string, id: string): void {
+    const groups = this.#groups.get(index) as Map<string, SortedIds>;
+    const group = groups.get(key);
+    group?.delete(id);
+    if (group?.size === 0) groups.delete(key);
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {

@@ -1,8 +1,8 @@
 // Deciding a group: one request after the other, each on the fleet plus what the ones before it staged. A request that
 // is refused, or whose code fails, stages nothing and does not concern the others.
 import { isId, Stage, type Change, type Fleet, type Refusal } from '../fleet/index.ts';
-import { InvalidDocument, type Decision, type Outcome, type Request } from './request.ts';
-import type { Batch, Precondition, TextChange } from './store.ts';
+import { InvalidDocument, type Commit, type Decision, type Outcome, type Request } from './request.ts';
+import type { Batch, CommitNote, Precondition, TextChange } from './store.ts';
 import { toText, tooLarge } from './text.ts';
 
 /** A request that waits for its answer. */
@@ -17,8 +17,8 @@ export interface Pending {
 export interface Decided {
   readonly pending: Pending;
   readonly settle: () => void;
-  /** Set when the request makes a commit: what is written, and the same changes as documents. */
-  readonly commit?: { readonly batch: Batch; readonly changes: readonly Change[] };
+  /** Set when the request makes a commit: what it will be once it is durable. */
+  readonly commit?: Commit;
 }
 
 export interface DecidedGroup {
@@ -38,18 +38,21 @@ export function decideGroup(fleet: Fleet, group: readonly Pending[], newCommitId
       const { refusal } = decision;
       return { pending, settle: () => pending.resolve({ kind: 'refused', revision, refusal }) };
     }
-    const settle = (): void => pending.resolve({ kind: 'accepted', revision, answer: decision.answer });
-    if (decision.staged === undefined) return { pending, settle };
-    const batch = { ...decision.staged.batch, id: newCommitId() };
+    const { answer, staged } = decision;
+    const settle = (): void => pending.resolve({ kind: 'accepted', revision, answer });
+    if (staged === undefined) return { pending, settle };
+    const note = noteOf(newCommitId(), pending);
+    const batch = { ...note, changes: staged.texts, preconditions: staged.preconditions };
     batches.push(batch);
-    return { pending, settle, commit: { batch, changes: decision.staged.changes } };
+    return { pending, settle, commit: { ...note, changes: staged.changes, revision } };
   });
   return { stage, decided, batches };
 }
 
 interface Staged {
-  readonly batch: Omit<Batch, 'id'>;
   readonly changes: readonly Change[];
+  readonly texts: readonly TextChange[];
+  readonly preconditions: readonly Precondition[];
 }
 
 type Tried =
@@ -57,27 +60,31 @@ type Tried =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-function decideOne(stage: Stage, fleet: Fleet, { request, atMs }: Pending): Tried {
+function decideOne(stage: Stage, fleet: Fleet, { request }: Pending): Tried {
   let decision: Decision<unknown>;
-  let changes: readonly TextChange[];
+  let texts: readonly TextChange[];
   try {
     decision = request.decide(stage);
     if (decision.kind === 'refuse') return decision;
     if (decision.changes.length === 0) return { kind: 'accept', answer: decision.answer };
     checkDocuments(fleet, decision.changes);
-    changes = decision.changes.map(toText);
+    texts = decision.changes.map(toText);
   } catch (error) {
     // A bug in one request's code fails that request; the rest of the group goes on.
     return { kind: 'failed', error };
   }
-  const large = changes.find((change) => change.body !== null && tooLarge(change.body));
+  const large = texts.find((change) => change.body !== null && tooLarge(change.body));
   if (large !== undefined) return { kind: 'refuse', refusal: documentTooLarge(large.kind, large.id) };
-  const preconditions = decision.changes.map((change) => asRead(stage, change));
-  stage.add(decision.changes);
+  const { answer, changes } = decision;
+  const preconditions = changes.map((change) => asRead(stage, change));
+  stage.add(changes);
+  return { kind: 'accept', answer, staged: { changes, texts, preconditions } };
+}
+
+function noteOf(id: string, { request, atMs }: Pending): CommitNote {
   const { by, why, operation } = request;
-  const note = { atMs, by, ...(why !== undefined && { why }), ...(operation !== undefined && { operation }) };
-  const staged = { batch: { ...note, changes, preconditions }, changes: decision.changes };
-  return { kind: 'accept', answer: decision.answer, staged };
+  if (why === undefined) return operation === undefined ? { id, atMs, by } : { id, atMs, by, operation };
+  return operation === undefined ? { id, atMs, by, why } : { id, atMs, by, why, operation };
 }
 
 function checkDocuments(fleet: Fleet, changes: readonly Change[]): void {

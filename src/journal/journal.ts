@@ -186,7 +186,7 @@ export class Journal {
       if (!(error instanceof StoreUnavailable)) throw this.#broken(group, error);
       if (error.outcome === 'unknown') {
         for (const { pending, settle, commit } of group.decided) {
-          if (commit !== undefined) this.#inDoubt.set(commit.batch.id, { pending, settle });
+          if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle });
         }
       }
       return undefined;
@@ -217,16 +217,17 @@ export class Journal {
 
   #keep(group: DecidedGroup): void {
     const applied = group.stage.keep();
-    const committed = group.decided.flatMap(({ commit }) => (commit === undefined ? [] : [commit]));
-    for (const [at, { batch, changes }] of committed.entries()) {
-      const { preconditions: _, ...note } = batch;
-      this.#announce({ ...note, changes, revision: this.#position.revision + 1 }, applied[at] ?? []);
+    let kept = 0;
+    for (const { commit } of group.decided) {
+      if (commit === undefined) continue;
+      this.#announce(commit, applied[kept] ?? []);
+      kept += 1;
     }
     for (const { pending, settle } of group.decided) {
       this.#forgetDoubt(pending);
       settle();
     }
-    if (committed.length > 0) this.#tail.wake();
+    if (kept > 0) this.#tail.wake();
   }
 
   #announce(commit: Commit, applied: readonly Applied[]): void {
@@ -236,6 +237,7 @@ export class Journal {
   }
 
   #forgetDoubt(pending: Pending): void {
+    if (this.#inDoubt.size === 0) return;
     for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
   }
 
