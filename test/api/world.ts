@@ -69,11 +69,14 @@ const OPERATIONS_TALLY: Tally<Operation> = {
 export const registry = (): Registry =>
   new Registry([{ kinds: [SETTING] }, accessModel, operationsModel, alarmsModel, sitesModel, hostsModel]);
 
+export interface Rooms {
+  readonly routes: Route[];
+  readonly views: View<string, never>[];
+  readonly desk: Desk;
+}
+
 /** The rooms' routes and views. */
-export function rooms(
-  journal: Journal,
-  clock: Clock,
-): { readonly routes: Route[]; readonly views: View<string, never>[] } {
+export function rooms(journal: Journal, clock: Clock): Rooms {
   const explain = explainer([operationSentences, joinSentences, livenessSentences]);
   const alarm = alarmView(explain);
   const operations = operationViews(explain);
@@ -97,6 +100,7 @@ export function rooms(
       ...agentRoutes(desk),
     ],
     views: [TOKEN_VIEW, SITE_VIEW, HOST_VIEW, operations.operation, operations.item, alarm],
+    desk,
   };
 }
 
@@ -147,7 +151,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       done();
     },
   });
-  const { routes, views } = rooms(journal, clock);
+  const { routes, views, desk } = rooms(journal, clock);
   const { limits = NO_LIMITS, heartbeatMs, url } = options;
   const server = createServer({
     journal,
@@ -163,7 +167,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(url !== undefined && { url }),
   });
   const over = new AbortController();
-  const following = journal.follow(over.signal);
+  const running = [journal.follow(over.signal), desk.run(over.signal)];
   const world: World = {
     server,
     journal,
@@ -181,7 +185,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     close: async () => {
       over.abort();
       await server.close();
-      await following;
+      await Promise.all(running);
     },
   };
   if (options.leads !== false) await lead(world);

@@ -1,0 +1,232 @@
+// Who may call what: every route against every kind of caller. The table is written by hand; a route that is not in it
+// fails the suite.
+import type { InjectOptions } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { tokenIdIn, type Route } from '../../src/access/index.ts';
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
+import { checker, idOf, put } from '../../src/fleet/index.ts';
+import { newOperation, OPERATION } from '../../src/operations/index.ts';
+import { hostChange, populate, startWorld, type World } from './world.ts';
+
+const CALLERS = [
+  'nobody',
+  'expired',
+  'revoked',
+  'garbage',
+  'viewer',
+  'operator',
+  'admin',
+  'site viewer',
+  'site operator',
+  'site admin',
+  'other site admin',
+  'agent',
+  'superseded agent',
+  'join',
+] as const;
+type CallerName = (typeof CALLERS)[number];
+
+/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS. */
+const PUBLIC = '+ + + +  + + +  + + + +  + + +';
+const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -';
+const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -';
+const OPERATE = '? ? ? ?  - + +  - + + 0  - - -';
+const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -';
+const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -';
+const AGENT = '? ? ? ?  - - -  - - - -  + - -';
+const JOIN = '? ? ? ?  - - -  - - - -  - - +';
+
+interface Row {
+  readonly who: string;
+  readonly body?: object;
+}
+
+const TABLE: Readonly<Record<string, Row>> = {
+  'GET /livez': { who: PUBLIC },
+  'GET /readyz': { who: PUBLIC },
+  'GET /api/v1/openapi.json': { who: PUBLIC },
+  'GET /metrics': { who: SEE_FLEET },
+  'GET /api/v1/whoami': { who: SEE_LIST },
+  'GET /api/v1/watch': { who: SEE_LIST },
+  'GET /api/v1/history': { who: SEE_LIST },
+  'GET /api/v1/settings': { who: SEE_FLEET },
+  'GET /api/v1/settings/:name': { who: SEE_FLEET },
+  'PUT /api/v1/settings/:name': { who: RULE_FLEET, body: { value: 5 } },
+  'DELETE /api/v1/settings/:name': { who: RULE_FLEET },
+  'GET /api/v1/tokens': { who: RULE_FLEET },
+  'GET /api/v1/tokens/:id': { who: RULE_FLEET },
+  'POST /api/v1/tokens': { who: RULE_FLEET, body: { name: 'new', role: 'viewer' } },
+  'DELETE /api/v1/tokens/:id': { who: RULE_FLEET },
+  'GET /api/v1/sites': { who: SEE_LIST },
+  'GET /api/v1/sites/:id': { who: SEE_SITE },
+  'POST /api/v1/sites': { who: RULE_FLEET, body: { name: 'new' } },
+  'PATCH /api/v1/sites/:id': { who: RULE_FLEET, body: { description: 'x' } },
+  'DELETE /api/v1/sites/:id': { who: RULE_FLEET },
+  'GET /api/v1/hosts': { who: SEE_LIST },
+  'GET /api/v1/hosts/:id': { who: SEE_SITE },
+  // Joining names a site of one's own, or is refused.
+  'POST /api/v1/hosts': { who: '? ? ? ?  - + +  - + + -  - - -', body: { hosts: [{ name: 'new', site: 'central' }] } },
+  'PATCH /api/v1/hosts/:id': { who: OPERATE, body: { baseWeight: 2 } },
+  'POST /api/v1/hosts/:id/disable': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/hosts/:id/enable': { who: OPERATE },
+  'POST /api/v1/hosts/:id/force-down': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/hosts/:id/clear-force-down': { who: OPERATE },
+  'POST /api/v1/hosts/:id/join-token': { who: OPERATE },
+  'GET /api/v1/operations': { who: SEE_LIST },
+  'GET /api/v1/operations/:id': { who: SEE_SITE },
+  'GET /api/v1/operations/:id/items': { who: SEE_SITE },
+  'POST /api/v1/operations/:id/cancel': { who: OPERATE },
+  'POST /api/v1/operations/:id/retry': { who: OPERATE },
+  'GET /api/v1/alarms': { who: SEE_LIST },
+  'GET /api/v1/alarms/:id': { who: SEE_SITE },
+  'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
+  'POST /api/v1/agent/heartbeat': { who: AGENT, body: { serviceVersion: 1 } },
+  'GET /api/v1/agent/view': { who: AGENT },
+  'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
+};
+
+/** What is named in paths; everything is in site central. */
+const NAMED: Readonly<Record<string, string>> = {
+  hosts: 'central-0',
+  sites: 'central',
+  operations: 'op-1',
+  alarms: 'code:central',
+  settings: 'liveness',
+};
+
+const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+async function callersOf(world: World): Promise<Map<CallerName, string>> {
+  const secrets = new Map<CallerName, string>([['garbage', 'mst_tk-1_0123456789abcdef0123456789']]);
+  const soon = world.clock.nowMs() + 1000;
+  const wanted: [CallerName, Parameters<World['token']>][] = [
+    ['expired', ['admin', { expiresAtMs: soon }]],
+    ['revoked', ['admin']],
+    ['viewer', ['viewer']],
+    ['operator', ['operator']],
+    ['admin', ['admin']],
+    ['site viewer', ['viewer', { site: 'central' }]],
+    ['site operator', ['operator', { site: 'central' }]],
+    ['site admin', ['admin', { site: 'central' }]],
+    ['other site admin', ['admin', { site: 'north' }]],
+    ['agent', ['agent', { host: 'central-1' }]],
+    ['superseded agent', ['agent', { host: 'central-2' }]],
+    ['join', ['join', { host: 'central-0' }]],
+  ];
+  for (const [name, token] of wanted) secrets.set(name, await world.token(...token));
+  world.clock.ahead(2000);
+  const revoke = { method: 'DELETE', url: `/api/v1/tokens/${idIn(secrets.get('revoked'))}` } as const;
+  expect((await world.call(secrets.get('admin'), revoke)).statusCode).toBe(200);
+  await world.commit(hostChange('central-1', { credential: idIn(secrets.get('agent')) }));
+  return secrets;
+}
+
+const idIn = (secret: string | undefined): string => tokenIdIn(secret ?? '') ?? '';
+
+async function prepared(): Promise<{ world: World; secrets: Map<CallerName, string>; token: string }> {
+  const world = await startWorld();
+  await populate(world);
+  const secrets = await callersOf(world);
+  const items = [{ key: 'central-0', target: { kind: 'host', id: 'central-0' }, step: 'await-agent' }];
+  const id = idOf(OPERATION, 'op-1');
+  const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
+  await world.commit(
+    ...newOperation({ id, ...asked, items }),
+    put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
+  );
+  return { world, secrets, token: idIn(await world.token('viewer')) };
+}
+
+const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {
+  '+': (status) => status < 500 && ![401, 403, 404].includes(status),
+  '-': (status) => status === 403,
+  '0': (status) => status === 404,
+  '?': (status) => status === 401,
+};
+
+function requestFor(route: Route, token: string): InjectOptions {
+  const folder = route.path.split('/')[3] ?? '';
+  const url = route.path.replaceAll(/:[a-z]+/g, folder === 'tokens' ? token : (NAMED[folder] ?? ''));
+  const payload = TABLE[keyOf(route)]?.body;
+  // A stream is answered as soon as it begins.
+  const asStream = route.kind === 'stream' && { payloadAsStream: true };
+  return { method: route.method, url, ...(payload !== undefined && { payload }), ...asStream };
+}
+
+const { world: first } = await prepared();
+const { routes } = first.server;
+await first.close();
+
+test('every-route-is-in-the-table', () => {
+  expect(routes.map(keyOf).sort()).toEqual(Object.keys(TABLE).sort());
+});
+
+describe.each(routes.map((route) => [keyOf(route), route] as const))('%s', (key, route) => {
+  test('lets in exactly whom the table says, and answers as its schema says', async () => {
+    const { world, secrets, token } = await prepared();
+    const expected = (TABLE[key]?.who ?? '').split(/\s+/);
+    const wrong: string[] = [];
+    for (const [at, name] of CALLERS.entries()) {
+      const answer = await world.call(secrets.get(name), requestFor(route, token));
+      const status = answer.statusCode;
+      if (OUTCOMES[expected[at] ?? '']?.(status) !== true) wrong.push(`${name}: ${status} instead of ${expected[at]}`);
+      if (route.kind === 'stream') answer.stream().destroy();
+      else wrong.push(...answerProblems(route, status, answer.body).map((problem) => `${name}: ${problem}`));
+    }
+    expect(wrong).toEqual([]);
+    await world.close();
+  });
+});
+
+function answerProblems(route: Route, status: number, body: string): string[] {
+  const face = route.answers[status];
+  if (status >= 400 && face === undefined) {
+    const { code, detail, requestId } = JSON.parse(body) as Record<string, unknown>;
+    return [code, detail, requestId].every((one) => typeof one === 'string') ? [] : [`not a problem: ${body}`];
+  }
+  if (face === undefined) return [`status ${status} is not described`];
+  if (face.schema === undefined) return [];
+  return checker(face.schema)(JSON.parse(body)).map((problem) => `answer ${problem.field} ${problem.message}`);
+}
+
+test('X-Auth-Token-is-as-good-as-a-bearer', async () => {
+  const { world, secrets } = await prepared();
+  const headers = { 'x-auth-token': secrets.get('viewer') ?? '' };
+  expect((await world.call(undefined, { url: '/api/v1/hosts', headers })).statusCode).toBe(200);
+  const basic = { authorization: `Basic ${secrets.get('viewer')}` };
+  expect((await world.call(undefined, { url: '/api/v1/hosts', headers: basic })).statusCode).toBe(401);
+  await world.close();
+});
+
+test('a-secret-with-one-character-changed-opens-nothing', async () => {
+  const { world, secrets } = await prepared();
+  const secret = secrets.get('admin') ?? '';
+  for (const at of [4, 8, secret.length - 1, secret.length - 20]) {
+    const changed = secret.slice(0, at) + (secret[at] === 'x' ? 'y' : 'x') + secret.slice(at + 1);
+    expect((await world.call(changed, { url: '/api/v1/tokens' })).statusCode).toBe(401);
+  }
+  await world.close();
+});
+
+test('the-last-admin-token-is-not-revoked', async () => {
+  const world = await startWorld();
+  const [one, other] = [await world.token('admin'), await world.token('admin')];
+  const revoke = (id: string) => world.call(one, { method: 'DELETE', url: `/api/v1/tokens/${id}` });
+  expect((await revoke(idIn(other))).statusCode).toBe(200);
+  expect((await revoke(idIn(one))).json()).toMatchObject({ status: 409, code: 'last-admin-token' });
+  await world.close();
+});
+
+test('lists-show-a-site-bound-caller-its-own-site-only', async () => {
+  const { world, secrets } = await prepared();
+  const ids = async (name: CallerName, url: string): Promise<string[]> =>
+    (await world.call(secrets.get(name), { url })).json<{ items: { id: string }[] }>().items.map((item) => item.id);
+  expect(await ids('site viewer', '/api/v1/hosts')).toEqual(['central-0', 'central-1', 'central-2']);
+  expect(await ids('site viewer', '/api/v1/hosts?site=north')).toEqual([]);
+  expect(await ids('site viewer', '/api/v1/hosts?sort=-name')).toEqual(['central-2', 'central-1', 'central-0']);
+  expect(await ids('site viewer', '/api/v1/sites')).toEqual(['central']);
+  expect(await ids('other site admin', '/api/v1/alarms')).toEqual([]);
+  expect(await ids('other site admin', '/api/v1/operations')).toEqual([]);
+  expect(await ids('viewer', '/api/v1/sites')).toEqual(['central', 'north']);
+  await world.close();
+});
