@@ -32,7 +32,7 @@ export interface SeedResult {
 const FAULTS_MIN = 20;
 const FAULTS_MAX = 40;
 /** Long enough for every lease to run out, every retry to happen and every deadline of the workloads to pass. */
-const REST_MS = 60_000;
+const REST_MS = 90_000;
 
 export async function runSeed({ seed, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
@@ -70,7 +70,6 @@ function withWorkloads(parts: Parts): Parts {
     models: [...parts.models, ...WORKLOADS.flatMap(({ models }) => models ?? [])],
     operationKinds: [...parts.operationKinds, ...WORKLOADS.flatMap(({ operationKinds }) => operationKinds ?? [])],
     drivers: Object.assign({}, parts.drivers, ...WORKLOADS.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
-    controllers: [...parts.controllers, ...WORKLOADS.flatMap(({ controllers }) => controllers ?? [])],
   };
 }
 
@@ -111,6 +110,7 @@ function heal(world: World): void {
   world.troubled = false;
   world.scheduler.note('world', 'everything heals');
   for (const link of world.links) link.heal();
+  for (const machine of world.machines) machine.diskFull = false;
   for (const { storeLink, life } of world.servers) {
     storeLink.heal();
     if (life?.program.paused === true) life.program.pause(0);

@@ -3,6 +3,7 @@
 import type { Applied } from '../../src/fleet/index.ts';
 import type { Commit, Lease } from '../../src/journal/index.ts';
 import type { Entry } from '../world/ledger.ts';
+import type { Machine } from '../world/machine.ts';
 import type { Life, Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 
@@ -22,6 +23,8 @@ export interface Watch {
   onCommit?(committed: Committed): void;
   /** A server's fleet was loaded anew as a whole. */
   onRebuilt?(life: Life): void;
+  /** A machine's driver was told something: the last of `machine.told`. */
+  onTold?(machine: Machine): void;
   /** All has healed and come to rest. */
   atEnd?(): void;
 }

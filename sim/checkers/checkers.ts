@@ -1,9 +1,11 @@
 import { acknowledged } from './acknowledged.ts';
+import { agentsForward } from './agents.ts';
 import type { Checker } from './checker.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
+import { downWasSilent } from './liveness.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -12,6 +14,8 @@ export const CHECKERS: readonly Checker[] = [
   singleDecider,
   journalOrder,
   invariants,
+  agentsForward,
+  downWasSilent,
   acknowledged,
   fleetsEqual,
 ];

@@ -1,6 +1,7 @@
 import { compaction, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
-import { linkCut, linkLoses, linkRepeats, linkSlow } from './links.ts';
+import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
+import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import { crash, pause, powerCut, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -16,5 +17,10 @@ export const FAULTS: readonly Fault[] = [
   linkCut,
   linkLoses,
   linkRepeats,
+  linkMisroutes,
   linkSlow,
+  agentCrash,
+  machineSilent,
+  siteSilent,
+  diskFull,
 ];

@@ -29,6 +29,10 @@ export const linkRepeats = trouble('link-repeats', 3, (link) => {
   link.repeatPercent = 50;
 });
 
+export const linkMisroutes = trouble('link-misroutes', 2, (link) => {
+  link.misroutePercent = 60;
+});
+
 export const linkSlow = trouble('link-slow', 2, (link, { rng }) => {
   link.slowMs = rng.pick([100, 4000]);
 });

@@ -47,6 +47,7 @@ export const pause: Fault = {
     if (program === undefined || program.paused) return undefined;
     const forMs = world.rng.between(5000, 40_000);
     program.pause(forMs);
+    world.hearing.paused(program.name, world.scheduler.nowMs + forMs);
     // Its clock may have stood still meanwhile, or been set.
     if (world.rng.chance(0.3)) program.skewMs += world.rng.between(-forMs, 5000);
     return `${server?.name} for ${forMs} ms`;

@@ -2,8 +2,7 @@
 // to `workloads.ts`.
 import type { Model } from '../../src/fleet/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
-import type { MakeController } from '../world/parts.ts';
-import type { Life } from '../world/server.ts';
+import type { Born } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 
 export interface Workload {
@@ -11,8 +10,7 @@ export interface Workload {
   /** What its documents need beyond what other workloads bring. */
   readonly models?: readonly Model[];
   readonly operationKinds?: readonly OperationKind[];
-  readonly drivers?: Readonly<Record<string, (life: Omit<Life, 'controllers'>, world: World) => Driver>>;
-  readonly controllers?: readonly MakeController[];
+  readonly drivers?: Readonly<Record<string, (born: Born, world: World) => Driver>>;
   /** Begins. New things are asked for only while `world.troubled`. */
   readonly start: (world: World) => Play;
 }

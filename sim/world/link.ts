@@ -20,6 +20,8 @@ export class Link {
   slowMs = 0;
   losePercent = 0;
   repeatPercent = 0;
+  /** How many of a hundred messages end up at any server at all, as behind a careless load balancer. */
+  misroutePercent = 0;
   readonly #world: World;
   readonly #rng: Rng;
 
@@ -33,6 +35,14 @@ export class Link {
     this.slowMs = 0;
     this.losePercent = 0;
     this.repeatPercent = 0;
+    this.misroutePercent = 0;
+  }
+
+  /** Where a message for a server really goes. */
+  routed(server: Server): Server {
+    if (!this.#draw(this.misroutePercent)) return server;
+    this.#world.fault('link', 'message misrouted');
+    return this.#rng.pick(this.#world.servers);
   }
 
   send<T>(message: Message<T>, hear: (answer: T) => void): void {

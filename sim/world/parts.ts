@@ -1,18 +1,33 @@
-// What a server is made of. The world uses the production code; a mutant replaces one part of it from outside.
-import type { Model } from '../../src/fleet/index.ts';
+// What a server and an agent are made of. The world uses the production code; a mutant replaces one part of it from
+// outside.
+import { hash } from 'node:crypto';
+import { accessModel } from '../../src/access/index.ts';
+import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
+import { Desk } from '../../src/agent/desk.ts';
+import type { AgentPorts } from '../../src/agent/ports.ts';
+import { alarmsModel } from '../../src/alarms/index.ts';
+import { SETTING, type Model } from '../../src/fleet/index.ts';
+import { hostJoin, hostsModel, selfPart } from '../../src/hosts/index.ts';
+import { LivenessController } from '../../src/hosts/runtime.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import { operationsModel, type Driver, type OperationKind } from '../../src/operations/index.ts';
 import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
-import type { Life } from './server.ts';
+import { sitesModel } from '../../src/sites/index.ts';
+import type { Born } from './server.ts';
 import type { World } from './world.ts';
 
 export interface Controller {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Makes one controller of a server that starts. */
-export type MakeController = (life: Omit<Life, 'controllers'>, world: World) => Controller;
+/** The controllers of one start of a server that others speak to. All of them run. */
+export interface Rooms {
+  readonly lease: LeaseController;
+  readonly liveness: LivenessController;
+  readonly operations: OperationsController;
+  readonly desk: Desk;
+}
 
 export interface Parts {
   /** The database on the shared disk. */
@@ -23,26 +38,56 @@ export interface Parts {
   readonly models: readonly Model[];
   readonly operationKinds: readonly OperationKind[];
   /** Drivers by name, made for one start of a server. */
-  readonly drivers: Readonly<Record<string, (life: Omit<Life, 'controllers'>, world: World) => Driver>>;
-  readonly controllers: readonly MakeController[];
+  readonly drivers: Readonly<Record<string, (born: Born, world: World) => Driver>>;
+  readonly lease: (born: Born) => LeaseController;
+  readonly liveness: (born: Born) => LivenessController;
+  readonly operations: (born: Born, world: World) => OperationsController;
+  readonly desk: (born: Born, rooms: Omit<Rooms, 'desk'>, world: World) => Desk;
+  readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
 
-const leaseController: MakeController = ({ journal, clock, log, program }) =>
-  new LeaseController({ journal, clock, log, holder: program.name, url: `sim://${program.name}` });
+export function sha256(text: string): string {
+  return hash('sha256', text);
+}
 
-const operationsController: MakeController = (life, world) => {
-  const { journal, clock, log } = life;
-  const kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
-  const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(life, world)]));
-  return new OperationsController({ journal, clock, log, kinds, drivers });
-};
+function kindsOf(world: World): ReadonlyMap<string, OperationKind> {
+  return new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
+}
+
+/** What every server shows a host of itself. */
+export function viewSource(world: World): ConstructorParameters<typeof Desk>[0]['source'] {
+  return { parts: [selfPart], kinds: kindsOf(world) };
+}
 
 export const productionParts: Parts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
-  models: [operationsModel],
-  operationKinds: [],
+  models: [operationsModel, sitesModel, hostsModel, alarmsModel, accessModel, { kinds: [SETTING] }],
+  operationKinds: [hostJoin],
   drivers: {},
-  controllers: [leaseController, operationsController],
+  lease: ({ journal, clock, log, program, url }) =>
+    new LeaseController({ journal, clock, log, holder: program.name, url }),
+  liveness: ({ journal, clock, log }) => new LivenessController({ journal, clock, log }),
+  operations: (born, world) => {
+    const { journal, clock, log } = born;
+    const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(born, world)]));
+    return new OperationsController({ journal, clock, log, kinds: kindsOf(world), drivers });
+  },
+  desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
+    new Desk({
+      journal,
+      clock,
+      log,
+      source: viewSource(world),
+      liveness: {
+        heard: (host) => {
+          world.hearing.heard(program.name, host, world.scheduler.nowMs);
+          liveness.heard(host);
+        },
+      },
+      hash: sha256,
+      holderUrl: () => lease.holder()?.url,
+    }),
+  agent: (ports, options) => new Agent(ports, options),
 };

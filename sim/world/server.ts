@@ -1,25 +1,28 @@
-// A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal, lease
-// keeper and engine, reached only through ports that belong to this life.
+// A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal and
+// controllers, reached only through ports that belong to this life.
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
 import type { Log } from '../../src/operations/index.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
-import type { Rng } from '../kernel/rng.ts';
-import type { Controller } from './parts.ts';
+import type { Controller, Rooms } from './parts.ts';
 import { StoreLink } from './store-link.ts';
 import { StorePort } from './store-port.ts';
 import type { World } from './world.ts';
 
-/** One start of a server and what it was given. */
-export interface Life {
+/** What one start of a server has before its controllers are made. */
+export interface Born {
   readonly program: Program;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly rng: Rng;
   readonly log: Log;
   readonly journal: Journal;
-  readonly stop: AbortSignal;
-  readonly controllers: readonly Controller[];
+  /** Where others reach this server, whichever life it is in. */
+  readonly url: string;
+}
+
+export interface Life extends Born {
+  readonly rooms: Rooms;
+  readonly stop: AbortController;
   /** The fleet is loaded: requests are taken. */
   open: boolean;
 }
@@ -28,15 +31,16 @@ const OPEN_RETRY_MS = 500;
 
 export class Server {
   readonly name: string;
+  readonly url: string;
   readonly storeLink = new StoreLink();
   readonly #world: World;
   #starts = 0;
   #life: Life | undefined;
-  #stopping: AbortController | undefined;
   #ended: Promise<void> | undefined;
 
   constructor(name: string, world: World) {
     this.name = name;
+    this.url = `sim://${name}`;
     this.#world = world;
   }
 
@@ -48,10 +52,8 @@ export class Server {
   start(): void {
     if (this.#life !== undefined) return;
     this.#starts += 1;
-    const stop = new AbortController();
-    const life = this.#makeLife(`${this.name}.${this.#starts}`, stop.signal);
+    const life = this.#makeLife(`${this.name}.${this.#starts}`);
     this.#life = life;
-    this.#stopping = stop;
     this.#world.scheduler.note(life.program.name, 'starts');
     life.journal.onCommit((commit, applied) => this.#world.committed(this, life, commit, applied));
     life.journal.onRebuilt(() => this.#world.rebuilt(life));
@@ -69,13 +71,13 @@ export class Server {
   /** Stops as an operator stops it: the lease is handed back. It is started again once its program has ended. */
   async restart(afterMs: number): Promise<void> {
     const life = this.#life;
-    this.#stopping?.abort();
+    life?.stop.abort();
     await this.#ended;
     if (this.#life === life) this.crash();
     this.#world.scheduler.after(afterMs, `${this.name} is started`, () => this.start());
   }
 
-  #makeLife(name: string, stop: AbortSignal): Life {
+  #makeLife(name: string): Life {
     const { scheduler, calls, rng: worldRng, parts, registry, database } = this.#world;
     const rng = worldRng.fork();
     const program = new Program(name, scheduler, calls);
@@ -84,33 +86,39 @@ export class Server {
     const port = new StorePort({ database, program, link: this.storeLink, rng: rng.fork(), witness: this.#world });
     const journal = parts.journal({ store: parts.client(port), registry, clock, ids });
     const log = logInto(this.#world, name);
-    const given = { program, clock, ids, rng, log, journal, stop, open: false };
-    return { ...given, controllers: parts.controllers.map((make) => make(given, this.#world)) };
+    const born: Born = { program, clock, ids, log, journal, url: this.url };
+    return { ...born, rooms: makeRooms(born, this.#world), stop: new AbortController(), open: false };
   }
+}
+
+function makeRooms(born: Born, world: World): Rooms {
+  const { parts } = world;
+  const rooms = { lease: parts.lease(born), liveness: parts.liveness(born), operations: parts.operations(born, world) };
+  return { ...rooms, desk: parts.desk(born, rooms, world) };
 }
 
 async function run(life: Life): Promise<void> {
   await open(life);
   life.open = true;
-  await Promise.all([
-    life.journal.follow(life.stop),
-    ...life.controllers.map((controller) => controller.run(life.stop)),
-  ]);
+  const controllers: readonly Controller[] = Object.values(life.rooms);
+  const { signal } = life.stop;
+  await Promise.all([life.journal.follow(signal), ...controllers.map((controller) => controller.run(signal))]);
 }
 
-async function open({ journal, clock, stop }: Life): Promise<void> {
-  while (!stop.aborted) {
+async function open({ journal, clock, stop: { signal } }: Life): Promise<void> {
+  while (!signal.aborted) {
     try {
       await journal.open();
       return;
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      await clock.sleep(OPEN_RETRY_MS, stop);
+      await clock.sleep(OPEN_RETRY_MS, signal);
     }
   }
 }
 
-function logInto(world: World, name: string): Log {
+/** A logged error is a fault of the program: nothing in this world may cause one. */
+export function logInto(world: World, name: string): Log {
   const say = (_facts: object, message: string): void => world.scheduler.note(name, message);
   const fail = (facts: object, message: string): void => {
     const cause = 'err' in facts && facts.err instanceof Error ? (facts.err.stack ?? facts.err.message) : '';

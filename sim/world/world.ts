@@ -1,5 +1,6 @@
 // One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
 // them together; what happens is in workloads and faults, what must hold is in checkers.
+import type { Stamp } from '../../src/agent/messages.ts';
 import { Registry, type Applied } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
@@ -8,8 +9,10 @@ import { Rng } from '../kernel/rng.ts';
 import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
 import type { Checker, Watch } from '../checkers/checker.ts';
+import { Hearing } from './hearing.ts';
 import { Ledger } from './ledger.ts';
 import { Link } from './link.ts';
+import type { Machine } from './machine.ts';
 import { Operator, type Asked } from './operator.ts';
 import type { Parts } from './parts.ts';
 import { Server, type Life } from './server.ts';
@@ -41,6 +44,10 @@ export class World implements StoreWitness {
   readonly faults = new Tally();
   readonly servers: readonly Server[];
   readonly links: Link[] = [];
+  readonly machines: Machine[] = [];
+  readonly hearing = new Hearing();
+  /** The stamp under which a server really issued a view's parts and tasks. */
+  readonly issued = new WeakMap<object, Stamp>();
   /** Everything that anybody asked for, and what they were told. */
   readonly asked: Asked[] = [];
   /** True until everything heals: workloads ask for new things only as long as it is. */
@@ -117,6 +124,10 @@ export class World implements StoreWitness {
   rebuilt(life: Life): void {
     this.scheduler.note(life.program.name, `fleet loaded anew at ${life.journal.fleet.revision}`);
     for (const watch of this.#watches) watch.onRebuilt?.(life);
+  }
+
+  machineTold(machine: Machine): void {
+    for (const watch of this.#watches) watch.onTold?.(machine);
   }
 
   checkEnd(): void {

@@ -1,0 +1,32 @@
+// A machine never goes back: what its agent follows has never a lower journal, epoch or revision than before, whoever
+// asks it to.
+import type { Stamp } from '../../src/agent/messages.ts';
+import type { Machine } from '../world/machine.ts';
+import type { Checker } from './checker.ts';
+
+export const agentsForward: Checker = {
+  name: 'never: a machine follows an older view than it did',
+  watch: (_world, violated) => {
+    const highest = new Map<Machine, Stamp>();
+    return {
+      onTold: (machine) => {
+        const told = machine.told.at(-1);
+        const before = highest.get(machine);
+        if (told === undefined) return;
+        if (before !== undefined && isOlder(told.stamp, before)) {
+          violated(`${machine.name} was told ${told.what} of ${said(told.stamp)} after ${said(before)}`);
+        }
+        // A task that was begun under an earlier view may still be told of it; a view may not.
+        if (told.what === 'view') highest.set(machine, told.stamp);
+      },
+    };
+  },
+};
+
+function isOlder(one: Stamp, other: Stamp): boolean {
+  return one.leaseEpoch < other.leaseEpoch || one.revision < other.revision || one.journalId !== other.journalId;
+}
+
+function said({ leaseEpoch, revision }: Stamp): string {
+  return `epoch ${leaseEpoch}, revision ${revision}`;
+}

@@ -1,0 +1,84 @@
+// What must be true of hosts and operations once everything has healed: each operation is finished or names a reason
+// that is true of the world, and every machine that runs is heard, and follows the view that it should.
+import { composeView } from '../../src/agent/view.ts';
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
+import { idOf, type Fleet } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import {
+  isOpen,
+  isUnfinished,
+  ITEMS_BY_OPERATION,
+  OPERATION,
+  type Item,
+  type StoredItem,
+} from '../../src/operations/index.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import type { Machine } from '../world/machine.ts';
+import { viewSource } from '../world/parts.ts';
+import type { World } from '../world/world.ts';
+
+export function hostsAtRest(world: World): string[] {
+  const holder = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life;
+  if (holder === undefined) return ['nobody holds the lease although everything has healed'];
+  const { fleet } = holder.journal;
+  return [
+    ...unfinishedOperations(world, fleet),
+    ...world.machines.flatMap((machine) => machineAtRest(world, fleet, machine, holder.journal.fence?.epoch ?? 0)),
+  ];
+}
+
+function unfinishedOperations(world: World, fleet: Fleet): string[] {
+  const nowMs = WORLD_BEGINS_MS + world.scheduler.nowMs;
+  return [...fleet.all(OPERATION)].flatMap(({ id, doc }) => {
+    if (!isUnfinished(doc)) return [];
+    if (doc.state === 'cancelling') return [`operation ${id} is still being cancelled`];
+    if (nowMs > doc.deadlineAtMs + DEADLINE_GRACE_MS) return [`operation ${id} is past its deadline`];
+    const open = [...fleet.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
+    if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
+    return open.flatMap((item) => untrueReason(world, fleet, item));
+  });
+}
+
+/** A server's clock may be off by as much as faults set it back. */
+const DEADLINE_GRACE_MS = 60_000;
+
+function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): string[] {
+  const machine = world.machines.find(({ name }) => name === doc.target.id);
+  const host = fleet.get(HOST, idOf(HOST, doc.target.id))?.doc;
+  if (machine === undefined || host === undefined) return [`item ${id} waits for a host that is not there`];
+  return isTrue(doc, machine, host)
+    ? []
+    : [`item ${id} waits at ${doc.step} (${doc.reason?.code ?? doc.state}), untruly`];
+}
+
+function isTrue({ reason }: Item, machine: Machine, host: Host): boolean {
+  switch (reason?.code) {
+    case 'agent-not-joined':
+      return host.credential === undefined && (machine.life === undefined || machine.joinToken === undefined);
+    case 'agent-not-heard':
+      return host.connection.state !== 'up' && machine.life === undefined;
+    case 'preflight-failed':
+      return !machine.fit;
+    default:
+      return false;
+  }
+}
+
+function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch: number): string[] {
+  const host = fleet.get(HOST, idOf(HOST, machine.name))?.doc;
+  const status = machine.life?.agent.status();
+  if (host?.credential === undefined) return [];
+  const { state } = host.connection;
+  if (machine.life === undefined) {
+    const alarm = fleet.get(ALARM, alarmId('mass-silence', machine.site));
+    return state === 'down' || state === 'unknown' || alarm !== undefined
+      ? []
+      : [`${machine.name} is off and ${state}`];
+  }
+  // One that was forgotten and registered anew needs a new token from a person.
+  if (status?.unwelcome !== undefined) return [];
+  if (state !== 'up') return [`${machine.name} runs and is ${state}`];
+  const wanted = composeView(fleet, viewSource(world), machine.name, { journalId: world.disk.journalId, leaseEpoch });
+  if (machine.inLineWith !== wanted.digest) return [`${machine.name} is not in line with its view`];
+  return [];
+}

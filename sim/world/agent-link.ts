@@ -1,0 +1,101 @@
+// The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
+import { InProcessLink } from '../../src/agent/in-process-link.ts';
+import type {
+  Heard,
+  Heartbeat,
+  Join,
+  Joined,
+  Observations,
+  Observed,
+  ViewAnswer,
+  ViewAsk,
+} from '../../src/agent/messages.ts';
+import { LinkDown, type Link as AgentLinkPort, type Reply, type Session } from '../../src/agent/ports.ts';
+import type { Program } from '../kernel/program.ts';
+import type { Life, Server } from './server.ts';
+import type { Link } from './link.ts';
+import type { World } from './world.ts';
+
+/** How long an agent waits for an answer that should come at once, and for one that the server may hold back. */
+const PATIENCE_MS = 5000;
+const VIEW_PATIENCE_MS = 30_000;
+
+type Arrived<A> = { readonly kind: 'reply'; readonly reply: Reply<A> } | { readonly kind: 'down' };
+
+export class AgentLink implements AgentLinkPort {
+  readonly #world: World;
+  readonly #program: Program;
+  readonly #link: Link;
+
+  constructor(world: World, program: Program, link: Link) {
+    this.#world = world;
+    this.#program = program;
+    this.#link = link;
+  }
+
+  join(to: Session, join: Join): Promise<Reply<Joined>> {
+    return this.#ask('join', to, (desk) => desk.join(to, join));
+  }
+
+  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+    return this.#ask('heartbeat', to, (desk) => desk.heartbeat(to, beat));
+  }
+
+  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+    const never = new AbortController().signal;
+    const reply = await this.#ask('view', to, (desk) => desk.view(to, ask, never), signal);
+    if (reply.kind === 'answer' && reply.answer.kind === 'view') {
+      const { stamp, parts, tasks } = reply.answer.view;
+      for (const told of [parts, ...tasks]) this.#world.issued.set(told, stamp);
+    }
+    return reply;
+  }
+
+  observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
+    return this.#ask('observe', to, (desk) => desk.observe(to, observations));
+  }
+
+  #ask<A>(
+    name: string,
+    { server: url }: Session,
+    ask: (desk: InProcessLink) => Promise<Reply<A>>,
+    signal?: AbortSignal,
+  ): Promise<Reply<A>> {
+    return this.#program.call('link', `${name} ${url}`, (reply) => {
+      const down = new LinkDown('no answer');
+      const patience = reply.fail(name === 'view' ? VIEW_PATIENCE_MS : PATIENCE_MS, down);
+      const end = (answer: () => void): void => {
+        patience.cancel();
+        signal?.removeEventListener('abort', stop);
+        answer();
+      };
+      const stop = (): void => end(() => void reply.fail(0, down));
+      signal?.addEventListener('abort', stop, { once: true });
+      const message = {
+        label: `${name} of ${this.#program.name}`,
+        to: this.#link.routed(this.#serverAt(url)),
+        repeatable: true,
+        serve: (life: Life): Promise<Arrived<A>> => atDesk(life, ask),
+      };
+      this.#link.send(message, (arrived) =>
+        end(() => void (arrived.kind === 'down' ? reply.fail(0, down) : reply.answer(0, arrived.reply))),
+      );
+    });
+  }
+
+  #serverAt(url: string): Server {
+    const server = this.#world.servers.find((one) => one.url === url);
+    if (server === undefined) throw new Error(`there is no server at ${url}`);
+    return server;
+  }
+}
+
+async function atDesk<A>(life: Life, ask: (desk: InProcessLink) => Promise<Reply<A>>): Promise<Arrived<A>> {
+  try {
+    // Until the fleet is loaded, a server does not listen.
+    return { kind: 'reply', reply: await ask(new InProcessLink(() => (life.open ? life.rooms.desk : undefined))) };
+  } catch (error) {
+    if (!(error instanceof LinkDown)) throw error;
+    return { kind: 'down' };
+  }
+}

@@ -1,0 +1,132 @@
+// A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
+// The agent is the real one; its driver here only remembers what it was told to do.
+import type { Agent } from '../../src/agent/agent.ts';
+import type { Stamp } from '../../src/agent/messages.ts';
+import {
+  DiskFailed,
+  type Applied,
+  type Disk,
+  type FileName,
+  type LocalDriver,
+  type Performed,
+} from '../../src/agent/ports.ts';
+import { SimClock, SimIds } from '../kernel/clock.ts';
+import { Program } from '../kernel/program.ts';
+import type { Rng } from '../kernel/rng.ts';
+import { AgentLink } from './agent-link.ts';
+import type { Link } from './link.ts';
+import { logInto } from './server.ts';
+import type { World } from './world.ts';
+
+interface AgentLife {
+  readonly program: Program;
+  readonly agent: Agent;
+}
+
+export class Machine {
+  readonly name: string;
+  readonly site: string;
+  readonly link: Link;
+  /** What its preflight finds. */
+  fit = true;
+  /** Writes to its disk fail. */
+  diskFull = false;
+  /** What an operator put there for its agent. */
+  joinToken: string | undefined;
+  /** Everything its driver was told to follow or do, in order. */
+  readonly told: { readonly stamp: Stamp; readonly what: string }[] = [];
+  /** The digest of the view that it is in line with. */
+  inLineWith: string | undefined;
+  readonly #world: World;
+  readonly #rng: Rng;
+  readonly #files = new Map<FileName, string>();
+  #starts = 0;
+  #life: AgentLife | undefined;
+
+  constructor(name: string, site: string, world: World) {
+    this.name = name;
+    this.site = site;
+    this.link = world.newLink();
+    this.#world = world;
+    this.#rng = world.rng.fork();
+  }
+
+  get life(): AgentLife | undefined {
+    return this.#life;
+  }
+
+  start(): void {
+    if (this.#life !== undefined) return;
+    this.#starts += 1;
+    const { scheduler, calls, parts, servers } = this.#world;
+    const program = new Program(`${this.name}.${this.#starts}`, scheduler, calls);
+    const clock = new SimClock(program);
+    const ports = {
+      link: new AgentLink(this.#world, program, this.link),
+      disk: this.#disk(program),
+      driver: this.#driver(program),
+      clock,
+      ids: new SimIds(program.name, clock, this.#rng.fork()),
+      random: () => this.#rng.below(1000) / 1000,
+      log: logInto(this.#world, program.name),
+    };
+    const joinToken = async (): Promise<string | undefined> => this.joinToken;
+    const urls = servers.map((server) => server.url);
+    const agent = parts.agent(ports, { servers: urls, name: this.name, joinToken });
+    this.#life = { program, agent };
+    agent.run(new AbortController().signal).catch((error: unknown) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#world.violate('an agent never stops by itself', `${program.name}: ${text}`);
+    });
+  }
+
+  crash(): void {
+    this.#life?.program.crash();
+    this.#life = undefined;
+  }
+
+  #disk(program: Program): Disk {
+    return {
+      read: (name) => program.call('disk', `read ${name}`, (reply) => void reply.answer(1, this.#files.get(name))),
+      write: (name, text) =>
+        program.call<undefined>('disk', `write ${name}`, (reply) => {
+          if (this.diskFull) {
+            this.#world.fault(this.name, 'disk-full');
+            reply.fail(1, new DiskFailed('the disk is full'));
+            return;
+          }
+          // A crash in between: all of it is there, or nothing.
+          program.scheduler.after(1, `${this.name} has written ${name}`, () => {
+            if (program.alive || this.#rng.chance(0.5)) this.#files.set(name, text);
+            reply.answer(0, undefined);
+          });
+        }),
+    };
+  }
+
+  #driver(program: Program): LocalDriver {
+    return {
+      apply: (view) =>
+        program.call<Applied>('driver', 'apply', (reply) => {
+          this.#follow(view.stamp, 'view', view.parts);
+          const already = this.inLineWith === view.digest;
+          this.inLineWith = view.digest;
+          reply.answer(this.#rng.between(1, 50), { kind: already ? 'already' : 'applied' });
+        }),
+      perform: (task, { stamp }) =>
+        program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
+          this.#follow(stamp, task.id, task);
+          const bad: Performed = { outcome: 'failed', problems: ['no virtualisation extensions'] };
+          reply.answer(this.#rng.between(1, 3000), this.fit ? { outcome: 'done' } : bad);
+        }),
+      inspect: () =>
+        program.call('driver', 'inspect', (reply) => void reply.answer(1, { facts: { cpus: 8 }, strays: [] })),
+    };
+  }
+
+  /** What the server said counts, whatever the agent made of it. */
+  #follow(stamp: Stamp, what: string, told: object): void {
+    this.told.push({ stamp: this.#world.issued.get(told) ?? stamp, what });
+    this.#world.machineTold(this);
+  }
+}
