@@ -4,7 +4,7 @@ import { permits, seesSite, type Caller, type View } from '../access/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 
-type AnyView = View<string>;
+type AnyView = View;
 
 export interface Audience {
   /** For what a document alone does not tell, such as the site of an operation's item. */

@@ -64,8 +64,14 @@ export class Gate {
     return (request, _, done) => {
       const wanted = route.kind === 'write' ? undefined : request.headers['muster-revision'];
       if (wanted === undefined) pass(request, done);
-      else this.#wait(wanted).then((problem) => (problem === undefined ? pass(request, done) : done(problem)), done);
+      else void this.#passWhenReached(wanted, done, () => pass(request, done));
     };
+  }
+
+  async #passWhenReached(wanted: string | string[], done: (error?: Error) => void, pass: () => void): Promise<void> {
+    const problem = await this.#wait(wanted);
+    if (problem === undefined) pass();
+    else done(problem);
   }
 
   #admit(route: Route, request: FastifyRequest): Caller {

@@ -123,8 +123,8 @@ async function visiblePage(
       limit: limit + 1,
     });
     looked += commits.length;
-    for (const text of commits) {
-      const commit = parsed(text);
+    for (const one of commits) {
+      const commit = parsed(one);
       const changes = views.visible(commit, audience).filter((change) => id === undefined || change.id === id);
       if (changes.length > 0) seen.push({ commit, changes });
     }
@@ -139,13 +139,13 @@ function cut(seen: readonly Seen[], limit: number): number | undefined {
   return seen.length > limit ? seen[limit - 1]?.commit.revision : undefined;
 }
 
-function parsed(read: ReadCommit): Commit {
-  const changes = read.changes.map(({ kind, id, body }) => ({
+function parsed(text: ReadCommit): Commit {
+  const changes = text.changes.map(({ kind, id, body }) => ({
     kind,
     id,
     doc: body === null ? null : (JSON.parse(body) as AnyDoc),
   }));
-  return { ...read, changes };
+  return { ...text, changes };
 }
 
 function shownEntry(views: ChangeViews, { commit, changes }: Seen, before: Seen | undefined): object {

@@ -30,7 +30,8 @@ export function inputChecker(route: Route): (raw: Raw) => Checked {
       if (raw.body !== undefined) refuseIfAny('body', [{ field: '', message: 'must be empty' }]);
       return { params: raw.params, query: given, body: undefined };
     }
-    const wanted = raw.body ?? {};
+    // No body is an empty one; a body of `null` is not.
+    const wanted = raw.body === undefined ? {} : raw.body;
     refuseIfAny('body', body(wanted));
     return { params: raw.params, query: given, body: wanted };
   };

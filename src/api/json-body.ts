@@ -59,9 +59,10 @@ function badJson(detail: string): HttpProblem {
 
 /** The same value is the same text, whatever the order of its fields. */
 export function canonicalJson(value: unknown): string {
-  const ordered = (_: string, inner: unknown): unknown =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : inner;
-  return JSON.stringify(value, ordered) ?? '';
+  return JSON.stringify(value, inFieldOrder) ?? '';
+}
+
+function inFieldOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

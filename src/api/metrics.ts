@@ -68,26 +68,21 @@ export class Metrics {
 
   /** Follows a journal: its revision, its groups, its lease, and what the tallies count. */
   follow(journal: Journal, clock: Clock, tallies: readonly Tally<never>[]): () => void {
-    const registers = [this.registry];
-    new Gauge({
-      name: 'muster_journal_revision',
-      help: 'The newest revision this server shows',
-      registers,
-      collect(): void {
-        this.set(journal.fleet.revision);
-      },
-    });
-    new Gauge({
-      name: 'muster_lease_epoch',
-      help: 'The epoch of the deciding lease while this server holds it, else 0',
-      registers,
-      collect(): void {
-        this.set(journal.fence?.epoch ?? 0);
-      },
-    });
+    this.#gauge('muster_journal_revision', 'The newest revision this server shows', () => journal.fleet.revision);
+    const epoch = 'The epoch of the deciding lease while this server holds it, else 0';
+    this.#gauge('muster_lease_epoch', epoch, () => journal.fence?.epoch ?? 0);
+    this.#gauge('muster_lease_held', 'Whether this server decides', () => (journal.fence === undefined ? 0 : 1));
     const stopGroups = this.#followGroups(journal, clock);
     const stops = tallies.map((tally) => this.#followTally(journal, tally as unknown as Tally));
     return () => [stopGroups, ...stops].forEach((stop) => stop());
+  }
+
+  /** A figure that is read when it is scraped. */
+  #gauge(name: string, help: string, read: () => number): void {
+    const collect = function collect(this: Gauge): void {
+      this.set(read());
+    };
+    this.registry.registerMetric(new Gauge({ name, help, registers: [], collect }));
   }
 
   #followGroups(journal: Journal, clock: Clock): () => void {
@@ -132,11 +127,11 @@ export class Metrics {
       for (const { doc } of journal.fleet.all(kind)) add(doc, 1);
     };
     start();
-    new Gauge({
+    const gauge = new Gauge({
       name,
       help,
       labelNames: [...labels],
-      registers: [this.registry],
+      registers: [],
       collect(): void {
         this.reset();
         for (const { values, count } of counts.values()) {
@@ -144,6 +139,7 @@ export class Metrics {
         }
       },
     });
+    this.registry.registerMetric(gauge);
     const change = ({ before, after }: Applied): void => {
       add(before?.doc, -1);
       add(after?.doc, 1);

@@ -1,7 +1,7 @@
 // The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops without losing a request
 // that it has begun.
 import { randomBytes } from 'node:crypto';
-import { createServer as createPlain, type Server as HttpServer } from 'node:http';
+import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -155,9 +155,7 @@ function newApp(options: ServerOptions, limits: Limits): FastifyInstance {
         requestTimeout: REQUEST_TIMEOUT_MS,
       };
       const { tls } = options;
-      return (
-        tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler)
-      ) as HttpServer;
+      return tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler);
     },
   });
   app.removeAllContentTypeParsers();

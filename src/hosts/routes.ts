@@ -62,7 +62,7 @@ export const HOST_VIEW = viewOf<'host', Host>({
   show: ({ credential: _, ...doc }) => ({
     ...doc,
     enabled: doc.disabled === undefined,
-    tombstoned: isTombstoned(doc as Host),
+    tombstoned: isTombstoned(doc),
   }),
   fields: {
     name: Type.String(),

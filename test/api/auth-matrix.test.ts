@@ -192,9 +192,9 @@ function answerProblems(route: Route, status: number, body: string): string[] {
 test('X-Auth-Token-is-as-good-as-a-bearer', async () => {
   const { world, secrets } = await prepared();
   const headers = { 'x-auth-token': secrets.get('viewer') ?? '' };
-  expect((await world.call(undefined, { url: '/api/v1/hosts', headers })).statusCode).toBe(200);
+  expect((await world.server.app.inject({ url: '/api/v1/hosts', headers })).statusCode).toBe(200);
   const basic = { authorization: `Basic ${secrets.get('viewer')}` };
-  expect((await world.call(undefined, { url: '/api/v1/hosts', headers: basic })).statusCode).toBe(401);
+  expect((await world.server.app.inject({ url: '/api/v1/hosts', headers: basic })).statusCode).toBe(401);
   await world.close();
 });
 

@@ -8,6 +8,7 @@ import {
   newSecret,
   TOKEN_VIEW,
   type Route,
+  type NewToken,
   type Token,
   type View,
 } from '../../src/access/index.ts';
@@ -113,7 +114,7 @@ export interface World {
   /** Everything that was logged. */
   readonly logged: () => string;
   /** Makes a token without the API; answers its secret. */
-  token(role: Token['role'], extra?: Partial<Token>): Promise<string>;
+  token(role: Token['role'], extra?: Partial<NewToken>): Promise<string>;
   commit(...changes: Change[]): Promise<number>;
   call(secret: string | undefined, request: InjectOptions): Promise<LightMyRequestResponse>;
   close(): Promise<void>;
@@ -204,13 +205,12 @@ let tokens = 0;
 async function newToken(
   { journal, ids, clock }: World,
   role: Token['role'],
-  extra: Partial<Token> = {},
+  extra: Partial<NewToken> = {},
 ): Promise<string> {
   const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
   tokens += 1;
   const doc = { name: `${role} ${tokens}`, role, hash, createdAtMs: clock.nowMs(), createdBy: 'test' };
-  const { revoked, consumed, ...rest } = extra;
-  await journal.submit({ by: 'test', decide: (fleet) => createToken(fleet, { id, ...doc, ...rest }) });
+  await journal.submit({ by: 'test', decide: (fleet) => createToken(fleet, { id, ...doc, ...extra }) });
   return secret;
 }
 
