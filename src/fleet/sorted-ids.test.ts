@@ -25,6 +25,14 @@ it('walks in order whatever was added, deleted and walked before', () => {
   fc.assert(property);
 });
 
+it('walks in order when a whole snapshot came in disorder', () => {
+  const ids = new SortedIds();
+  const names = Array.from({ length: 500 }, (_, nth) => `h-${(nth * 7919) % 500}`);
+  for (const name of [...names, ...names]) ids.add(name);
+  expect(ids.size).toBe(500);
+  expect(ids.inOrder()).toEqual([...names].sort());
+});
+
 it('finds the first that is not below', () => {
   const sorted = ['b', 'd'];
   expect(['a', 'b', 'c', 'd', 'e'].map((id) => firstNotBelow(sorted, id))).toEqual([0, 0, 1, 1, 2]);

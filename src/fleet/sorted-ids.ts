@@ -1,32 +1,44 @@
-// A set of ids that can be walked in id order. The order is built on the first walk and kept from then on,
-// so that a cold start of 10^5 documents pays for it once and a set that nobody walks never does.
+// A set of ids that can be walked in id order. A snapshot brings its ids in order, so they are only appended; ids that come
+// late wait beside the rest until somebody walks, and a set that nobody walks never pays for their order.
+
+/** Up to so many late ids are put in their places one by one: each moves half of the rest, which is memory only. */
+const PLACED_ONE_BY_ONE_MAX = 64;
 
 export class SortedIds {
-  readonly #members = new Set<string>();
-  #sorted: string[] | undefined;
+  #sorted: string[] = [];
+  /** Never in `#sorted`, and never empty: most sets are small, and there are many. */
+  #late: Set<string> | undefined;
 
   get size(): number {
-    return this.#members.size;
+    return this.#sorted.length + (this.#late?.size ?? 0);
   }
 
   has(id: string): boolean {
-    return this.#members.has(id);
+    return this.#late?.has(id) === true || this.#sorted[firstNotBelow(this.#sorted, id)] === id;
   }
 
   add(id: string): void {
-    if (this.#members.has(id)) return;
-    this.#members.add(id);
-    if (this.#sorted !== undefined) this.#sorted.splice(firstNotBelow(this.#sorted, id), 0, id);
+    const last = this.#sorted.at(-1);
+    if (this.#late === undefined && (last === undefined || last < id)) this.#sorted.push(id);
+    else if (!this.has(id)) (this.#late ??= new Set()).add(id);
   }
 
   delete(id: string): void {
-    if (!this.#members.delete(id)) return;
-    if (this.#sorted !== undefined) this.#sorted.splice(firstNotBelow(this.#sorted, id), 1);
+    if (this.#late?.delete(id) === true) {
+      if (this.#late.size === 0) this.#late = undefined;
+      return;
+    }
+    const at = firstNotBelow(this.#sorted, id);
+    if (this.#sorted[at] === id) this.#sorted.splice(at, 1);
   }
 
   /** The ids in order. The array is the set's own: valid until the next change. */
   inOrder(): readonly string[] {
-    this.#sorted ??= [...this.#members].sort();
+    const late = this.#late;
+    if (late === undefined) return this.#sorted;
+    this.#late = undefined;
+    if (late.size > PLACED_ONE_BY_ONE_MAX) this.#sorted = [...this.#sorted, ...late].sort();
+    else for (const id of late) this.#sorted.splice(firstNotBelow(this.#sorted, id), 0, id);
     return this.#sorted;
   }
 }
