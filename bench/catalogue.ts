@@ -1,4 +1,5 @@
 import type { Benchmark } from './benchmark.ts';
+import { coldStartBenchmarks } from './cold-start.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 
-export const BENCHMARKS: readonly Benchmark[] = [...journalBenchmarks];
+export const BENCHMARKS: readonly Benchmark[] = [...journalBenchmarks, ...coldStartBenchmarks];

@@ -1,0 +1,49 @@
+// Cold start: from the start of a server's process until it says that it is ready, with a fleet in its journal, and the
+// most memory it took. Node's own start and the reading of the program are part of it.
+import { join } from 'node:path';
+import { openSqliteStore } from '../src/journal/runtime.ts';
+import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
+import { median } from './rounds.ts';
+import type { Scope } from './scope.ts';
+import { seedStore } from './seeded-store.ts';
+import { peakRssBytes, startServer } from './server-process.ts';
+
+/** At 10^5 hosts. */
+const LIMIT_S = 2.5;
+const LIMIT_MB = 500;
+const HOSTS_OF_THE_GOAL = 100_000;
+const ROUNDS = 5;
+
+const SECONDS: Readonly<Record<number, number>> = { 1_000: 10, 10_000: 15, 100_000: 45 };
+
+const coldStart = (hosts: number): Benchmark => ({
+  name: `cold-start-${hosts}`,
+  about: `a server process until /readyz is 200, and its peak memory, with ${hosts} hosts in SQLite`,
+  seconds: SECONDS[hosts] ?? 60,
+  run: (scope) => measure(scope, hosts),
+});
+
+async function measure(scope: Scope, hosts: number): Promise<Figure[]> {
+  const data = await scope.tempDir();
+  const store = await openSqliteStore({ path: join(data, 'muster.db') });
+  await seedStore(store, { hosts });
+  await store.close();
+  const seconds: number[] = [];
+  const megabytes: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    scope.check();
+    const server = await startServer(scope, { data });
+    seconds.push(server.readyMs / 1000);
+    megabytes.push((await peakRssBytes(server.pid)) / 1e6);
+    await server.kill('SIGTERM');
+  }
+  const goal = hosts === HOSTS_OF_THE_GOAL ? (ratio: number) => below(1, ratio) : noGoal;
+  const [time, memory] = [median(seconds), median(megabytes)];
+  const name = `cold-start-${hosts}`;
+  return [
+    { name, value: time, unit: 's', peer: `limit: ${LIMIT_S} s`, ...goal(time / LIMIT_S) },
+    { name: `${name}-memory`, value: memory, unit: 'MB', peer: `limit: ${LIMIT_MB} MB`, ...goal(memory / LIMIT_MB) },
+  ];
+}
+
+export const coldStartBenchmarks: readonly Benchmark[] = [1_000, 10_000, HOSTS_OF_THE_GOAL].map(coldStart);

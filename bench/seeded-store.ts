@@ -1,0 +1,67 @@
+// A journal with a fleet in it, written straight to the store: what a server finds that has run for a while. Tokens with
+// known secrets are part of it, so that nobody has to ask for one.
+import { hash } from 'node:crypto';
+import { secretText, TOKEN, type Token } from '../src/access/index.ts';
+import { HOST } from '../src/hosts/index.ts';
+import type { Store, TextChange } from '../src/journal/index.ts';
+import { SITE, type Site } from '../src/sites/index.ts';
+import { sampleHost, sampleHostId, SAMPLE_SITE } from './sample-hosts.ts';
+
+export interface Seed {
+  readonly hosts: number;
+  /** Each host has an agent with a credential. */
+  readonly agents?: boolean;
+  /** Tokens of clients. One may ask a thousand times a second, so a load needs several. */
+  readonly clients?: number;
+}
+
+const CHANGES_AT_ONCE = 1000;
+const LONG_AGO_MS = Date.UTC(2025, 0, 1);
+
+/** The same text for the same id: whoever plays the client knows it without being told. */
+export function seededSecret(tokenId: string): string {
+  return secretText(tokenId, `${tokenId}-`.padEnd(43, 'x'));
+}
+
+export const clientTokenId = (nth: number): string => `bench-client-${nth}`;
+export const agentTokenId = (nth: number): string => `bench-agent-${nth}`;
+
+export async function seedStore(store: Store, seed: Seed): Promise<void> {
+  let changes: TextChange[] = [];
+  let batches = 0;
+  const flush = async (): Promise<void> => {
+    batches += 1;
+    const batch = { id: `seed-${batches}`, atMs: Date.now(), by: 'bench', changes, preconditions: [] };
+    const written = await store.write({ batches: [batch] });
+    if (written.kind !== 'written') throw new Error('a fresh store refuses its seed');
+    changes = [];
+  };
+  for (const change of seedChanges(seed)) {
+    changes.push(change);
+    if (changes.length === CHANGES_AT_ONCE) await flush();
+  }
+  await flush();
+}
+
+function* seedChanges({ hosts, agents = false, clients = 0 }: Seed): Generator<TextChange> {
+  const site: Site = { name: SAMPLE_SITE, changedBy: 'bench', changedAtMs: LONG_AGO_MS };
+  yield { kind: SITE.name, id: SAMPLE_SITE, body: JSON.stringify(site) };
+  for (let nth = 0; nth < clients; nth += 1) yield token(clientTokenId(nth), { role: 'admin' });
+  for (let nth = 0; nth < hosts; nth += 1) {
+    const host = sampleHost(nth);
+    const credential = agents ? agentTokenId(nth) : host.credential;
+    yield { kind: HOST.name, id: sampleHostId(nth), body: JSON.stringify({ ...host, credential }) };
+    if (agents) yield token(agentTokenId(nth), { role: 'agent', host: sampleHostId(nth) });
+  }
+}
+
+function token(id: string, bound: Pick<Token, 'role' | 'host'>): TextChange {
+  const doc: Token = {
+    name: id,
+    ...bound,
+    hash: hash('sha256', seededSecret(id), 'hex'),
+    createdAtMs: LONG_AGO_MS,
+    createdBy: 'bench',
+  };
+  return { kind: TOKEN.name, id, body: JSON.stringify(doc) };
+}

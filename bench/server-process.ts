@@ -1,0 +1,109 @@
+// A real server in a process of its own: `muster serve`, as an operator starts it, on a port of the loopback.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import type { Scope } from './scope.ts';
+
+const ENTRY = resolve(import.meta.dirname, '../src/main/main.ts');
+export const NODE_FLAGS = ['--disable-warning=ExperimentalWarning'];
+/** Probes of one address are limited to 50 a second. */
+const PROBE_MS = 25;
+const READY_PATIENCE_MS = 30_000;
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly pid: number;
+  /** From the start of the process until it said that it was ready. */
+  readonly readyMs: number;
+  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+}
+
+export interface ServeOptions {
+  readonly data: string;
+  /** The URL of a PostgreSQL; the embedded store when it is not given. */
+  readonly store?: string;
+}
+
+export async function startServer(scope: Scope, { data, store }: ServeOptions): Promise<ServerProcess> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', 'none', '--log-level', 'error'];
+  if (store !== undefined) args.push('--store', store);
+  const startedMs = performance.now();
+  const child = spawnNode(scope, [ENTRY, ...args]);
+  await untilReady(url, child, scope);
+  const readyMs = performance.now() - startedMs;
+  return { url, pid: child.pid!, readyMs, kill: (signal) => ended(child, signal) };
+}
+
+/** A Node process that lives no longer than the scope, and whose complaints are seen. */
+export function spawnNode(scope: Scope, args: readonly string[], input: 'ignore' | 'ipc' = 'ignore'): ChildProcess {
+  const stdio = ['ignore', 'ignore', 'inherit', ...(input === 'ipc' ? ['ipc' as const] : [])] as const;
+  // A group of its own: Ctrl-C is for the benchmark, which then ends its children in order.
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...args], { stdio: [...stdio], detached: true });
+  const onExit = (): void => void child.kill('SIGKILL');
+  process.once('exit', onExit);
+  scope.onClose(async () => {
+    process.off('exit', onExit);
+    await ended(child, 'SIGKILL');
+  });
+  return child;
+}
+
+async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  await gone;
+}
+
+async function untilReady(url: string, child: ChildProcess, scope: Scope): Promise<void> {
+  const giveUpMs = performance.now() + READY_PATIENCE_MS;
+  while (!(await isReady(url))) {
+    scope.check();
+    if (child.exitCode !== null || performance.now() > giveUpMs) throw new Error(`the server at ${url} does not start`);
+    await setTimeout(PROBE_MS);
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/readyz`);
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch (error) {
+    if (error instanceof TypeError) return false; // nobody listens yet
+    throw error;
+  }
+}
+
+/** The most memory that a process has ever had resident. */
+export async function peakRssBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+/** Ticks of the scheduler's clock are hundredths of a second on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/** What a process has used of the processor, in seconds. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name of the program is in brackets and may hold anything: count from behind it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
