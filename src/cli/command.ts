@@ -1,0 +1,57 @@
+// How commands are declared: a thin layer over commander, so that every command gets its session, its help with examples,
+// and its exit code the same way.
+import { Command } from 'commander';
+import type { ExitCode } from './exit-code.ts';
+import { Session, type GlobalOptions } from './session.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Programs that run on until they are stopped. They lie in another room and are handed in. */
+export interface Starters {
+  serve(options: Readonly<Record<string, unknown>>): Promise<number>;
+  demo(options: Readonly<Record<string, unknown>>): Promise<number>;
+  agent(options: Readonly<Record<string, unknown>>): Promise<number>;
+}
+
+export interface Cli {
+  readonly terminal: Terminal;
+  readonly version: string;
+  readonly starters: Starters;
+  /** Set by the command that ran. */
+  exitCode: number;
+}
+
+export interface Given<O> {
+  /** The words after the command, in order; those of a list are all in it. */
+  readonly args: readonly string[];
+  readonly options: O & GlobalOptions;
+}
+
+type Work<O> = (session: Session, given: Given<O>) => Promise<ExitCode | undefined>;
+
+/** What the command does: it calls the API and shows the answer. */
+export function act<O = object>(cli: Cli, command: Command, work: Work<O>): Command {
+  return command.action(async (...given: unknown[]) => {
+    const called = given.at(-1) as Command;
+    const options: O & GlobalOptions = called.optsWithGlobals();
+    const dataGiven = rootOf(called).getOptionValueSource('data') !== 'default';
+    const session = new Session(cli.terminal, options, { version: cli.version, dataGiven });
+    cli.exitCode = (await work(session, { args: called.args, options })) ?? 0;
+  });
+}
+
+export function rootOf(command: Command): Command {
+  return command.parent === null ? command : rootOf(command.parent);
+}
+
+/** A command of which only the parts do something. */
+export function group(name: string, about: string, ...parts: readonly Command[]): Command {
+  const made = new Command(name).description(about);
+  for (const part of parts) made.addCommand(part);
+  return made;
+}
+
+export function examples(command: Command, ...lines: readonly (readonly [what: string, line: string])[]): Command {
+  const width = Math.max(...lines.map(([, line]) => line.length));
+  const told = lines.map(([what, line]) => `  ${line.padEnd(width)}  # ${what}`);
+  return command.addHelpText('after', `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${told.join('\n')}`);
+}

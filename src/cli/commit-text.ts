@@ -1,0 +1,72 @@
+// A commit as lines for people: when, who, what became of what, and why.
+import { stateColour, type Paint } from './paint.ts';
+import { harmless } from './text-width.ts';
+
+interface FieldChange {
+  readonly field: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+}
+
+export interface ShownChange {
+  readonly kind: string;
+  readonly id: string;
+  readonly doc: Readonly<Record<string, unknown>> | null;
+  readonly fields?: readonly FieldChange[];
+}
+
+export interface ShownCommit {
+  readonly revision: number;
+  readonly atMs: number;
+  readonly by: string;
+  readonly why?: string;
+  readonly operation?: string;
+  readonly changes: readonly ShownChange[];
+}
+
+/** Changes told of one commit; the rest is counted. */
+const CHANGES_MAX = 8;
+
+export function commitLines(commit: ShownCommit, paint: Paint, when: string): string[] {
+  const { revision, by, why, operation, changes } = commit;
+  const about = [
+    ...(why === undefined ? [] : [harmless(why)]),
+    ...(operation === undefined ? [] : [`in ${operation}`]),
+  ].join(', ');
+  const head = `${paint('dim', `${revision}  ${when}`)}  ${harmless(by)}${about === '' ? '' : `: ${about}`}`;
+  const told = changes.slice(0, CHANGES_MAX).map((change) => `  ${changeText(change, paint)}`);
+  const more = changes.length - CHANGES_MAX;
+  return [head, ...told, ...(more > 0 ? [`  and ${more} more`] : [])];
+}
+
+function changeText({ kind, id, doc, fields }: ShownChange, paint: Paint): string {
+  const name = `${kind}/${id}`;
+  if (doc === null) return `${paint('bold', name)} ${paint('red', 'deleted')}`;
+  if (fields !== undefined) {
+    const told = fields.filter(({ field }) => !/^\/changed(?:By|AtMs)$/.test(field)).map(fieldText);
+    return `${paint('bold', name)} ${told.length === 0 ? 'unchanged' : told.join(', ')}`;
+  }
+  return `${paint('bold', name)} ${stateText(doc, paint)}`.trimEnd();
+}
+
+/** What a document says of its state, in a word or two. */
+function stateText(doc: Readonly<Record<string, unknown>>, paint: Paint): string {
+  const { state, connection, step, severity } = doc;
+  const link = typeof connection === 'object' && connection !== null && 'state' in connection ? connection.state : '';
+  const words = [state, link, step, severity].filter((word): word is string => typeof word === 'string' && word !== '');
+  return words.map((word) => paint(stateColour(word), harmless(word))).join(' ');
+}
+
+const VALUE_LENGTH_MAX = 60;
+
+function fieldText({ field, from, to }: FieldChange): string {
+  const name = field.slice(1);
+  if (to === undefined) return `${name} taken away`;
+  return from === undefined ? `${name} ${valueText(to)}` : `${name} ${valueText(from)} → ${valueText(to)}`;
+}
+
+function valueText(value: unknown): string {
+  const inner = typeof value === 'object' && value !== null && 'state' in value ? value.state : value;
+  const text = harmless(typeof inner === 'string' ? inner : JSON.stringify(inner));
+  return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX - 1)}…` : text;
+}

@@ -1,0 +1,76 @@
+// muster hosts edit: what operators say of a host.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { usage } from './exit-code.ts';
+import { hostFacts, hostPath, type Host } from './host-view.ts';
+import { wholeNumber, words } from './input-file.ts';
+
+interface EditOptions {
+  readonly zone?: string;
+  readonly aggregate?: readonly string[];
+  readonly trait?: readonly string[];
+  readonly physicalNetwork?: readonly string[];
+  readonly tunnelAddress?: string;
+  readonly baseWeight?: number;
+  readonly vcpus?: number;
+  readonly memory?: number;
+  readonly disk?: number;
+  readonly ifRevision?: number;
+}
+
+export function hostEdit(cli: Cli): Command {
+  const command = new Command('edit')
+    .description('Change what is said of a host; what is not named stays as it is')
+    .argument('<name>')
+    .option('--zone <name>', 'availability zone')
+    .option('--aggregate <names>', 'all its aggregates, with commas; "" for none', words)
+    .option('--trait <names>', 'all its traits, with commas; "" for none', words)
+    .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
+    .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
+    .option('--base-weight <number>', 'counts in elections', wholeNumber)
+    .option('--vcpus <count>', 'processors', wholeNumber)
+    .option('--memory <MiB>', 'memory, in MiB', wholeNumber)
+    .option('--disk <GiB>', 'disk, in GiB', wholeNumber)
+    .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
+  examples(
+    command,
+    ['another zone', 'muster hosts edit compute-1 --zone b'],
+    ['more memory, two traits', 'muster hosts edit compute-1 --memory 262144 --trait gpu,nvme'],
+  );
+  return act<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
+    const edit = said(options);
+    const sizes = sizesOf(options);
+    if (Object.keys(edit).length + Object.keys(sizes).length === 0) throw usage('Say what to change; see --help.');
+    let revision = options.ifRevision;
+    if (Object.keys(sizes).length > 0) {
+      // A capacity is changed as a whole: the rest of it is taken from what is there, if that is still there then.
+      const before = await session.client.get<Host>(hostPath(name));
+      edit['capacity'] = { ...before.capacity, ...sizes };
+      revision ??= before.revision;
+    }
+    const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` };
+    const host = await session.client.write<Host>('PATCH', hostPath(name), { body: edit, headers });
+    await session.one(host, hostFacts(host, session.nowMs()));
+    return undefined;
+  });
+}
+
+function said(options: EditOptions): Record<string, unknown> {
+  const { zone, aggregate, trait, physicalNetwork, tunnelAddress, baseWeight } = options;
+  return {
+    ...(zone !== undefined && { zone }),
+    ...(aggregate !== undefined && { aggregates: aggregate }),
+    ...(trait !== undefined && { traits: trait }),
+    ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
+    ...(tunnelAddress !== undefined && { tunnelAddress: tunnelAddress === '' ? null : tunnelAddress }),
+    ...(baseWeight !== undefined && { baseWeight }),
+  };
+}
+
+function sizesOf({ vcpus, memory, disk }: EditOptions): object {
+  return {
+    ...(vcpus !== undefined && { vcpus }),
+    ...(memory !== undefined && { memoryMiB: memory }),
+    ...(disk !== undefined && { diskGiB: disk }),
+  };
+}

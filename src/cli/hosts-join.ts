@@ -1,0 +1,127 @@
+// muster hosts join, join-token: bringing hosts into service.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { parseDuration, relative } from './duration.ts';
+import { usage } from './exit-code.ts';
+import { readInput, wholeNumber, words } from './input-file.ts';
+import { hostPath, HOSTS } from './host-view.ts';
+import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
+import type { Session } from './session.ts';
+
+interface JoinOptions extends WaitOptions {
+  readonly file?: string;
+  readonly site?: string;
+  readonly zone?: string;
+  readonly vcpus?: number;
+  readonly memory?: number;
+  readonly disk?: number;
+  readonly trait?: readonly string[];
+  readonly deadline?: string;
+  readonly reason?: string;
+}
+
+interface Joining {
+  readonly operation: string;
+  readonly hosts: readonly string[];
+}
+
+export function hostJoin(cli: Cli): Command {
+  const command = withWait(
+    new Command('join')
+      .description('Bring hosts into service: register them, and wait for their agents')
+      .argument('[names...]', 'hosts to join')
+      .option('-f, --file <path>', 'hosts from a YAML or JSON file, or - for standard input')
+      .option('--site <name>', 'their site; central if none is named')
+      .option('--zone <name>', 'their availability zone')
+      .option('--vcpus <count>', 'processors of each', wholeNumber)
+      .option('--memory <MiB>', 'memory of each, in MiB', wholeNumber)
+      .option('--disk <GiB>', 'disk of each, in GiB', wholeNumber)
+      .option('--trait <names>', 'what each can do; several with commas', words)
+      .option('--deadline <time>', 'how long their agents have, such as 10m')
+      .option('--reason <text>', 'why, for the history'),
+  );
+  examples(
+    command,
+    ['two hosts, and wait for them', 'muster hosts join compute-1 compute-2 --vcpus 32 --memory 131072 --wait'],
+    ['a list of hosts', 'muster hosts join -f hosts.yaml'],
+    ['from a pipe', 'echo "hosts: [{name: c9, zone: b}]" | muster hosts join -f -'],
+  );
+  return act<JoinOptions>(cli, command, async (session, { args, options }) => {
+    const hosts = await specs(session, args, options);
+    const body = {
+      hosts,
+      ...(options.deadline !== undefined && { deadlineMs: parseDuration(options.deadline) }),
+      ...(options.reason !== undefined && { reason: options.reason }),
+    };
+    const joining = await session.client.write<Joining>('POST', HOSTS, { body });
+    const what = joining.hosts.length === 1 ? `host ${joining.hosts[0]} joins` : `${joining.hosts.length} hosts join`;
+    return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
+  });
+}
+
+/** What is said on the command line goes for every host that does not say otherwise itself. */
+async function specs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
+  const listed = options.file === undefined ? [] : hostsIn(await readInput(terminal, options.file), options.file);
+  if (names.length + listed.length === 0) throw usage('Name the hosts to join, or give a list of them with -f.');
+  const said = saidOf(options);
+  const { capacity } = said;
+  return [...names.map((name) => ({ name })), ...listed].map((host) => {
+    if (typeof host !== 'object' || host === null) return host;
+    const own = (host as { readonly capacity?: object }).capacity;
+    return { ...said, ...host, ...((capacity ?? own) !== undefined && { capacity: { ...capacity, ...own } }) };
+  });
+}
+
+function saidOf({ site, zone, vcpus, memory, disk, trait }: JoinOptions): { readonly capacity?: object } {
+  const capacity = {
+    ...(vcpus !== undefined && { vcpus }),
+    ...(memory !== undefined && { memoryMiB: memory }),
+    ...(disk !== undefined && { diskGiB: disk }),
+  };
+  return {
+    ...(site !== undefined && { site }),
+    ...(zone !== undefined && { zone }),
+    ...(trait !== undefined && { traits: trait }),
+    ...(Object.keys(capacity).length > 0 && { capacity }),
+  };
+}
+
+/** A list, or an object with one under `hosts`; a host may be written as its name alone. */
+function hostsIn(value: unknown, file: string): unknown[] {
+  const list = Array.isArray(value) ? value : (value as { readonly hosts?: unknown } | null)?.hosts;
+  if (!Array.isArray(list)) {
+    throw usage(
+      `${file === '-' ? 'Standard input' : file} holds no list of hosts. Write "hosts:" and one "- name: ..." a host.`,
+    );
+  }
+  return list.map((host: unknown) => (typeof host === 'string' ? { name: host } : host));
+}
+
+interface TokenAnswer {
+  readonly id: string;
+  readonly secret?: string;
+  readonly note?: string;
+  readonly expiresAtMs?: number;
+}
+
+export function hostJoinToken(cli: Cli): Command {
+  const command = new Command('join-token')
+    .description("Make a token with which a host's agent joins, once")
+    .argument('<name>', 'the host')
+    .option('--expires <time>', 'how long it is good for', '24h');
+  examples(command, ['and start the agent with it', 'muster hosts join-token compute-1']);
+  return act<{ readonly expires: string }>(cli, command, async (session, { args: [host = ''], options }) => {
+    const body = { lifetimeMs: parseDuration(options.expires) };
+    const token = await session.client.write<TokenAnswer>('POST', `${hostPath(host)}/join-token`, { body });
+    if (session.output !== 'table') await session.value(token);
+    else {
+      session.terminal.out(`${token.secret ?? ''}\n`);
+      if (token.note !== undefined) session.note(token.note);
+      const until =
+        token.expiresAtMs === undefined ? '' : ` It expires ${relative(token.expiresAtMs, session.nowMs())}.`;
+      session.note(`Shown once, good for one join of ${host}.${until} On the host, run:`);
+      session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server}`);
+    }
+    return undefined;
+  });
+}

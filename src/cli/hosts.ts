@@ -1,0 +1,151 @@
+// muster hosts: what is in the fleet, and each host's way into service and into maintenance.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
+import { hostEdit } from './hosts-edit.ts';
+import { hostJoin, hostJoinToken } from './hosts-join.ts';
+import type { Session } from './session.ts';
+import type { Column } from './table.ts';
+
+export function hostsCommand(cli: Cli): Command {
+  return group(
+    'hosts',
+    'Look at hosts, bring them into service, take them into maintenance',
+    listHosts(cli),
+    showHost(cli),
+    hostJoin(cli),
+    hostJoinToken(cli),
+    hostEdit(cli),
+    disable(cli),
+    enable(cli),
+    forceDown(cli),
+    forceUp(cli),
+  );
+}
+
+const COLUMNS: readonly Column<Host>[] = [
+  { title: 'name', of: (host) => host.name, colour: 'bold' },
+  { title: 'site', of: (host) => host.site },
+  { title: 'zone', of: (host) => host.zone },
+  { title: 'state', of: (host) => host.state, colour: 'state' },
+  { title: 'connection', of: (host) => host.connection.state, colour: 'state' },
+  { title: 'vcpus', of: (host) => host.capacity.vcpus, align: 'right' },
+  { title: 'memory', of: (host) => gib(host.capacity.memoryMiB / 1024), align: 'right' },
+  { title: 'disk', of: (host) => gib(host.capacity.diskGiB), align: 'right' },
+  { title: 'note', of: noteOf },
+];
+
+function noteOf({ disabled, forcedDown }: Host): string {
+  const notes = [
+    ...(forcedDown === undefined ? [] : [`forced down: ${forcedDown.reason}`]),
+    ...(disabled === undefined ? [] : [`disabled: ${disabled.reason}`]),
+  ];
+  return notes.join('; ');
+}
+
+interface ListOptions {
+  readonly site?: string;
+  readonly state?: string;
+  readonly connection?: string;
+  readonly zone?: string;
+  readonly trait?: string;
+  readonly sort?: string;
+}
+
+function listHosts(cli: Cli): Command {
+  const command = new Command('list')
+    .alias('ls')
+    .description('List hosts')
+    .option('--site <name>', 'only hosts of this site')
+    .option('--state <state>', 'only hosts in this state, such as active or joining')
+    .option('--connection <state>', 'only hosts whose agent is up, suspect, down or unknown')
+    .option('--zone <name>', 'only hosts of this availability zone')
+    .option('--trait <name>', 'only hosts with this trait')
+    .option('--sort <field>', 'by this field; a leading - turns the order round');
+  examples(
+    command,
+    ['every host', 'muster hosts list'],
+    ['the silent ones of a site', 'muster hosts list --site central --connection down'],
+    ['names only, for a script', "muster hosts list --output json | jq -r '.[].name'"],
+  );
+  return act<ListOptions>(cli, command, async (session, { options }) => {
+    const { site, state, connection, zone, trait, sort } = options;
+    const hosts = await session.client.list<Host>(HOSTS, { site, state, connection, zone, trait, sort });
+    await session.list(hosts, COLUMNS, 'No hosts. Bring some into service with: muster hosts join <name>');
+    return undefined;
+  });
+}
+
+function showHost(cli: Cli): Command {
+  const command = new Command('show').description('Show everything known of a host').argument('<name>');
+  examples(command, ['one host', 'muster hosts show compute-1']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const host = await session.client.get<Host>(hostPath(name));
+    await session.one(host, hostFacts(host, session.nowMs()));
+    return undefined;
+  });
+}
+
+interface ReasonOption {
+  readonly reason: string;
+}
+
+/** The same thing done to each host that is named; one refusal does not keep the others from it. */
+async function each(
+  session: Session,
+  names: readonly string[],
+  ask: { readonly action: string; readonly body?: object; readonly sentence: (name: string) => string },
+): Promise<undefined> {
+  const { action, body, sentence } = ask;
+  const changed: Host[] = [];
+  for (const name of names) {
+    changed.push(await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { ...(body && { body }) }));
+    if (session.output === 'table') session.terminal.out(`${sentence(name)}\n`);
+  }
+  if (session.output !== 'table') await session.value(changed.length === 1 ? changed[0] : changed);
+  return undefined;
+}
+
+function disable(cli: Cli): Command {
+  const command = new Command('disable')
+    .description('Take hosts into maintenance: they take nothing new, what runs on them stays')
+    .argument('<names...>')
+    .requiredOption('--reason <text>', 'why, for whoever looks at it next');
+  examples(command, ['before a repair', 'muster hosts disable compute-1 --reason "fan replacement"']);
+  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    each(session, args, { action: 'disable', body: { reason }, sentence: (name) => `${name} is disabled: ${reason}` }),
+  );
+}
+
+function enable(cli: Cli): Command {
+  const command = new Command('enable').description('Take hosts out of maintenance').argument('<names...>');
+  examples(command, ['after a repair', 'muster hosts enable compute-1']);
+  return act(cli, command, (session, { args }) =>
+    each(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
+  );
+}
+
+function forceDown(cli: Cli): Command {
+  const command = new Command('force-down')
+    .description('Vouch for hosts being off, whatever is heard of them')
+    .argument('<names...>')
+    .requiredOption('--reason <text>', 'how you know');
+  examples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
+  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    each(session, args, {
+      action: 'force-down',
+      body: { reason },
+      sentence: (name) => `${name} is forced down: ${reason}`,
+    }),
+  );
+}
+
+function forceUp(cli: Cli): Command {
+  const command = new Command('force-up')
+    .description('Stop vouching for hosts being off: what is heard of them counts again')
+    .argument('<names...>');
+  examples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
+  return act(cli, command, (session, { args }) =>
+    each(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
+  );
+}

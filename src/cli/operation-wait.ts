@@ -1,0 +1,128 @@
+// Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Option, type Command } from 'commander';
+import { parseDuration } from './duration.ts';
+import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import {
+  countsText,
+  isFinished,
+  PlainProgress,
+  progressLines,
+  sentenceOf,
+  type Item,
+  type Operation,
+  type Watched,
+} from './operation-progress.ts';
+import type { Session } from './session.ts';
+
+export interface WaitOptions {
+  readonly wait?: boolean;
+  readonly timeout?: string;
+}
+
+/** The first looks come quickly, for what is done at once; later ones do not burden the server. */
+const LOOK_MIN_MS = 150;
+const LOOK_MAX_MS = 2000;
+/** Troubled items asked for at each look: as many as anybody reads. */
+const TROUBLED_MAX = 50;
+
+export function withWait(command: Command): Command {
+  return command.option('--wait', 'wait until the operation ends, and show its progress').addOption(timeoutOption());
+}
+
+export function timeoutOption(): Option {
+  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5');
+}
+
+interface Started {
+  readonly id: string;
+  /** A few words for people. */
+  readonly what: string;
+  /** What the API answered, for programs. */
+  readonly answer: object;
+}
+
+/** After a command that started an operation. */
+export async function startedOperation(
+  session: Session,
+  { id, what, answer }: Started,
+  { wait, timeout }: WaitOptions,
+): Promise<ExitCode> {
+  if (wait === true) return waitFor(session, id, timeout);
+  await session.done(answer, `${id}: ${what}.`);
+  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${id}`);
+  return EXIT.ok;
+}
+
+export async function waitFor(session: Session, id: string, timeout: string | undefined): Promise<ExitCode> {
+  const interrupted = session.terminal.interrupted();
+  const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(parseDuration(timeout));
+  const over = timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]);
+  const screen = new Screen(session);
+  let watched = await look(session, id);
+  for (let waitMs = LOOK_MIN_MS; ; waitMs = Math.min(LOOK_MAX_MS, waitMs * 1.3)) {
+    screen.show(watched);
+    if (isFinished(watched.operation) || over.aborted) break;
+    await sleep(waitMs, undefined, { signal: over }).catch(() => undefined);
+    if (over.aborted) break;
+    watched = await look(session, id);
+  }
+  screen.end();
+  if (isFinished(watched.operation)) return ended(session, watched);
+  const again = `Look at it again with: muster operations wait ${id}`;
+  if (interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
+  throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
+}
+
+async function look({ client }: Session, id: string): Promise<Watched> {
+  const path = `/api/v1/operations/${encodeURIComponent(id)}`;
+  const operation = await client.get<Operation>(path);
+  const { waiting, failed } = operation.counts;
+  const of = (state: string, count: number): Promise<Item[]> =>
+    count === 0 ? Promise.resolve([]) : client.list<Item>(`${path}/items`, { state }, TROUBLED_MAX);
+  const [failedItems, waitingItems] = await Promise.all([of('failed', failed), of('waiting', waiting)]);
+  return { operation, troubled: [...failedItems, ...waitingItems] };
+}
+
+async function ended(session: Session, { operation, troubled }: Watched): Promise<ExitCode> {
+  const why = sentenceOf(operation);
+  const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
+  await session.done(operation, why === undefined ? summary : `${summary} ${why}`);
+  if (operation.state === 'succeeded') return EXIT.ok;
+  if (troubled.length > 0 && session.output === 'table') {
+    session.note(`See which and why with: muster operations show ${operation.id}`);
+  }
+  return EXIT.operationFailed;
+}
+
+/** Draws on standard error, so that standard output holds the result alone. */
+class Screen {
+  readonly #session: Session;
+  readonly #plain = new PlainProgress();
+  #drawn = 0;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  show(watched: Watched): void {
+    const { terminal, paintNotes: paint } = this.#session;
+    if (!terminal.errIsTerminal) {
+      for (const line of this.#plain.lines(watched)) this.#session.note(line);
+      return;
+    }
+    const lines = progressLines(watched, { paint, nowMs: this.#session.nowMs(), columns: terminal.columns() });
+    terminal.err(`${this.#upAndClear()}${lines.join('\n')}\n`);
+    this.#drawn = lines.length;
+  }
+
+  /** The last picture goes: what follows says how it ended. */
+  end(): void {
+    this.#session.terminal.err(this.#upAndClear());
+    this.#drawn = 0;
+  }
+
+  #upAndClear(): string {
+    return this.#drawn === 0 ? '' : `\u001B[${this.#drawn}A\u001B[J`;
+  }
+}

@@ -1,0 +1,81 @@
+// What the API says when it refuses, as sentences. The sentences are the server's own.
+import { EXIT, Failure } from './exit-code.ts';
+import { harmless } from './text-width.ts';
+
+interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** An application/problem+json body; everything in it may be missing when something else than Muster answered. */
+export interface ProblemBody {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly field?: string;
+  readonly problems?: readonly FieldProblem[];
+  readonly requestId?: string;
+}
+
+/** The server understood and did not do it. */
+export class Refused extends Failure {
+  readonly status: number;
+  readonly body: ProblemBody;
+
+  constructor(status: number, body: ProblemBody) {
+    super(EXIT.refused, refusalText(status, body));
+    this.name = 'Refused';
+    this.status = status;
+    this.body = body;
+  }
+}
+
+const NO_TOKEN_HINT =
+  'Give a token with --token, --token-file or MUSTER_TOKEN. The first one is in the file "admin-token" of the server\'s data folder.';
+
+function refusalText(status: number, body: ProblemBody): string {
+  const { detail, problems = [], code } = body;
+  if (detail === undefined) {
+    return `The server answered ${status} and nothing that Muster says. Is --server the address of a Muster server?`;
+  }
+  const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
+  if (status === 401 && code !== undefined) lines.push(NO_TOKEN_HINT);
+  return lines.map((line) => harmless(line)).join('\n');
+}
+
+/** The detail tells all problems in a row; with a line for each of them its first part is enough. */
+function firstSentence(detail: string): string {
+  const at = detail.indexOf(': ');
+  return at === -1 ? detail : `${detail.slice(0, at)}:`;
+}
+
+function fieldLine({ field, message }: FieldProblem): string {
+  return `  ${field === '' ? 'it' : field} ${message}`;
+}
+
+export function unreachable(server: string, error: unknown): Failure {
+  const why = reasonOf(error);
+  const start = 'Start one with "muster demo" or "muster serve", or name it with --server or MUSTER_SERVER.';
+  return new Failure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, { cause: error });
+}
+
+const PLAIN_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'there is no such name',
+  EAI_AGAIN: 'the name cannot be looked up',
+  EHOSTUNREACH: 'there is no way to that host',
+  ENETUNREACH: 'there is no way to that network',
+  ETIMEDOUT: 'it does not answer',
+  UND_ERR_SOCKET: 'the connection was cut',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; name it in NODE_EXTRA_CA_CERTS',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS',
+};
+
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'it does not answer in time';
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === 'string' && PLAIN_WORDS[code] !== undefined) return PLAIN_WORDS[code];
+  return error.cause === undefined ? harmless(error.message) : reasonOf(error.cause);
+}

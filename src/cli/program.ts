@@ -1,0 +1,129 @@
+// All commands as one program: names, options, help. What they do is in the files beside this one.
+import { Command, CommanderError, Option } from 'commander';
+import { alarmsCommand } from './alarms.ts';
+import { act, type Cli, type Starters } from './command.ts';
+import { completionCommand } from './completion.ts';
+import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
+import { historyCommand } from './history.ts';
+import { hostsCommand } from './hosts.ts';
+import { operationsCommand } from './operations.ts';
+import { Refused } from './problem.ts';
+import { agentCommand, demoCommand, serveCommand } from './running.ts';
+import { DEFAULT_SERVER } from './session.ts';
+import { settingsCommand } from './settings.ts';
+import { sitesCommand } from './sites.ts';
+import type { Terminal } from './terminal.ts';
+import { tokenCommand } from './token.ts';
+import { watchCommand } from './watch.ts';
+
+export interface CliOptions {
+  readonly terminal: Terminal;
+  readonly version: string;
+  readonly starters: Starters;
+}
+
+/** Runs one command line (without the program's own name) and answers the exit code. */
+export async function runCli(words: readonly string[], options: CliOptions): Promise<number> {
+  const cli: Cli = { ...options, exitCode: EXIT.ok };
+  const program = makeProgram(cli);
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return cli.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    if (!(error instanceof Failure)) throw error;
+    options.terminal.err(failureText(error, program.opts<{ verbose?: boolean }>().verbose === true));
+    return error.exitCode;
+  }
+}
+
+function failureText(failure: Failure, verbose: boolean): string {
+  const id = failure instanceof Refused ? failure.body.requestId : undefined;
+  const more = verbose && id !== undefined ? `\nRequest id: ${id}` : '';
+  return `${failure.message}${more}\n`;
+}
+
+export function makeProgram(cli: Cli): Command {
+  const program = new Command('muster')
+    .description('Brings compute nodes into service and takes them out again, without dropping what runs on them')
+    .version(cli.version, '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command');
+  for (const option of globalOptions()) program.addOption(option);
+  for (const command of commands(cli)) program.addCommand(command);
+  program.addHelpText('after', `\n${topLevelNotes()}`);
+  configure(program, cli);
+  return program;
+}
+
+function commands(cli: Cli): Command[] {
+  return [
+    demoCommand(cli),
+    serveCommand(cli),
+    agentCommand(cli),
+    hostsCommand(cli),
+    sitesCommand(cli),
+    operationsCommand(cli),
+    alarmsCommand(cli),
+    watchCommand(cli),
+    historyCommand(cli),
+    settingsCommand(cli),
+    tokenCommand(cli),
+    completionCommand(cli),
+    versionCommand(cli),
+  ];
+}
+
+function globalOptions(): Option[] {
+  return [
+    new Option('--server <url>', `the server to ask (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
+    new Option('--token <token>', 'the token to show; others can see it in the list of processes'),
+    new Option('--token-file <path>', 'the token from a file (else env MUSTER_TOKEN, else admin-token in --data)'),
+    new Option('--data <folder>', 'the data folder of a server on this machine').default('./data'),
+    new Option('-o, --output <form>', 'how results are shown').choices(['table', 'json', 'yaml']).default('table'),
+    new Option('--no-color', 'no colours, also on a terminal (env NO_COLOR)'),
+    new Option('--request-timeout <time>', 'for one request with its retries').default('30s'),
+    new Option('-v, --verbose', 'tell of every request, and its id when it is refused'),
+  ];
+}
+
+function topLevelNotes(): string {
+  const codes = EXIT_CODES.map(([code, about]) => `  ${String(code).padStart(3)}  ${about}`);
+  return [
+    'Exit codes:',
+    ...codes,
+    '',
+    'Examples:',
+    '  muster demo                          # a server with a simulated fleet, to look around',
+    '  muster hosts list                    # what is in the fleet',
+    '  muster hosts join compute-1 --wait   # bring a host into service',
+    '  muster watch                         # follow every change',
+  ].join('\n');
+}
+
+/** The same manners for every command: our exit codes, our streams, all options in every help. */
+function configure(command: Command, cli: Cli): void {
+  command
+    .exitOverride()
+    .showHelpAfterError('(see --help)')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => cli.terminal.out(text),
+      writeErr: (text) => cli.terminal.err(text),
+      // No colours in help, and the same width for everybody: it is read in pagers and compared in tests.
+      getOutHelpWidth: () => 110,
+      getErrHelpWidth: () => 110,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      outputError: (text, write) => write(text.replace(/^error: /, '')),
+    });
+  for (const one of command.commands) configure(one, cli);
+}
+
+function versionCommand(cli: Cli): Command {
+  return act(cli, new Command('version').description('Show the version of this program'), async (session) => {
+    const node = process.versions.node;
+    await session.done({ version: cli.version, node }, `muster ${cli.version} (Node ${node})`);
+    return undefined;
+  });
+}

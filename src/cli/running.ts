@@ -1,0 +1,81 @@
+// muster serve, demo, agent: programs that run until they are stopped. Only their options are here.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { examples, type Cli } from './command.ts';
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
+/** More than this in one process is a benchmark, not a demonstration. */
+const DEMO_HOSTS_MAX = 10_000;
+const SMALL_DEMO = 3;
+
+function withServerOptions(command: Command, demo: { readonly fallback: string; readonly logLevel: string }): Command {
+  return command
+    .option('--listen <address>', 'host:port, or a port on 127.0.0.1', '127.0.0.1:7070')
+    .option('--store <store>', 'sqlite, or the URL of a PostgreSQL database (env MUSTER_STORE; else sqlite)')
+    .option('--advertise <url>', 'where other servers and agents reach this one, if not where it listens')
+    .option('--tls-cert <path>', 'certificate, in PEM form')
+    .option('--tls-key <path>', 'its private key, in PEM form')
+    .option('--insecure', 'listen beyond this machine without TLS')
+    .addOption(
+      new Option('--demo <hosts>', 'simulated hosts: none, small, or how many')
+        .argParser(demoHosts)
+        .default(demo.fallback),
+    )
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
+}
+
+function demoHosts(text: string): string {
+  const count = text === 'none' ? 0 : text === 'small' ? SMALL_DEMO : /^\d{1,6}$/.test(text) ? Number(text) : -1;
+  if (count < 0 || count > DEMO_HOSTS_MAX) {
+    throw new InvalidArgumentError(`Say none, small, or a number up to ${DEMO_HOSTS_MAX}.`);
+  }
+  return String(count);
+}
+
+export function serveCommand(cli: Cli): Command {
+  const command = withServerOptions(new Command('serve').description('Run a control plane server, until Ctrl-C'), {
+    fallback: 'none',
+    logLevel: 'info',
+  });
+  examples(
+    command,
+    ['on the embedded store, in ./data', 'muster serve'],
+    ['one of several servers', 'muster serve --store postgres://muster@db/muster --advertise https://m1:7070'],
+    ['for others, with TLS', 'muster serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem'],
+  );
+  return starting(cli, command, 'serve');
+}
+
+export function demoCommand(cli: Cli): Command {
+  const command = withServerOptions(
+    new Command('demo').description('Run a server with a simulated fleet, to look around and try things, until Ctrl-C'),
+    { fallback: '12', logLevel: 'warn' },
+  );
+  examples(
+    command,
+    ['twelve hosts in two sites', 'muster demo'],
+    ['start with an empty fleet', 'muster demo --demo none'],
+  );
+  return starting(cli, command, 'demo');
+}
+
+export function agentCommand(cli: Cli): Command {
+  const command = new Command('agent')
+    .description('Run the agent of a host, on that host, until it is stopped')
+    .option('--host <name>', 'the host that it is; else whatever the join token says')
+    .option('--state <folder>', 'where it keeps its credential and its last view', './agent-data')
+    .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
+    .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
+    .option('--simulate', 'only pretend to have a machine')
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
+  examples(command, [
+    'the first time, with a token of "muster hosts join-token"',
+    'MUSTER_JOIN_TOKEN=... muster agent --server https://m1:7070',
+  ]);
+  return starting(cli, command, 'agent');
+}
+
+function starting(cli: Cli, command: Command, what: keyof Cli['starters']): Command {
+  return command.action(async (_options: object, called: Command) => {
+    cli.exitCode = await cli.starters[what](called.optsWithGlobals());
+  });
+}

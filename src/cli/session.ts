@@ -1,0 +1,113 @@
+// What a command works with: the client, and one way to show results in the form that was asked for.
+import { Client } from './client.ts';
+import { parseDuration } from './duration.ts';
+import { usage } from './exit-code.ts';
+import { painter, wantsColours, type Paint } from './paint.ts';
+import { renderFacts, renderTable, type Column } from './table.ts';
+import type { Terminal } from './terminal.ts';
+import { findToken } from './token-file.ts';
+
+export type OutputForm = 'table' | 'json' | 'yaml';
+
+/** The options that every command understands. */
+export interface GlobalOptions {
+  readonly server?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly data: string;
+  readonly output: OutputForm;
+  readonly color: boolean;
+  readonly requestTimeout: string;
+  readonly verbose?: boolean;
+}
+
+export const DEFAULT_SERVER = 'http://127.0.0.1:7070';
+
+export type Facts = readonly (readonly [name: string, value: string | undefined])[];
+
+export class Session {
+  readonly client: Client;
+  readonly terminal: Terminal;
+  readonly output: OutputForm;
+  /** Paints what goes to standard output. */
+  readonly paint: Paint;
+  /** Paints what goes to standard error. */
+  readonly paintNotes: Paint;
+
+  constructor(
+    terminal: Terminal,
+    options: GlobalOptions,
+    about: { readonly version: string; readonly dataGiven: boolean },
+  ) {
+    this.terminal = terminal;
+    this.output = options.output;
+    const { color: option } = options;
+    this.paint = painter(wantsColours({ terminal: terminal.outIsTerminal, option, env: terminal.env }));
+    this.paintNotes = painter(wantsColours({ terminal: terminal.errIsTerminal, option, env: terminal.env }));
+    const server = serverAddress(options.server ?? terminal.env['MUSTER_SERVER'] ?? DEFAULT_SERVER);
+    this.client = new Client({
+      server: server.href,
+      token: findToken({ ...options, env: terminal.env, mayLook: about.dataGiven || isLoopback(server.hostname) }),
+      timeoutMs: parseDuration(options.requestTimeout),
+      userAgent: `muster/${about.version}`,
+      ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),
+    });
+  }
+
+  nowMs(): number {
+    return Date.now();
+  }
+
+  /** A line beside the result. */
+  note(text: string): void {
+    this.terminal.err(`${text}\n`);
+  }
+
+  async list<R>(rows: readonly R[], columns: readonly Column<R>[], empty: string): Promise<void> {
+    if (this.output !== 'table') return this.value(rows);
+    if (rows.length === 0) this.note(empty);
+    else this.terminal.out(renderTable(rows, columns, this.paint));
+  }
+
+  /** One resource: as facts for people, whole for programs. */
+  async one(value: object, facts: Facts): Promise<void> {
+    if (this.output !== 'table') return this.value(value);
+    this.terminal.out(renderFacts(facts, this.paint));
+  }
+
+  /** A sentence that says what was done, for people; what it left behind, for programs. */
+  async done(value: object, sentence: string): Promise<void> {
+    if (this.output !== 'table') return this.value(value);
+    this.terminal.out(`${sentence}\n`);
+  }
+
+  async value(value: unknown): Promise<void> {
+    if (this.output !== 'yaml') {
+      this.terminal.out(`${JSON.stringify(value, null, 2)}\n`);
+      return;
+    }
+    const { stringify } = await import('yaml');
+    this.terminal.out(stringify(value));
+  }
+
+  /** One of many values that come one after the other: a line each, or a YAML document each. */
+  async event(value: unknown): Promise<void> {
+    if (this.output === 'yaml') {
+      this.terminal.out('---\n');
+      return this.value(value);
+    }
+    this.terminal.out(`${JSON.stringify(value)}\n`);
+  }
+}
+
+function serverAddress(text: string): URL {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw usage(`"${text}" is not the address of a server. Write it like ${DEFAULT_SERVER}.`);
+  }
+  return url;
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}

@@ -1,0 +1,124 @@
+// muster settings: values that operators may change while the system runs.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { relative } from './duration.ts';
+import { usage } from './exit-code.ts';
+import { readInput, readValue } from './input-file.ts';
+import type { Facts } from './session.ts';
+import type { Column } from './table.ts';
+
+interface Setting {
+  readonly name: string;
+  readonly about: string;
+  readonly value: unknown;
+  readonly fallback: unknown;
+  readonly changedBy?: string;
+  readonly changedAtMs?: number;
+}
+
+const SETTINGS = '/api/v1/settings';
+const settingPath = (name: string): string => `${SETTINGS}/${encodeURIComponent(name)}`;
+
+export function settingsCommand(cli: Cli): Command {
+  return group(
+    'settings',
+    'Values that may be changed while the system runs',
+    listSettings(cli),
+    showSetting(cli),
+    setSetting(cli),
+    resetSetting(cli),
+  );
+}
+
+const COLUMNS: readonly Column<Setting>[] = [
+  { title: 'name', of: (one) => one.name, colour: 'bold' },
+  { title: 'value', of: (one) => short(one.value) },
+  { title: 'from', of: (one) => one.changedBy ?? 'default' },
+];
+
+function short(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, part]) => `${name}=${JSON.stringify(part)}`)
+    .join(' ');
+}
+
+function facts(one: Setting, nowMs: number): Facts {
+  const { changedAtMs, changedBy } = one;
+  return [
+    ['Name', one.name],
+    ['About', one.about],
+    ['Value', short(one.value)],
+    ['Default', short(one.fallback)],
+    ['Changed', changedAtMs === undefined ? 'never' : `${relative(changedAtMs, nowMs)} by ${changedBy}`],
+  ];
+}
+
+function listSettings(cli: Cli): Command {
+  const command = new Command('list').alias('ls').description('List settings with their values');
+  examples(command, ['every setting', 'muster settings list']);
+  return act(cli, command, async (session) => {
+    const { items } = await session.client.get<{ readonly items: readonly Setting[] }>(SETTINGS);
+    await session.list(items, COLUMNS, 'No settings.');
+    return undefined;
+  });
+}
+
+function showSetting(cli: Cli): Command {
+  const command = new Command('show').description('Show a setting, its value and its default').argument('<name>');
+  examples(command, ['when hosts count as down', 'muster settings show liveness']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const one = await session.client.get<Setting>(settingPath(name));
+    await session.one(one, facts(one, session.nowMs()));
+    return undefined;
+  });
+}
+
+function setSetting(cli: Cli): Command {
+  const command = new Command('set')
+    .description('Change a setting, or only some of its fields; it takes effect at once')
+    .argument('<name>')
+    .argument('[values...]', 'field=value for some fields, or one whole value as YAML or JSON')
+    .option('-f, --file <path>', 'the whole value from a file, or - for standard input');
+  examples(
+    command,
+    ['one field of it', 'muster settings set liveness downAfterMs=120000'],
+    ['the whole value', 'muster settings set retention "{historyDays: 30}"'],
+  );
+  return act<{ readonly file?: string }>(cli, command, async (session, { args: [name = '', ...said], options }) => {
+    if ((options.file === undefined) === (said.length === 0)) throw usage('Give values or a file, one of them.');
+    const value =
+      options.file === undefined
+        ? await valueFrom(said, async () => (await session.client.get<Setting>(settingPath(name))).value)
+        : await readInput(session.terminal, options.file);
+    const one = await session.client.write<Setting>('PUT', settingPath(name), { body: { value } });
+    await session.one(one, facts(one, session.nowMs()));
+    return undefined;
+  });
+}
+
+/** Fields are changed in what is there; anything else is the new value as a whole. */
+async function valueFrom(said: readonly string[], present: () => Promise<unknown>): Promise<unknown> {
+  const fields = said.map((text) => /^([A-Za-z][A-Za-z0-9]*)=(.*)$/s.exec(text));
+  if (fields.every((field) => field === null)) {
+    if (said.length > 1) throw usage('One whole value, please, or several field=value.');
+    return readValue(said[0] ?? '');
+  }
+  const changed: Record<string, unknown> = {};
+  for (const [at, field] of fields.entries()) {
+    if (field === null) throw usage(`"${said[at]}" is not of the form field=value.`);
+    changed[field[1] ?? ''] = await readValue(field[2] ?? '');
+  }
+  const before = await present();
+  return typeof before === 'object' && before !== null ? { ...before, ...changed } : changed;
+}
+
+function resetSetting(cli: Cli): Command {
+  const command = new Command('reset').description('Put a setting back to its default').argument('<name>');
+  examples(command, ['the default again', 'muster settings reset liveness']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const one = await session.client.write<Setting>('DELETE', settingPath(name));
+    await session.one(one, facts(one, session.nowMs()));
+    return undefined;
+  });
+}

@@ -1,0 +1,106 @@
+// muster sites: places where hosts are.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { relative } from './duration.ts';
+import type { Facts } from './session.ts';
+import type { Column } from './table.ts';
+
+interface Site {
+  readonly id: string;
+  readonly revision: number;
+  readonly name: string;
+  readonly description?: string;
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+}
+
+const SITES = '/api/v1/sites';
+const sitePath = (name: string): string => `${SITES}/${encodeURIComponent(name)}`;
+
+export function sitesCommand(cli: Cli): Command {
+  return group(
+    'sites',
+    'Places where hosts are, each its own failure domain',
+    listSites(cli),
+    showSite(cli),
+    createSite(cli),
+    describeSite(cli),
+    deleteSite(cli),
+  );
+}
+
+function columns(nowMs: number): readonly Column<Site>[] {
+  return [
+    { title: 'name', of: (site) => site.name, colour: 'bold' },
+    { title: 'description', of: (site) => site.description },
+    { title: 'changed', of: (site) => relative(site.changedAtMs, nowMs) },
+    { title: 'by', of: (site) => site.changedBy },
+  ];
+}
+
+function facts(site: Site, nowMs: number): Facts {
+  return [
+    ['Name', site.name],
+    ['Description', site.description],
+    ['Changed', `${relative(site.changedAtMs, nowMs)} by ${site.changedBy}`],
+    ['Revision', String(site.revision)],
+  ];
+}
+
+function listSites(cli: Cli): Command {
+  const command = new Command('list').alias('ls').description('List sites');
+  examples(command, ['every site', 'muster sites list']);
+  return act(cli, command, async (session) => {
+    await session.list(await session.client.list<Site>(SITES), columns(session.nowMs()), 'No sites.');
+    return undefined;
+  });
+}
+
+function showSite(cli: Cli): Command {
+  const command = new Command('show').description('Show a site').argument('<name>');
+  examples(command, ['one site', 'muster sites show central']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const site = await session.client.get<Site>(sitePath(name));
+    await session.one(site, facts(site, session.nowMs()));
+    return undefined;
+  });
+}
+
+function createSite(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Create a site')
+    .argument('<name>')
+    .option('--description <text>', 'what and where it is');
+  examples(command, ['an edge site', 'muster sites create edge-7 --description "shop 7, no night staff"']);
+  return act<{ readonly description?: string }>(cli, command, async (session, { args: [name], options }) => {
+    const { description } = options;
+    const body = { name, ...(description !== undefined && { description }) };
+    const site = await session.client.write<Site>('POST', SITES, { body });
+    await session.done(site, `Site ${site.name} is created.`);
+    return undefined;
+  });
+}
+
+function describeSite(cli: Cli): Command {
+  const command = new Command('describe')
+    .description('Change the description of a site')
+    .argument('<name>')
+    .argument('<description>', '"" takes it away');
+  examples(command, ['say more', 'muster sites describe edge-7 "shop 7, second floor"']);
+  return act(cli, command, async (session, { args: [name = '', description] }) => {
+    const body = description === '' ? {} : { description };
+    const site = await session.client.write<Site>('PATCH', sitePath(name), { body });
+    await session.one(site, facts(site, session.nowMs()));
+    return undefined;
+  });
+}
+
+function deleteSite(cli: Cli): Command {
+  const command = new Command('delete').description('Delete a site that holds nothing any more').argument('<name>');
+  examples(command, ['an empty site', 'muster sites delete edge-7']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const site = await session.client.write<object | undefined>('DELETE', sitePath(name));
+    await session.done(site ?? { name }, `Site ${name} is deleted.`);
+    return undefined;
+  });
+}

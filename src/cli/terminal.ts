@@ -1,0 +1,53 @@
+// The world of a command: where it writes, what it is told, when it is interrupted. Tests bring their own.
+
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Results, for people and for pipes. */
+  out(text: string): void;
+  /** Everything that is not a result: progress, hints, errors. */
+  err(text: string): void;
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  /** Width of the terminal that `err` goes to. */
+  columns(): number;
+  /** All of standard input, as text. */
+  input(): Promise<string>;
+  /** Aborted at Ctrl-C. Whoever asks for it takes care of the interrupt; a second one ends the program at once. */
+  interrupted(): AbortSignal;
+}
+
+export function realTerminal(): Terminal {
+  let interrupt: AbortController | undefined;
+  const interrupted = (): AbortSignal => {
+    if (interrupt === undefined) {
+      const made = new AbortController();
+      interrupt = made;
+      // Once: the next Ctrl-C finds no listener and kills, as it does for every program.
+      process.once('SIGINT', () => made.abort());
+    }
+    return interrupt.signal;
+  };
+  endWithTheReader();
+  return {
+    env: process.env,
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    outIsTerminal: process.stdout.isTTY,
+    errIsTerminal: process.stderr.isTTY,
+    columns: () => process.stderr.columns || 80,
+    input: async () => {
+      const parts: Buffer[] = [];
+      for await (const part of process.stdin) parts.push(part as Buffer);
+      return Buffer.concat(parts).toString('utf8');
+    },
+    interrupted,
+  };
+}
+
+/** `muster watch | head` ends when head does, without a word. */
+function endWithTheReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+}

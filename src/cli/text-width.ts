@@ -1,0 +1,39 @@
+// How wide a text is on a terminal, and how it is kept from doing anything there but being shown.
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** East Asian wide and fullwidth letters, and emoji, take two columns. */
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F|[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F200}-\u{1F2FF}\u{20000}-\u{3FFFD}])/u;
+/** Marks that stand on the letter before them, or are not seen at all. */
+const NARROWEST = /^(?:\p{Mark}|\p{Default_Ignorable_Code_Point})+$/u;
+const PLAIN = /^[\u0020-\u007E]*$/;
+
+export function textWidth(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += NARROWEST.test(segment) ? 0 : WIDE.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** At most `width` columns; what is cut off leaves an ellipsis. */
+export function cut(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let kept = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += textWidth(segment);
+    if (used > width - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+// Text of others may hold escape sequences, and direction marks that turn a line round.
+// oxlint-disable-next-line no-control-regex -- these are what must not get through
+const UNPRINTABLE = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu;
+
+/** One line of text that can do nothing to the terminal. */
+export function harmless(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => (character === '\n' || character === '\t' ? ' ' : '\uFFFD'));
+}

@@ -1,0 +1,43 @@
+// Where the token comes from: what was said on the command line, the environment, or the file that the first start of a
+// server leaves in its data folder.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { usage } from './exit-code.ts';
+
+export interface TokenSources {
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  /** The data folder of a server on this machine. */
+  readonly data: string;
+  /** False keeps the token of this machine's server from being sent to another machine. */
+  readonly mayLook: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const ADMIN_TOKEN_FILE = 'admin-token';
+
+/** Undefined when there is none: some of what a server says, it says to everybody. */
+export function findToken({ token, tokenFile, data, mayLook, env }: TokenSources): string | undefined {
+  if (token !== undefined) return token.trim();
+  if (tokenFile !== undefined) return fromFile(tokenFile);
+  const set = env['MUSTER_TOKEN'];
+  if (set !== undefined && set !== '') return set.trim();
+  return mayLook ? readIfThere(join(data, ADMIN_TOKEN_FILE)) : undefined;
+}
+
+function fromFile(path: string): string {
+  const text = readIfThere(path);
+  if (text === undefined) throw usage(`The token file ${path} does not exist or may not be read.`);
+  if (text === '') throw usage(`The token file ${path} is empty.`);
+  return text;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR' || code === 'EISDIR') return undefined;
+    throw error;
+  }
+}

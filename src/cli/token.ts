@@ -1,0 +1,129 @@
+// muster token: who may come in. A secret is shown once, when it is made.
+import { Command, Option } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { parseDuration, relative } from './duration.ts';
+import type { Column } from './table.ts';
+
+interface Ended {
+  readonly atMs: number;
+  readonly by?: string;
+}
+
+interface Token {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly site?: string;
+  readonly host?: string;
+  readonly createdAtMs: number;
+  readonly createdBy: string;
+  readonly expiresAtMs?: number;
+  readonly revoked?: Ended;
+  readonly consumed?: Ended;
+  readonly secret?: string;
+  readonly note?: string;
+}
+
+const TOKENS = '/api/v1/tokens';
+
+export function tokenCommand(cli: Cli): Command {
+  return group('token', 'Who may come in, and what they may do', listTokens(cli), createToken(cli), revokeToken(cli));
+}
+
+function columns(nowMs: number): readonly Column<Token>[] {
+  return [
+    { title: 'id', of: (token) => token.id, colour: 'bold' },
+    { title: 'name', of: (token) => token.name },
+    { title: 'role', of: (token) => token.role },
+    { title: 'bound to', of: (token) => boundTo(token) },
+    { title: 'state', of: (token) => stateOf(token, nowMs) },
+    { title: 'created', of: (token) => `${relative(token.createdAtMs, nowMs)} by ${token.createdBy}` },
+  ];
+}
+
+function boundTo({ site, host }: Token): string {
+  return host === undefined ? (site === undefined ? '' : `site ${site}`) : `host ${host}`;
+}
+
+function stateOf({ revoked, consumed, expiresAtMs }: Token, nowMs: number): string {
+  if (revoked !== undefined) return `revoked ${relative(revoked.atMs, nowMs)}`;
+  if (consumed !== undefined) return `used ${relative(consumed.atMs, nowMs)}`;
+  if (expiresAtMs === undefined) return 'good';
+  return `${expiresAtMs <= nowMs ? 'expired' : 'good, expires'} ${relative(expiresAtMs, nowMs)}`;
+}
+
+interface ListOptions {
+  readonly role?: string;
+  readonly all?: boolean;
+}
+
+function listTokens(cli: Cli): Command {
+  const command = new Command('list')
+    .alias('ls')
+    .description('List tokens, without their secrets')
+    .option('--role <role>', 'only viewer, operator, admin, agent or join ones')
+    .option('--all', 'also those that were revoked');
+  examples(command, ['who is an admin', 'muster token list --role admin']);
+  return act<ListOptions>(cli, command, async (session, { options: { role, all } }) => {
+    const tokens = await session.client.list<Token>(TOKENS, { role, revoked: all === true ? undefined : false });
+    await session.list(tokens, columns(session.nowMs()), 'No tokens.');
+    return undefined;
+  });
+}
+
+interface CreateOptions {
+  readonly role: string;
+  readonly site?: string;
+  readonly host?: string;
+  readonly expires?: string;
+}
+
+function createToken(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Make a token; its secret is shown now and never again')
+    .argument('<name>', 'what the history shows as the author')
+    .addOption(
+      new Option('--role <role>', 'what it may do')
+        .choices(['viewer', 'operator', 'admin', 'join'])
+        .makeOptionMandatory(),
+    )
+    .option('--site <name>', 'sees and touches only this site')
+    .option('--host <name>', 'the host that a join token is for')
+    .option('--expires <time>', 'how long it is good for, such as 90d');
+  examples(
+    command,
+    ['for a dashboard', 'muster token create wallboard --role viewer --expires 365d'],
+    ["a shop's own operator", 'muster token create shop-7 --role operator --site edge-7'],
+  );
+  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+    const { role, site, host, expires } = options;
+    const body = {
+      name,
+      role,
+      ...(site !== undefined && { site }),
+      ...(host !== undefined && { host }),
+      ...(expires !== undefined && { expiresAtMs: session.nowMs() + parseDuration(expires) }),
+    };
+    const token = await session.client.write<Token>('POST', TOKENS, { body });
+    if (session.output !== 'table') await session.value(token);
+    else {
+      if (token.secret !== undefined) session.terminal.out(`${token.secret}\n`);
+      session.note(token.note ?? `Token ${token.id} (${token.role}). Keep it: it is not shown again.`);
+    }
+    return undefined;
+  });
+}
+
+function revokeToken(cli: Cli): Command {
+  const command = new Command('revoke')
+    .description('Revoke tokens: from now on they open nothing')
+    .argument('<ids...>');
+  examples(command, ['one token', 'muster token revoke tk-01jd8x2k9v7q3f5w2m1a']);
+  return act(cli, command, async (session, { args }) => {
+    for (const id of args) {
+      const token = await session.client.write<Token>('DELETE', `${TOKENS}/${encodeURIComponent(id)}`);
+      await session.done(token, `Token ${id} (${token.name}) is revoked.`);
+    }
+    return undefined;
+  });
+}

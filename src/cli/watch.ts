@@ -1,0 +1,103 @@
+// muster watch: follows the journal. When the connection breaks it goes on from where it was.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { commitLines, type ShownCommit } from './commit-text.ts';
+import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { wholeNumber } from './input-file.ts';
+import { Refused, unreachable } from './problem.ts';
+import { eventsIn, type ServerSentEvent } from './server-sent-events.ts';
+import type { Session } from './session.ts';
+
+interface WatchOptions {
+  readonly after?: number;
+  readonly kind?: string;
+  readonly limit?: number;
+}
+
+/** Tries to reconnect in a row. The server may be restarting; after that it is away. */
+const RECONNECTS_MAX = 10;
+const RECONNECT_MS = 1000;
+
+export function watchCommand(cli: Cli): Command {
+  const command = new Command('watch')
+    .description('Follow every change as it happens, until Ctrl-C')
+    .option('--after <revision>', 'also what came after this revision; else from now on', wholeNumber)
+    .option('--kind <kinds>', 'only these kinds, with commas, such as host,operation')
+    .option('--limit <count>', 'end after so many commits', wholeNumber);
+  examples(
+    command,
+    ['hosts only', 'muster watch --kind host'],
+    ['from the beginning, a JSON object a line', 'muster watch --after 0 --output json'],
+  );
+  return act<WatchOptions>(cli, command, (session, { options }) => new Watch(session, options).run());
+}
+
+class Watch {
+  readonly #session: Session;
+  readonly #options: WatchOptions;
+  readonly #interrupted: AbortSignal;
+  #lastId: string | undefined;
+  #told = 0;
+
+  constructor(session: Session, options: WatchOptions) {
+    this.#session = session;
+    this.#options = options;
+    this.#interrupted = session.terminal.interrupted();
+  }
+
+  async run(): Promise<ExitCode> {
+    for (let broken = 0; ;) {
+      try {
+        for await (const event of this.#events()) {
+          broken = 0;
+          if (await this.#tell(event)) return EXIT.ok;
+        }
+      } catch (error) {
+        if (!this.#interrupted.aborted) this.#demandRetryable(error, broken);
+      }
+      if (this.#interrupted.aborted) return EXIT.interrupted;
+      broken += 1;
+      await sleep(RECONNECT_MS, undefined, { signal: this.#interrupted }).catch(() => undefined);
+    }
+  }
+
+  async *#events(): AsyncGenerator<ServerSentEvent, void> {
+    const { kind, after } = this.#options;
+    const stream = await this.#session.client.stream('/api/v1/watch', {
+      query: { kind, after: this.#lastId === undefined ? after : undefined },
+      headers: { accept: 'text/event-stream', ...(this.#lastId !== undefined && { 'last-event-id': this.#lastId }) },
+      signal: this.#interrupted,
+    });
+    yield* eventsIn(stream);
+  }
+
+  /** A server that says no says it again; one that is away may come back, if it was ever there. */
+  #demandRetryable(error: unknown, broken: number): void {
+    const refused = error instanceof Refused && error.status !== 503;
+    if (refused || (error instanceof Failure && !(error instanceof Refused))) throw error;
+    if (this.#lastId === undefined || broken >= RECONNECTS_MAX) {
+      throw error instanceof Refused ? error : unreachable(this.#session.client.server, error);
+    }
+    if (broken === 0) this.#session.note('The connection broke. Trying to go on from where it was.');
+  }
+
+  /** True when enough was told. */
+  async #tell({ event, data, id }: ServerSentEvent): Promise<boolean> {
+    this.#lastId = id ?? this.#lastId;
+    if (event === 'gone' || event === 'diverged') {
+      throw new Failure(
+        EXIT.refused,
+        'The changes after the last one shown are no longer kept. Start again without --after.',
+      );
+    }
+    if (event !== 'commit') return false;
+    const commit = JSON.parse(data) as ShownCommit;
+    if (this.#session.output === 'table') {
+      const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
+      this.#session.terminal.out(`${commitLines(commit, this.#session.paint, when).join('\n')}\n`);
+    } else await this.#session.event(commit);
+    this.#told += 1;
+    return this.#told === this.#options.limit;
+  }
+}

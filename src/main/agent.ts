@@ -1,0 +1,70 @@
+// muster agent: the program on a compute node, until it is stopped.
+import { readFile } from 'node:fs/promises';
+import { pino } from 'pino';
+import { SimulatedDriver, startAgent } from '../agent/runtime.ts';
+import { DEFAULT_SERVER } from '../cli/index.ts';
+import { realClock } from './clock.ts';
+import { realIds } from './ids.ts';
+import { CannotStart } from './start-failure.ts';
+import { stopSignal, untilStopped } from './until-stopped.ts';
+
+/** As the command line hands them in. */
+export interface AgentProgramOptions {
+  /** One, or several with commas: any of them will do. */
+  readonly server?: string;
+  readonly host?: string;
+  readonly state: string;
+  readonly joinTokenFile?: string;
+  readonly ca?: string;
+  readonly simulate?: boolean;
+  readonly logLevel: string;
+}
+
+export async function agent(options: AgentProgramOptions): Promise<number> {
+  const stop = stopSignal((text) => process.stderr.write(text));
+  try {
+    const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+    const running = startAgent({
+      servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),
+      name: options.host,
+      joinToken: () => joinToken(options.joinTokenFile),
+      folder: options.state,
+      driver: driverFor(options),
+      clock: realClock,
+      ids: realIds(),
+      random: Math.random,
+      log,
+      ca: options.ca === undefined ? undefined : await readFile(options.ca, 'utf8'),
+    });
+    await untilStopped({ ended: running.ended, stop: () => running.stop() }, stop);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CannotStart)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+function serversOf(text: string): string[] {
+  const servers = text.split(',').map((server) => server.trim());
+  const wrong = servers.find((server) => !URL.canParse(server));
+  if (wrong !== undefined)
+    throw new CannotStart(`"${wrong}" is not the address of a server, such as ${DEFAULT_SERVER}.`);
+  return servers;
+}
+
+/** Read whenever it is needed: the file may have been replaced by one that is still good. */
+async function joinToken(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return process.env['MUSTER_JOIN_TOKEN'];
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function driverFor({ simulate }: AgentProgramOptions): SimulatedDriver {
+  if (simulate === true) return new SimulatedDriver({ clock: realClock });
+  throw new CannotStart('This agent has no driver for real machines yet. Run it with --simulate.');
+}

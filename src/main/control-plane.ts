@@ -1,0 +1,170 @@
+// One control plane server, put together from its rooms: started in an order that answers nothing before it is true, and
+// stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { Desk } from '../agent/runtime.ts';
+import { ADMIN_TOKEN_FILE, createServer, hashSecret, type Server } from '../api/runtime.ts';
+import { LivenessController } from '../hosts/runtime.ts';
+import { Journal } from '../journal/index.ts';
+import { RetentionController } from '../journal/runtime.ts';
+import { LeaseController, OperationsController } from '../operations/runtime.ts';
+import { realClock } from './clock.ts';
+import { prepareFirstStart } from './first-start.ts';
+import { realIds } from './ids.ts';
+import { listenAddress } from './listen-address.ts';
+import { openStore, type OpenStore } from './open-store.ts';
+import { DRIVERS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
+import { CannotStart, cannotListen } from './start-failure.ts';
+import { surfaceOf } from './surface.ts';
+
+export interface ControlPlaneOptions {
+  readonly dataFolder: string;
+  readonly listen: string;
+  /** `sqlite`, or the URL of a PostgreSQL database. */
+  readonly store: string;
+  readonly advertise?: string;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly insecure: boolean;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+export interface ControlPlane {
+  readonly url: string;
+  readonly journal: Journal;
+  readonly desk: Desk;
+  readonly tokenFile: string;
+  /** Rejects when a part fails in a way that it does not recover from. */
+  readonly broken: Promise<never>;
+  /** Takes nothing new, answers what was begun, hands the lease back, closes the store. */
+  stop(): Promise<void>;
+}
+
+interface Runner {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const ids = realIds();
+const clock = realClock;
+
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const open = await openStore(options.store, options.dataFolder);
+  try {
+    return await startOn(open, options);
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}
+
+async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { log, dataFolder } = options;
+  const journal = new Journal({ store: open.store, registry: newRegistry(), clock, ids });
+  await journal.open();
+  // The lease names the address, which is known once the server listens; until then nobody is known to decide.
+  const deciding: { lease?: LeaseController } = {};
+  const liveness = new LivenessController({ journal, clock, log });
+  const desk = new Desk({
+    journal,
+    clock,
+    log,
+    source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
+    liveness,
+    hash: hashSecret,
+    holderUrl: () => deciding.lease?.holder()?.url,
+  });
+  const server = createServer({
+    ...serverOptions(options),
+    ...surfaceOf(desk),
+    journal,
+    clock,
+    ids,
+    settings: SETTINGS,
+    log,
+  });
+  const url = await listening(server, options);
+  const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
+  deciding.lease = lease;
+  const parts = new Parts(
+    [{ run: (signal) => journal.follow(signal) }],
+    [lease],
+    [
+      new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers: DRIVERS }),
+      new RetentionController({ journal, clock, log }),
+      liveness,
+      desk,
+    ],
+  );
+  const stop = async (): Promise<void> => {
+    await server.close();
+    await parts.stop();
+    await open.close();
+  };
+  try {
+    await Promise.race([prepareFirstStart({ journal, clock, ids, lease, dataFolder, log }), parts.broken]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url, journal, desk, tokenFile: join(dataFolder, ADMIN_TOKEN_FILE), broken: parts.broken, stop };
+}
+
+function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOptions) {
+  return {
+    insecure,
+    version,
+    ...(advertise !== undefined && { url: advertise }),
+    ...(tls !== undefined && { tls: { cert: pem(tls.cert, '--tls-cert'), key: pem(tls.key, '--tls-key') } }),
+  };
+}
+
+function pem(path: string, option: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CannotStart(`${option} ${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function listening(server: Server, { listen }: ControlPlaneOptions): Promise<string> {
+  const address = listenAddress(listen);
+  try {
+    return await server.listen(address);
+  } catch (error) {
+    await server.close();
+    const insecure = (error as { readonly code?: unknown }).code === 'insecure-listen';
+    throw insecure ? new CannotStart(sentence((error as Error).message)) : cannotListen(listen, error);
+  }
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Runs the parts of a server and stops them one group after the other, the last one first. */
+class Parts {
+  readonly broken: Promise<never>;
+  readonly #groups: { readonly over: AbortController; readonly ended: Promise<unknown> }[];
+
+  constructor(...groups: readonly (readonly Runner[])[]) {
+    let fail: (error: unknown) => void;
+    this.broken = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    // Whoever waits for it hears of it; before anybody does, it must not end the process.
+    this.broken.catch(() => undefined);
+    this.#groups = groups.map((runners) => {
+      const over = new AbortController();
+      const run = (runner: Runner): Promise<void> => runner.run(over.signal).catch((error: unknown) => fail(error));
+      return { over, ended: Promise.all(runners.map(run)) };
+    });
+  }
+
+  async stop(): Promise<void> {
+    for (const { over, ended } of this.#groups.toReversed()) {
+      over.abort();
+      await ended;
+    }
+  }
+}

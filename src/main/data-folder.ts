@@ -1,0 +1,56 @@
+// The data folder, for one server at a time. The lock is SQLite's own lock on a file: the operating system takes it back
+// when the process ends, however it ends.
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CannotStart, cannotOpenFolder } from './start-failure.ts';
+
+export interface LockedFolder {
+  readonly path: string;
+  release(): void;
+}
+
+const LOCK_FILE = 'lock';
+const OWNER_FILE = 'lock-owner';
+
+export function prepareFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw cannotOpenFolder(path, error);
+  }
+}
+
+export function lockFolder(path: string): LockedFolder {
+  prepareFolder(path);
+  let database: DatabaseSync;
+  try {
+    database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+  } catch (error) {
+    if (!isBusy(error)) throw cannotOpenFolder(path, error);
+    throw new CannotStart(
+      `The data folder ${path} is used by another Muster server${ownerOf(path)}. Stop it, or name another folder with --data.`,
+      { cause: error },
+    );
+  }
+  writeFileSync(join(path, OWNER_FILE), `${process.pid}\n`);
+  return { path, release: () => database.close() };
+}
+
+const SQLITE_BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
+}
+
+/** Only for the sentence: the file may be from a process that is long gone. */
+function ownerOf(path: string): string {
+  try {
+    return ` (process ${readFileSync(join(path, OWNER_FILE), 'utf8').trim()})`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+// The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also
+// those that people join by hand. What the agents keep is in the data folder: after a restart they are who they were.
+import { join } from 'node:path';
+import { FileDisk, InProcessLink, SimulatedFleet } from '../agent/runtime.ts';
+import { hashSecret } from '../api/runtime.ts';
+import { idOf, type Applied } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import { accept, NotHolder, type Decision, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { createSite, SITE } from '../sites/index.ts';
+import { realClock } from './clock.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
+import { realIds } from './ids.ts';
+
+export interface DemoOptions {
+  readonly hosts: number;
+  readonly dataFolder: string;
+  readonly log: Log;
+}
+
+export interface DemoFleet {
+  stop(): Promise<void>;
+}
+
+const BY = 'demo';
+/** A machine takes a moment to boot: long enough to see what a join waits for. */
+const BOOT_MS = 3000;
+/** Starts of many agents are spread, some per second. */
+const SPREAD_MS_PER_HOST = 2;
+
+export async function startDemoFleet(plane: ControlPlane, options: DemoOptions): Promise<DemoFleet> {
+  const { journal } = plane;
+  const { dataFolder, log, hosts } = options;
+  const fleet = new SimulatedFleet({
+    journal,
+    log,
+    clock: realClock,
+    ids: realIds(),
+    hash: hashSecret,
+    by: BY,
+    random: Math.random,
+    link: new InProcessLink((server) => (server === plane.url ? plane.desk : undefined)),
+    servers: [plane.url],
+    spreadMs: hosts * SPREAD_MS_PER_HOST,
+    diskOf: (host) => new FileDisk(join(dataFolder, 'demo', host)),
+  });
+  const boots = new Set<NodeJS.Timeout>();
+  for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);
+  const unfollow = journal.onCommit((_, applied) => followHosts(applied, fleet, boots));
+  await joinMissing(journal, fleet, options);
+  return {
+    stop: async () => {
+      unfollow();
+      for (const boot of boots) clearTimeout(boot);
+      await fleet.agents.stopAll();
+    },
+  };
+}
+
+function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: Set<NodeJS.Timeout>): void {
+  for (const { kind, before, after } of applied) {
+    if (kind !== HOST.name) continue;
+    const id = (after ?? before)?.id ?? '';
+    if (after === undefined || (after.doc as Host).state === 'removed') void fleet.agents.stop(id);
+    else if (before === undefined) {
+      const boot = setTimeout(() => {
+        boots.delete(boot);
+        fleet.agents.start(id);
+      }, BOOT_MS);
+      boots.add(boot);
+    }
+  }
+}
+
+async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log }: DemoOptions): Promise<void> {
+  const missing = demoHosts(hosts).filter(({ name }) => journal.fleet.get(HOST, idOf(HOST, name)) === undefined);
+  if (missing.length === 0) return;
+  try {
+    if (missing.some(({ site }) => site === DEMO_SITE.name)) await makeSite(journal);
+    const joined = await fleet.join(missing, { why: 'the hosts of the demonstration' });
+    if (typeof joined !== 'string') log.warn({ code: joined.code }, joined.message);
+  } catch (error) {
+    if (!(error instanceof NotHolder)) throw error;
+    log.warn({}, 'another server decides: no simulated hosts were added');
+  }
+}
+
+async function makeSite(journal: Journal): Promise<void> {
+  const nowMs = realClock.nowMs();
+  await journal.submit({
+    by: BY,
+    why: 'a second site for the demonstration',
+    decide: (fleet): Decision<unknown> =>
+      fleet.get(SITE, idOf(SITE, DEMO_SITE.name)) === undefined
+        ? createSite(fleet, { ...DEMO_SITE, by: BY, nowMs })
+        : accept([], undefined),
+  });
+}

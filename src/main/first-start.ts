@@ -1,0 +1,43 @@
+// What an empty fleet begins with: a site, and a token for whoever started it. Done by the server that decides, once.
+import type { Logger } from 'pino';
+import { ensureAdminToken } from '../api/runtime.ts';
+import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
+import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
+
+export interface FirstStart {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly lease: { holder(): Lease | undefined };
+  readonly dataFolder: string;
+  readonly log: Logger;
+}
+
+const LOOK_MS = 20;
+
+/** Resolves when somebody decides, and the fleet is begun if it is this server that does. */
+export async function prepareFirstStart({ journal, clock, ids, lease, dataFolder, log }: FirstStart): Promise<void> {
+  while (lease.holder() === undefined) await clock.sleep(LOOK_MS);
+  if (journal.fence === undefined) return;
+  try {
+    await beginFleet(journal, clock.nowMs());
+    const path = await ensureAdminToken({ journal, clock, ids, dataFolder });
+    if (path !== undefined) log.info({ path }, 'made the first admin token');
+  } catch (error) {
+    // Another server took over at this very moment, and does the same.
+    if (!(error instanceof NotHolder)) throw error;
+  }
+}
+
+/** Only at the very beginning: a site that an operator has deleted does not come back. */
+async function beginFleet(journal: Journal, nowMs: number): Promise<void> {
+  if (journal.fleet.revision > 0) return;
+  await journal.submit({
+    by: 'first start',
+    why: 'an empty fleet has one site',
+    decide: (fleet): Decision<unknown> =>
+      fleet.count(SITE) > 0
+        ? accept([], undefined)
+        : createSite(fleet, { name: FIRST_SITE, description: 'the first site', by: 'first start', nowMs }),
+  });
+}

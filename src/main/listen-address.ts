@@ -1,0 +1,19 @@
+// `--listen` as people write it: host:port, [v6]:port, :port or a port alone.
+import { CannotStart } from './start-failure.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+const LOOPBACK = '127.0.0.1';
+const PORT_MAX = 65_535;
+
+export function listenAddress(text: string): ListenAddress {
+  const [, bracketed, plain, digits] = /^(?:(?:\[([^\]]+)\]|([^:]*)):)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits === undefined || port > PORT_MAX) {
+    throw new CannotStart(`"${text}" is not an address to listen on. Write it like 127.0.0.1:7070 or [::1]:7070.`);
+  }
+  return { host: bracketed ?? (plain === undefined || plain === '' ? LOOPBACK : plain), port };
+}

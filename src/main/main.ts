@@ -1,0 +1,26 @@
+// The program `muster`. What a command does not need is not loaded: most of them only ask a server.
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
+
+// Most of a short command's time goes into reading the sources. Where this may not be written to, nothing is kept.
+enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/muster', import.meta.url)));
+
+const { version } = manifest;
+const words = process.argv.slice(2);
+
+if (words.length === 1 && (words[0] === '--version' || words[0] === '-V')) process.stdout.write(`${version}\n`);
+else process.exitCode = await run();
+
+async function run(): Promise<number> {
+  const { runCli, realTerminal } = await import('../cli/index.ts');
+  return runCli(words, {
+    terminal: realTerminal(),
+    version,
+    starters: {
+      serve: async (options) => (await import('./serve.ts')).serve(options as never, version),
+      demo: async (options) => (await import('./demo.ts')).demo(options as never, version),
+      agent: async (options) => (await import('./agent.ts')).agent(options as never),
+    },
+  });
+}

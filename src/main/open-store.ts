@@ -1,0 +1,68 @@
+// Which store: the embedded one in the data folder, or PostgreSQL by its URL.
+import { join } from 'node:path';
+import type { Store } from '../journal/index.ts';
+import { openPostgresStore, openSqliteStore } from '../journal/runtime.ts';
+import { DECIDING_LEASE } from '../operations/runtime.ts';
+import { lockFolder, prepareFolder } from './data-folder.ts';
+import { CannotStart, cannotOpenStore } from './start-failure.ts';
+
+export interface OpenStore {
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+const DATABASE_FILE = 'muster.db';
+
+export async function openStore(wanted: string, dataFolder: string): Promise<OpenStore> {
+  if (wanted === 'sqlite') return openEmbedded(dataFolder);
+  if (/^postgres(?:ql)?:\/\//.test(wanted)) return openShared(wanted, dataFolder);
+  throw new CannotStart(`"${wanted}" is not a store. Say sqlite, or give a URL like postgres://user@host/database.`);
+}
+
+async function openEmbedded(dataFolder: string): Promise<OpenStore> {
+  const folder = lockFolder(dataFolder);
+  const path = join(dataFolder, DATABASE_FILE);
+  try {
+    const store = await opened(path, () => openSqliteStore({ path }));
+    await takeOverFromTheDead(store);
+    return {
+      store,
+      close: async () => {
+        await store.close();
+        folder.release();
+      },
+    };
+  } catch (error) {
+    folder.release();
+    throw error;
+  }
+}
+
+/** The folder is this process's alone, so a lease that is still good belongs to a process that was killed. */
+async function takeOverFromTheDead(store: Store): Promise<void> {
+  const lease = await store.readLease(DECIDING_LEASE);
+  if (lease !== undefined && lease.expiresInMs > 0) await store.releaseLease(DECIDING_LEASE, lease.epoch);
+}
+
+async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
+  // Only for the first admin token: several servers may share it.
+  prepareFolder(dataFolder);
+  const store = await opened(withoutPassword(url), () => openPostgresStore({ connectionString: url }));
+  return { store, close: () => store.close() };
+}
+
+async function opened(name: string, open: () => Promise<Store>): Promise<Store> {
+  try {
+    return await open();
+  } catch (error) {
+    throw cannotOpenStore(name, error) ?? error;
+  }
+}
+
+function withoutPassword(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return 'PostgreSQL';
+  url.password = '';
+  url.search = '';
+  return url.href;
+}

@@ -1,0 +1,48 @@
+// Every room that this program is made of, in one place: what it keeps, what it can be set to, the long work it knows, and
+// how it explains itself. A new room is added here and nowhere else.
+import { accessModel } from '../access/index.ts';
+import { alarmsModel } from '../alarms/index.ts';
+import { Registry, SETTING, type Model, type Setting } from '../fleet/index.ts';
+import {
+  hostJoin,
+  hostsModel,
+  hostsOfSite,
+  joinSentences,
+  LIVENESS,
+  livenessSentences,
+  selfPart,
+  type ViewPart,
+} from '../hosts/index.ts';
+import { RETENTION } from '../journal/runtime.ts';
+import {
+  explainer,
+  operationSentences,
+  operationsModel,
+  type Driver,
+  type Explain,
+  type OperationKind,
+} from '../operations/index.ts';
+import { sitesModel, type SiteUse } from '../sites/index.ts';
+
+const settingsModel: Model = { kinds: [SETTING] };
+
+/** A kind comes before those that hang on it: retention forgets in this order. */
+const MODELS: readonly Model[] = [settingsModel, sitesModel, alarmsModel, accessModel, operationsModel, hostsModel];
+
+export const SETTINGS: readonly Setting[] = [LIVENESS, RETENTION];
+
+export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map([hostJoin].map((kind) => [kind.name, kind]));
+
+export const DRIVERS: ReadonlyMap<string, Driver> = new Map();
+
+/** What hosts' agents are shown. */
+export const VIEW_PARTS: readonly ViewPart[] = [selfPart];
+
+/** What keeps a site from being deleted. */
+export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
+
+export const explain: Explain = explainer([operationSentences, joinSentences, livenessSentences]);
+
+export function newRegistry(): Registry {
+  return new Registry(MODELS);
+}

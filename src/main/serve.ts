@@ -1,0 +1,82 @@
+// muster serve: one control plane server, until it is stopped.
+import { pino, type Logger } from 'pino';
+import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
+import { CannotStart } from './start-failure.ts';
+import { stopSignal, untilStopped } from './until-stopped.ts';
+
+/** As the command line hands them in. */
+export interface ServeOptions {
+  readonly data: string;
+  readonly listen: string;
+  readonly store?: string;
+  readonly advertise?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly insecure?: boolean;
+  /** How many simulated hosts, as text. */
+  readonly demo: string;
+  readonly logLevel: string;
+}
+
+export async function serve(options: ServeOptions, version: string): Promise<number> {
+  return runServer(options, version, (plane) => {
+    process.stdout.write(`Muster ${version} answers at ${plane.url}\nAdmin token: ${plane.tokenFile}\n`);
+  });
+}
+
+/** Starts a server, tells of it, and waits for its end. */
+export async function runServer(
+  options: ServeOptions,
+  version: string,
+  tell: (plane: ControlPlane) => void | Promise<void>,
+): Promise<number> {
+  const stop = stopSignal((text) => process.stderr.write(text));
+  // Written at once: what a server says last is what people want to read.
+  const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  try {
+    const plane = await startControlPlane(planeOptions(options, version, log));
+    log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
+    const running = await withDemo(plane, options, log);
+    await tell(plane);
+    await untilStopped({ ended: running.broken, stop: () => running.stop() }, stop);
+    log.info({ revision: plane.journal.fleet.revision }, 'stopped');
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CannotStart)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+function planeOptions(options: ServeOptions, version: string, log: Logger): ControlPlaneOptions {
+  const { tlsCert, tlsKey, advertise } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new CannotStart('TLS needs both --tls-cert and --tls-key.');
+  }
+  if (advertise !== undefined && !URL.canParse(advertise)) {
+    throw new CannotStart(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
+  }
+  return {
+    dataFolder: options.data,
+    listen: options.listen,
+    store: options.store ?? process.env['MUSTER_STORE'] ?? 'sqlite',
+    insecure: options.insecure === true,
+    version,
+    log,
+    ...(advertise !== undefined && { advertise }),
+    ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
+  };
+}
+
+async function withDemo(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {
+  if (options.demo === '0' || options.demo === 'none') return plane;
+  const { startDemoFleet } = await import('./demo-fleet.ts');
+  const fleet = await startDemoFleet(plane, { hosts: Number(options.demo), dataFolder: options.data, log });
+  return {
+    ...plane,
+    stop: async () => {
+      await fleet.stop();
+      await plane.stop();
+    },
+  };
+}

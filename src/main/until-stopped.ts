@@ -1,0 +1,38 @@
+// A program that runs until somebody stops it: the first Ctrl-C or SIGTERM stops it in order, the second one at once.
+
+export interface Running {
+  /** Settles when it ends by itself; rejects when it cannot go on. */
+  readonly ended: Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const INTERRUPTED = 130;
+
+/** Asked for before anything is started, so that Ctrl-C counts from the beginning. */
+export function stopSignal(say: (text: string) => void): AbortSignal {
+  const asked = new AbortController();
+  const onSignal = (): void => {
+    if (asked.signal.aborted) {
+      say('Stopped at once.\n');
+      process.exit(INTERRUPTED);
+    }
+    say('Stopping; once more to stop at once.\n');
+    asked.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return asked.signal;
+}
+
+/** Runs on until it is stopped. A clean stop is what was asked for: its code is 0. */
+export async function untilStopped(running: Running, signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  try {
+    await Promise.race([stopped, running.ended]);
+  } finally {
+    await running.stop();
+  }
+}
