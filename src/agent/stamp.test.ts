@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest';
+import type { Stamp, ViewRefusal } from './messages.ts';
+import { refusalOf } from './stamp.ts';
+
+const HAVE: Stamp = { journalId: 'j1', leaseEpoch: 5, revision: 100 };
+
+describe('an agent', () => {
+  test.each<[string, Partial<Stamp>, ViewRefusal | undefined]>([
+    ['takes-the-same-again', {}, undefined],
+    ['takes-a-later-revision', { revision: 101 }, undefined],
+    ['takes-a-later-holder', { leaseEpoch: 6 }, undefined],
+    ['refuses-an-earlier-revision', { revision: 99 }, 'older-revision'],
+    ['refuses-an-earlier-revision-of-a-later-holder', { leaseEpoch: 6, revision: 99 }, 'older-revision'],
+    ['refuses-an-earlier-holder', { leaseEpoch: 4 }, 'older-epoch'],
+    ['refuses-an-earlier-holder-with-a-later-revision', { leaseEpoch: 4, revision: 200 }, 'older-epoch'],
+    ['refuses-another-journal', { journalId: 'j2', leaseEpoch: 9, revision: 900 }, 'other-journal'],
+  ])('%s', (_name, change, refusal) => {
+    const view = { host: 'c1', stamp: { ...HAVE, ...change } };
+    expect(refusalOf({ host: 'c1', stamp: HAVE }, view)).toBe(refusal);
+  });
+
+  test('takes-any-first-view-of-its-own-host-and-none-of-another', () => {
+    expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c1', stamp: HAVE })).toBeUndefined();
+    expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c2', stamp: HAVE })).toBe('other-host');
+  });
+});
