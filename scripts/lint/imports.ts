@@ -26,6 +26,7 @@ const DIRECTIONS: readonly Judge[] = [
 export function directionProblem(from: Place, wanted: Import): string | undefined {
   if (from.area !== 'src' || !isRelative(wanted.specifier)) return undefined;
   const to = target(from, wanted.specifier);
+  if (to.path === 'package.json') return undefined; // where the program finds its version
   for (const judge of DIRECTIONS) {
     const problem = judge(from, to);
     if (problem !== undefined) return problem;
@@ -62,7 +63,7 @@ function impurePackage(from: Place, specifier: string): string | undefined {
 }
 
 function outOfSource(_from: Place, to: Place): string | undefined {
-  if (to.area === 'src' || to.path === 'package.json') return undefined;
+  if (to.area === 'src') return undefined;
   return `src/ never imports ${to.area}/: what the product needs lies under src/.`;
 }
 

@@ -1,6 +1,5 @@
 // What the real suites need from the machine. Each suite's folder knows how to install its own; here it is only asked,
 // once and before anything runs in parallel. Without CI a missing part is a skip, with CI=true it is a failure.
-import { existsSync } from 'node:fs';
 import { stage } from './stage.ts';
 import { NOTHING, ONE_FAILED, type Tally } from './tally.ts';
 
@@ -21,9 +20,7 @@ const REQUIREMENTS: readonly Requirement[] = [
 export async function ensureRequirements(ci: boolean): Promise<Tally[]> {
   const tallies: Tally[] = [];
   for (const requirement of REQUIREMENTS) {
-    if (existsSync(requirement.installer)) {
-      tallies.push(await stage(`set up ${requirement.name}`, () => ensureOne(requirement, ci)));
-    }
+    tallies.push(await stage(`set up ${requirement.name}`, () => ensureOne(requirement, ci)));
   }
   return tallies;
 }

@@ -231,6 +231,11 @@ export const KEEPING: readonly Case[] = [
     "import type { Control } from './lease-controller.ts';\n\nexport type Mine = Control;",
   ),
   keeping(
+    'the-version-comes-from-package-json',
+    'src/main/version.ts',
+    "import manifest from '../../package.json' with { type: 'json' };\n\nexport const { version } = manifest;",
+  ),
+  keeping(
     'pure-may-import-types-of-a-package',
     'src/hosts/dd4.ts',
     "import type { Pool } from 'pg';\n\nexport type Mine = Pool;",

@@ -44,9 +44,13 @@ describe('tally', () => {
 
 /** A global set-up that leaves a trace when it is torn down. */
 const TEARDOWN = `import { writeFileSync } from 'node:fs';
-export const setup = () => setTimeout(() => console.log('set up'), 1000);
+export const setup = () => setTimeout(() => console.log('world is up'), 1000);
 export const teardown = () => writeFileSync('torn-down', '');
 `;
+
+function installer(name: string, answer: string): string {
+  return `export const ${name} = async (): Promise<unknown> => (${answer});\n`;
+}
 
 function environment(ci: string): NodeJS.ProcessEnv {
   // This process is a vitest worker; the command under test must not take itself for one.
@@ -61,6 +65,8 @@ describe('a run', () => {
     scratch = await makeScratch();
     await scratch.copy('bin', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts', '.oxlintrc.json');
     await linkPackages(scratch);
+    await scratch.write('test/postgres/install.ts', installer('ensurePostgres', "{ kind: 'ready' }"));
+    await scratch.write('test/durability/install.ts', installer('ensureStrace', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {
@@ -125,13 +131,13 @@ describe('a run', () => {
     const command = spawn(process.execPath, script, { cwd: scratch.root, env: environment('false') });
     const ended = once(command, 'exit');
     const output = text(command.stdout);
-    command.stdout.on('data', (chunk: Buffer) => chunk.includes('set up') && command.kill('SIGINT'));
+    command.stdout.on('data', (chunk: Buffer) => chunk.includes('world is up') && command.kill('SIGINT'));
     expect(await ended).toEqual([1, null]);
     expect(await output).toContain('not finished: test/a.test.ts');
     expect(existsSync(join(scratch.root, 'torn-down'))).toBe(true);
   });
 
-  const missing = `export const ensurePostgres = async () => ({ kind: 'missing', reason: 'not Debian' });\n`;
+  const missing = installer('ensurePostgres', "{ kind: 'missing', reason: 'not Debian' }");
 
   test('skips-with-the-reason-when-a-real-part-is-missing', async () => {
     await scratch.write('test/postgres/install.ts', missing);
