@@ -46,9 +46,9 @@ export const storeFails: Fault = {
 
 export const compaction: Fault = {
   name: 'compaction',
-  weight: 1,
+  weight: 3,
   strike: (world) => {
-    const beforeMs = WORLD_BEGINS_MS + world.scheduler.nowMs - world.rng.between(0, 20_000);
+    const beforeMs = WORLD_BEGINS_MS + world.scheduler.nowMs - world.rng.pick([0, 5000]);
     void world.database.compact(beforeMs, 1000);
     return 'done';
   },

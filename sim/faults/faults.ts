@@ -2,13 +2,14 @@ import { compaction, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
-import { crash, pause, powerCut, stop } from './servers.ts';
+import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
 export const FAULTS: readonly Fault[] = [
   crash,
   stop,
   pause,
+  staleHolder,
   powerCut,
   storeCut,
   storeSlow,

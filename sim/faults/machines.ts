@@ -50,7 +50,7 @@ export const siteSilent: Fault = {
     silence(
       world,
       machines.filter((machine) => machine.site === site),
-      world.rng.between(5000, 70_000),
+      world.rng.between(5000, 60_000),
     );
     return site;
   },

@@ -54,6 +54,33 @@ export const pause: Fault = {
   },
 };
 
+/**
+ * The worst kind of holder: its machine stood still, its clock with it, and it cannot reach the database to learn that
+ * another server decides now. Some agents are sent to it all the same.
+ */
+export const staleHolder: Fault = {
+  name: 'stale-holder',
+  weight: 3,
+  strike: (world) => {
+    const server = world.servers.find(({ life }) => life?.journal.fence !== undefined);
+    const program = server?.life?.program;
+    if (server === undefined || program === undefined || program.paused || world.servers.length === 1) return undefined;
+    const forMs = world.rng.between(12_000, 25_000);
+    const staleMs = world.rng.between(500, 9000);
+    const misled = world.machines.filter(() => world.rng.chance(0.5)).map(({ link }) => link);
+    program.pause(forMs);
+    program.skewMs -= forMs;
+    world.hearing.paused(program.name, world.scheduler.nowMs + forMs);
+    server.storeLink.cut = true;
+    world.scheduler.after(forMs, 'agents are sent astray', () => misled.forEach((link) => (link.misroutePercent = 60)));
+    world.scheduler.after(forMs + staleMs, `${server.name} reaches the database again`, () => {
+      server.storeLink.cut = false;
+      for (const link of misled) link.misroutePercent = 0;
+    });
+    return `${server.name} for ${forMs} ms`;
+  },
+};
+
 export const powerCut: Fault = {
   name: 'power-cut',
   weight: 2,

@@ -3,7 +3,7 @@
 import { composeView } from '../../src/agent/view.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
-import { HOST, type Host } from '../../src/hosts/index.ts';
+import { HOST, hostJoin, type Host } from '../../src/hosts/index.ts';
 import {
   isOpen,
   isUnfinished,
@@ -30,7 +30,7 @@ export function hostsAtRest(world: World): string[] {
 function unfinishedOperations(world: World, fleet: Fleet): string[] {
   const nowMs = WORLD_BEGINS_MS + world.scheduler.nowMs;
   return [...fleet.all(OPERATION)].flatMap(({ id, doc }) => {
-    if (!isUnfinished(doc)) return [];
+    if (doc.kind !== hostJoin.name || !isUnfinished(doc)) return [];
     if (doc.state === 'cancelling') return [`operation ${id} is still being cancelled`];
     if (nowMs > doc.deadlineAtMs + DEADLINE_GRACE_MS) return [`operation ${id} is past its deadline`];
     const open = [...fleet.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
@@ -75,8 +75,7 @@ function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch:
       ? []
       : [`${machine.name} is off and ${state}`];
   }
-  // One that was forgotten and registered anew needs a new token from a person.
-  if (status?.unwelcome !== undefined) return [];
+  if (status?.unwelcome !== undefined) return [`${machine.name} is not let in: ${status.unwelcome.code}`];
   if (state !== 'up') return [`${machine.name} runs and is ${state}`];
   const wanted = composeView(fleet, viewSource(world), machine.name, { journalId: world.disk.journalId, leaseEpoch });
   if (machine.inLineWith !== wanted.digest) return [`${machine.name} is not in line with its view`];

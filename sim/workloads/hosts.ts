@@ -16,7 +16,7 @@ import type { Workload } from './workload.ts';
 
 const SITES = ['central', 'edge'];
 /** Shorter than by default, so that hosts are lost and found again within the time of a seed. */
-const QUICK = { ...LIVENESS.fallback, downAfterMs: 30_000, steadyMs: 1000 };
+const QUICK = { ...LIVENESS.fallback, suspectAfterMs: 8000, downAfterMs: 12_000, steadyMs: 1000 };
 /** A machine that is never started keeps its operation waiting until the deadline. */
 const NEVER_STARTED = 0.1;
 

@@ -1,0 +1,141 @@
+// An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers
+// late, fails, and refuses an older epoch. For what host-join has no use: actions, their answers, retries.
+import { Type } from 'typebox';
+import { idOf, put, schemaKind, type FleetReader } from '../../src/fleet/index.ts';
+import {
+  fail,
+  isUnfinished,
+  newOperation,
+  OPERATION,
+  record,
+  wait,
+  type ActionOutcome,
+  type Driver,
+  type OperationKind,
+  type StoredItem,
+} from '../../src/operations/index.ts';
+import { accept } from '../../src/journal/index.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import type { Born } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+import type { Workload } from './workload.ts';
+
+const THING = schemaKind('sim-thing', Type.Object({ builtBy: Type.String() }, { additionalProperties: false }));
+const RETRY_MS = 2000;
+
+const build: OperationKind = {
+  name: 'sim-build',
+  steps: ['build'],
+  cancel: { kind: 'none', because: 'what is built stays' },
+  retry: { kind: 'does', what: 'builds what is missing' },
+  rollback: { kind: 'none', because: 'what is built stays' },
+  plan: (_fleet, _operation, items, nowMs) =>
+    items.flatMap((item) => {
+      if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+      const { step, attempt, target } = item.doc;
+      const action = { driver: 'builder', item: item.id, step, attempt, args: { thing: target.id } };
+      return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+    }),
+  observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
+};
+
+function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): ReturnType<typeof record> {
+  if (outcome.kind === 'failed') {
+    return outcome.retryable ? wait(item, outcome.reason, nowMs + RETRY_MS) : fail(item, outcome.reason);
+  }
+  const thing = put(THING, idOf(THING, item.doc.target.id), { builtBy: item.doc.operation });
+  return record(item, { state: 'done', step: 'build' }, { changes: [thing] });
+}
+
+/** The world outside: what was built, and the newest epoch anybody came with. */
+class Builder {
+  readonly built = new Set<string>();
+  readonly broken = new Set<string>();
+  #epoch = 0;
+
+  carryOut(thing: string, leaseEpoch: number): ActionOutcome {
+    if (leaseEpoch < this.#epoch) return { kind: 'stale' };
+    this.#epoch = leaseEpoch;
+    if (this.broken.has(thing)) return { kind: 'failed', reason: { code: 'cannot-build', thing }, retryable: false };
+    if (this.built.has(thing)) return { kind: 'already' };
+    this.built.add(thing);
+    return { kind: 'applied' };
+  }
+}
+
+const builders = new WeakMap<World, Builder>();
+
+function builderOf(world: World): Builder {
+  let builder = builders.get(world);
+  if (builder === undefined) builders.set(world, (builder = new Builder()));
+  return builder;
+}
+
+/** A clock that is set while its server stands still goes wrong by as much. */
+const CLOCK_OFF_MS = 40_000;
+
+function driver({ program }: Born, world: World): Driver {
+  const rng = world.rng.fork();
+  return {
+    carryOut: (action, fence) => {
+      const late = WORLD_BEGINS_MS + world.scheduler.nowMs - fence.deadlineAtMs;
+      if (late > CLOCK_OFF_MS)
+        world.violate('never: an operation acts after its deadline', `${action.item} by ${late} ms`);
+      return program.call('driver', `build ${String(action.args['thing'])}`, (reply) => {
+        const act = (): ActionOutcome => builderOf(world).carryOut(String(action.args['thing']), fence.leaseEpoch);
+        const lost = world.troubled && rng.chance(0.15);
+        if (lost) world.fault('builder', 'answer lost');
+        const timeout: ActionOutcome = { kind: 'failed', reason: { code: 'no-answer' }, retryable: true };
+        world.scheduler.after(rng.between(1, 400), `builder gets ${action.item}`, () => {
+          const outcome = act();
+          reply.answer(lost ? 3000 : rng.between(1, 400), lost ? timeout : outcome);
+        });
+      });
+    },
+  };
+}
+
+async function work(world: World): Promise<void> {
+  const operator = world.newOperator('builder');
+  for (let count = 1; world.troubled; count += 1) {
+    const tag = `build-${count}`;
+    const id = idOf(OPERATION, `op-${tag}`);
+    const things = Array.from({ length: world.rng.between(1, 5) }, (_, at) => `thing-${count}-${at}`);
+    if (world.rng.chance(0.2)) builderOf(world).broken.add(world.rng.pick(things));
+    const deadlineMs = world.rng.between(3000, 60_000);
+    const items = things.map((thing) => ({ key: thing, target: { kind: THING.name, id: thing }, step: 'build' }));
+    const decide = (fleet: FleetReader, nowMs: number): ReturnType<typeof accept<null>> =>
+      fleet.get(OPERATION, id) === undefined
+        ? accept(newOperation({ id, kind: build.name, title: 'build', by: tag, nowMs, deadlineMs, items }), null)
+        : accept([], null);
+    await operator.ask({
+      tag,
+      once: true,
+      request: ({ clock }) => {
+        const nowMs = clock.nowMs();
+        return { by: tag, decide: (fleet) => decide(fleet, nowMs) };
+      },
+    });
+    await operator.pause(world.rng.between(500, 10_000));
+  }
+}
+
+function atRest(world: World): string[] {
+  const fleet = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life?.journal.fleet;
+  if (fleet === undefined) return [];
+  const builder = builderOf(world);
+  return [
+    ...[...fleet.all(THING)].filter(({ id }) => !builder.built.has(id)).map(({ id }) => `${id} is said to be built`),
+    ...[...fleet.all(OPERATION)]
+      .filter(({ doc }) => doc.kind === build.name && isUnfinished(doc))
+      .map(({ id }) => `operation ${id} is not finished`),
+  ];
+}
+
+export const builds: Workload = {
+  name: 'builds',
+  models: [{ kinds: [THING] }],
+  operationKinds: [build],
+  drivers: { builder: driver },
+  start: (world) => ({ over: work(world), atRest: () => atRest(world) }),
+};
