@@ -101,6 +101,28 @@ test('sqlite-write-fails-clearly-while-another-process-keeps-the-lock', async ()
   expect(await mustWrite(store, batch([put('a')]))).toBe(1);
 });
 
+test('sqlite-group-with-a-bug-in-it-leaves-nothing-behind', async () => {
+  const store = await openSqliteStore({ path: await pathForTest() });
+  onTestFinished(() => store.close());
+  const nobody = batch([put('b')], { by: null as unknown as string });
+  await expect(store.write({ batches: [batch([put('a')]), nobody] })).rejects.toThrow('NOT NULL');
+  expect(await snapshotOf(store)).toEqual({ position: { revision: 0 }, resources: [] });
+  expect(await mustWrite(store, batch([put('c')]))).toBe(1);
+});
+
+test('sqlite-lease-is-good-until-its-last-millisecond-and-not-longer', async () => {
+  let nowMs = 0;
+  const store = await openSqliteStore({ path: await pathForTest(), nowMs: () => nowMs });
+  onTestFinished(() => store.close());
+  const request = { name: 'fleet', url: '', ttlMs: 1000 };
+  await store.acquireLease({ ...request, holder: 's1' });
+  nowMs = 999;
+  expect(await store.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'refused' });
+  nowMs = 1000;
+  expect(await store.renewLease({ ...request, holder: 's1', epoch: 1 })).toMatchObject({ kind: 'refused' });
+  expect(await store.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'held', lease: { epoch: 2 } });
+});
+
 test('sqlite-closed-store-fails-clearly', async () => {
   const store = await openSqliteStore({ path: await pathForTest() });
   await store.close();
