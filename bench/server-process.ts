@@ -8,7 +8,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { Scope } from './scope.ts';
 
 const ENTRY = resolve(import.meta.dirname, '../src/main/main.ts');
-export const NODE_FLAGS = ['--disable-warning=ExperimentalWarning'];
+const NODE_FLAGS = ['--disable-warning=ExperimentalWarning'];
+/** The end of what a process said is where the reason is. */
+const SAID_MAX = 4000;
 /** Probes of one address are limited to 50 a second. */
 const PROBE_MS = 25;
 const READY_PATIENCE_MS = 30_000;
@@ -27,23 +29,38 @@ export interface ServeOptions {
   readonly store?: string;
 }
 
-export async function startServer(scope: Scope, { data, store }: ServeOptions): Promise<ServerProcess> {
+export function startServer(scope: Scope, { data, store }: ServeOptions): Promise<ServerProcess> {
+  return startNode(scope, (port) => {
+    const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', 'none', '--log-level', 'error'];
+    return [ENTRY, ...args, ...(store === undefined ? [] : ['--store', store])];
+  });
+}
+
+/** Any program that answers /readyz on the port that it is given. */
+export async function startNode(scope: Scope, argsFor: (port: number) => readonly string[]): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', 'none', '--log-level', 'error'];
-  if (store !== undefined) args.push('--store', store);
   const startedMs = performance.now();
-  const child = spawnNode(scope, [ENTRY, ...args]);
+  const child = spawnNode(scope, argsFor(port));
   await untilReady(url, child, scope);
   const readyMs = performance.now() - startedMs;
   return { url, pid: child.pid!, readyMs, kill: (signal) => ended(child, signal) };
 }
 
-/** A Node process that lives no longer than the scope, and whose complaints are seen. */
-export function spawnNode(scope: Scope, args: readonly string[], input: 'ignore' | 'ipc' = 'ignore'): ChildProcess {
-  const stdio = ['ignore', 'ignore', 'inherit', ...(input === 'ipc' ? ['ipc' as const] : [])] as const;
+/** A Node process that lives no longer than the scope. What it says is shown when it ends by itself. */
+export function spawnNode(scope: Scope, args: readonly string[], link: 'none' | 'ipc' = 'none'): ChildProcess {
   // A group of its own: Ctrl-C is for the benchmark, which then ends its children in order.
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...args], { stdio: [...stdio], detached: true });
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe', ...(link === 'ipc' ? ['ipc' as const] : [])],
+    detached: true,
+  });
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    said = (said + text.toString()).slice(-SAID_MAX);
+  });
+  child.once('exit', (code) => {
+    if (code !== null && code !== 0) process.stderr.write(said);
+  });
   const onExit = (): void => void child.kill('SIGKILL');
   process.once('exit', onExit);
   scope.onClose(async () => {

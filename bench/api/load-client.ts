@@ -1,0 +1,120 @@
+// A process that asks: a number of kept connections, on each of them one request at a time. It speaks just enough HTTP
+// to be cheaper than any server, so that what is measured is the server.
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+
+export interface LoadJob {
+  readonly port: number;
+  readonly method: 'GET' | 'PATCH' | 'POST';
+  readonly hosts: readonly string[];
+  /** One for each connection. */
+  readonly secrets: readonly string[];
+  readonly forMs: number;
+}
+
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+class Asker {
+  readonly latencies: number[] = [];
+  readonly #job: LoadJob;
+  readonly #socket: Socket;
+  readonly #secret: string;
+  #at: number;
+  #round = 0;
+  #received: Buffer = Buffer.alloc(0);
+  #askedMs = 0;
+  #untilMs = 0;
+  #done: (() => void) | undefined;
+  #failed: ((error: Error) => void) | undefined;
+
+  constructor(job: LoadJob, socket: Socket, nth: number) {
+    this.#job = job;
+    this.#socket = socket;
+    this.#secret = job.secrets[nth] ?? '';
+    this.#at = nth;
+    socket.on('data', (chunk) => this.#receive(chunk));
+    socket.on('error', (error) => this.#failed?.(error));
+    socket.on('close', () => this.#failed?.(new Error('the server closed a connection')));
+  }
+
+  run(untilMs: number): Promise<void> {
+    this.#untilMs = untilMs;
+    return new Promise((resolve, reject) => {
+      this.#done = resolve;
+      this.#failed = reject;
+      this.#ask();
+    });
+  }
+
+  #ask(): void {
+    const { method, hosts, secrets } = this.#job;
+    const host = hosts[this.#at % hosts.length]!;
+    if (this.#at >= hosts.length) this.#round += 1;
+    this.#at = (this.#at % hosts.length) + secrets.length;
+    const head = `${method} /api/v1/hosts/${host} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${this.#secret}\r\n`;
+    this.#askedMs = performance.now();
+    if (method === 'GET') this.#socket.write(`${head}\r\n`, 'latin1');
+    else this.#socket.write(`${head}${this.#body()}`, 'latin1');
+  }
+
+  /** Another weight each time: a change that changes nothing would not be committed. */
+  #body(): string {
+    const body = `{"baseWeight":${(this.#round % 900) + 1}}`;
+    return `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const headEnd = this.#received.indexOf(HEAD_END);
+    if (headEnd === -1) return;
+    const head = this.#received.toString('latin1', 0, headEnd);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
+    if (this.#received.length < headEnd + HEAD_END.length + length) return;
+    if (!head.startsWith('HTTP/1.1 200')) {
+      this.#failed?.(new Error(`the server answered ${this.#received.toString('utf8')}`));
+      return;
+    }
+    this.#received = Buffer.alloc(0);
+    const nowMs = performance.now();
+    this.latencies.push(nowMs - this.#askedMs);
+    if (nowMs < this.#untilMs) this.#ask();
+    else this.#finish();
+  }
+
+  #finish(): void {
+    this.#failed = undefined;
+    this.#socket.end();
+    this.#done?.();
+  }
+}
+
+async function run(job: LoadJob): Promise<LoadResult> {
+  const askers = await Promise.all(
+    job.secrets.map(async (_, nth) => {
+      const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
+      await once(socket, 'connect');
+      return new Asker(job, socket, nth);
+    }),
+  );
+  const startedMs = performance.now();
+  await Promise.all(askers.map((asker) => asker.run(startedMs + job.forMs)));
+  const seconds = (performance.now() - startedMs) / 1000;
+  const sorted = Float64Array.from(askers.flatMap(({ latencies }) => latencies)).sort();
+  const quantile = (q: number): number => sorted[Math.floor((sorted.length - 1) * q)] ?? NaN;
+  return { perSecond: sorted.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+}
+
+process.on('message', (job: LoadJob) => {
+  run(job).then(
+    (result) => process.send?.({ result }),
+    (error: unknown) => process.send?.({ failed: String(error) }),
+  );
+});
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit());
