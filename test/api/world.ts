@@ -137,6 +137,7 @@ export interface WorldOptions extends Partial<Pick<ServerOptions, 'limits' | 'he
   readonly clock?: World['clock'];
   /** False for a server that only follows. */
   readonly leads?: boolean;
+  readonly logLevel?: string;
 }
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
@@ -162,7 +163,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     views,
     settings: [LIVENESS],
     tallies: [HOSTS_TALLY, OPERATIONS_TALLY],
-    log: pino({ level: 'debug' }, sink),
+    log: pino({ level: options.logLevel ?? 'debug' }, sink),
     limits,
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(url !== undefined && { url }),

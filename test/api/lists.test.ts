@@ -1,0 +1,113 @@
+// Lists: pages, filters, sorting, and what they cost.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HOST } from '../../src/hosts/index.ts';
+import { hostChange, populate, startWorld, type World } from './world.ts';
+
+let world: World;
+let viewer: string;
+
+const ZONES = ['z1', 'z2', 'z3'];
+
+beforeAll(async () => {
+  world = await startWorld();
+  await populate(world, 0);
+  viewer = await world.token('viewer');
+  const names = Array.from({ length: 250 }, (_, at) => `h${String((at * 37) % 250).padStart(3, '0')}`);
+  const doc = (name: string, at: number) => ({
+    site: at % 5 === 0 ? 'north' : 'central',
+    zone: ZONES[at % 3] ?? '',
+    ...(at % 10 === 0 && { disabled: { reason: 'r', by: 'b', atMs: 1 } }),
+    aggregates: at % 4 === 0 ? ['gpu', 'fast'] : [],
+    connection: { state: at % 7 === 0 ? ('down' as const) : ('up' as const), sinceMs: 1 },
+    changedAtMs: (at * 13) % 50,
+    name,
+  });
+  await world.commit(...names.map((name, at) => hostChange(name, doc(name, at))));
+});
+afterAll(() => world.close());
+
+interface Shown {
+  readonly id: string;
+  readonly zone: string;
+  readonly changedAtMs: number;
+}
+
+interface Page {
+  readonly items: readonly Shown[];
+  readonly next?: string;
+  readonly revision: number;
+}
+
+async function all(query: string): Promise<{ readonly pages: number; readonly items: readonly Shown[] }> {
+  const items: Shown[] = [];
+  let after = '';
+  for (let pages = 1; ; pages += 1) {
+    const answer = await world.call(viewer, { url: `/api/v1/hosts?${query}${after}` });
+    expect(answer.statusCode).toBe(200);
+    const page = answer.json<Page>();
+    items.push(...page.items);
+    if (page.next === undefined) return { pages, items };
+    after = `&after=${page.next}`;
+  }
+}
+
+const everything = () => [...world.journal.fleet.all(HOST)];
+
+describe('GET /api/v1/hosts', () => {
+  test('pages through everything once, in id order, 100 at a time unless told otherwise', async () => {
+    const { pages, items } = await all('');
+    expect(pages).toBe(3);
+    expect(items.map((item) => item.id)).toEqual(everything().map((host) => host.id));
+    expect((await all('limit=1000')).pages).toBe(1);
+  });
+
+  test.each([
+    ['site=north', (at: number) => at % 5 === 0],
+    ['zone=z2', (at: number) => at % 3 === 1],
+    ['enabled=false', (at: number) => at % 10 === 0],
+    ['aggregate=gpu', (at: number) => at % 4 === 0],
+    ['connection=down', (at: number) => at % 7 === 0],
+    ['site=north&zone=z1&enabled=true', (at: number) => at % 5 === 0 && at % 3 === 0 && at % 10 !== 0],
+  ])('filters by %s', async (query, wanted) => {
+    const expected = Array.from({ length: 250 }, (_, at) => at).filter(wanted);
+    const { items } = await all(`limit=7&${query}`);
+    expect(items).toHaveLength(expected.length);
+    expect(items.map((item) => item.id)).toEqual(items.map((item) => item.id).sort());
+  });
+
+  test.each(['changedAtMs', '-changedAtMs', 'zone', '-zone', '-id', 'name'])('sorts by %s over pages', async (sort) => {
+    const { items } = await all(`limit=30&sort=${sort}`);
+    expect(new Set(items.map((item) => item.id)).size).toBe(250);
+    const field = sort.replace('-', '') as 'zone' | 'changedAtMs' | 'id';
+    const turn = sort.startsWith('-') ? -1 : 1;
+    const ordered = [...items].sort((one, other) => {
+      const by = one[field] < other[field] ? -1 : one[field] > other[field] ? 1 : one.id < other.id ? -1 : 1;
+      return turn * by;
+    });
+    expect(items.map((item) => item.id)).toEqual(ordered.map((item) => item.id));
+  });
+
+  test('a page is not disturbed by what is added before it', async () => {
+    const first = (await world.call(viewer, { url: '/api/v1/hosts?limit=10' })).json<Page>();
+    await world.commit(hostChange('h0000-new'));
+    const second = (await world.call(viewer, { url: `/api/v1/hosts?limit=10&after=${first.next}` })).json<Page>();
+    expect(second.items[0]?.id).toBe('h010');
+    expect(second.revision).toBe(first.revision + 1);
+  });
+
+  test.each([
+    ['limit=0', 400, 'malformed-query'],
+    ['limit=1001', 400, 'malformed-query'],
+    ['after=%7Bnonsense', 422, 'bad-cursor'],
+    ['sort=color', 400, 'malformed-query'],
+    ['Site=north', 400, 'malformed-query'],
+  ])('refuses ?%s by name', async (query, status, code) => {
+    const answer = await world.call(viewer, { url: `/api/v1/hosts?${query}` });
+    expect(answer.json()).toMatchObject({ status, code, field: `/${query.split('=')[0]}` });
+  });
+
+  test('suggests the parameter that was meant', async () => {
+    const answer = await world.call(viewer, { url: '/api/v1/hosts?stat=active' });
+    expect(answer.json<{ detail: string }>().detail).toContain('did you mean "state"');
+  });
+});
