@@ -1,5 +1,6 @@
 // What a start meets: an empty database that others start on too, a newer schema, a server that would lose commits.
 import { execFile } from 'node:child_process';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
@@ -19,6 +20,17 @@ postgresSuite('postgres-start', (postgres) => {
     const commits = await readAll(await openForTest(url));
     expect(commits.map((one) => one.revision)).toEqual([1, 2, 3]);
     expect(new Set(commits.map((one) => one.by))).toEqual(new Set(['w1', 'w2', 'w3']));
+  });
+
+  test('many-stores-start-on-an-empty-schema-at-the-same-moment', async () => {
+    const connectionString = await freshDatabase(postgres.url);
+    for (const schema of ['one', 'two', 'three']) {
+      const stores = await Promise.all(
+        Array.from({ length: 8 }, () => openPostgresStore({ connectionString, schema })),
+      );
+      await Promise.all(stores.map((store) => store.close()));
+      expect(new Set(stores.map((store) => store.journalId)).size).toBe(1);
+    }
   });
 
   test('a-newer-schema-is-refused', async () => {
@@ -60,18 +72,20 @@ postgresSuite('postgres-start', (postgres) => {
     const store = await openForTest(cluster.url);
     await mustWrite(store, batch([put('a')]));
     for (const setting of ['fsync', 'synchronous_commit']) {
-      await reload(cluster.url, `ALTER SYSTEM SET ${setting} = off`);
+      await setAndReload(cluster.url, setting, 'off');
       const lost = store.write({ batches: [batch([put('lost')])] });
       await expect(lost).rejects.toMatchObject({ code: 'postgres-not-durable' });
       await expect(openPostgresStore({ connectionString: cluster.url })).rejects.toThrow(`${setting} = off`);
-      await reload(cluster.url, `ALTER SYSTEM RESET ${setting}`);
+      await setAndReload(cluster.url, setting, 'on');
     }
     expect(await mustWrite(store, batch([put('b')]))).toBe(2);
   });
 });
 
-/** Other sessions take the new settings at their next command, once the signal has reached them. */
-async function reload(url: string, change: string): Promise<void> {
-  await sql(url, change);
-  await sql(url, 'SELECT pg_reload_conf(), pg_sleep(0.5)');
+/** A session that begins after the reload has the new value, and by then the older ones have been told. */
+async function setAndReload(url: string, setting: string, value: 'on' | 'off'): Promise<void> {
+  await sql(url, `ALTER SYSTEM SET ${setting} = ${value}`);
+  await sql(url, 'SELECT pg_reload_conf()');
+  const now = `SELECT current_setting('${setting}') AS value`;
+  while ((await sql<{ value: string }>(url, now))[0]?.value !== value) await setTimeout(20);
 }
