@@ -35,11 +35,12 @@ describe('commits as text', () => {
       { field: '/disabled', to: { reason: 'fan', by: 'x', atMs: 1 } },
       { field: '/forcedDown', from: { reason: 'off' } },
       { field: '/connection', from: { state: 'up', sinceMs: 1 }, to: { state: 'down', sinceMs: 2 } },
+      { field: '/capacity', from: { vcpus: 8, diskGiB: 1 }, to: { vcpus: 16, diskGiB: 1 } },
       { field: '/changedAtMs', from: 1, to: 2 },
     ];
     expect(text(commit([{ kind: 'host', id: 'c1', doc: {}, fields }]))).toMatchInlineSnapshot(`
       "7  3m ago  admin
-        host/c1 zone a → b, disabled {"reason":"fan","by":"x","atMs":1}, forcedDown taken away, connection up → down"
+        host/c1 zone a → b, disabled {"reason":"fan","by":"x","atMs":1}, forcedDown taken away, connection up → down, capacity.vcpus 8 → 16"
     `);
   });
 

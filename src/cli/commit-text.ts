@@ -43,7 +43,10 @@ function changeText({ kind, id, doc, fields }: ShownChange, paint: Paint): strin
   const name = `${kind}/${id}`;
   if (doc === null) return `${paint('bold', name)} ${paint('red', 'deleted')}`;
   if (fields !== undefined) {
-    const told = fields.filter(({ field }) => !/^\/changed(?:By|AtMs)$/.test(field)).map(fieldText);
+    const told = fields
+      .flatMap(inner)
+      .filter(({ field }) => !UNTOLD.test(field))
+      .map(fieldText);
     return `${paint('bold', name)} ${told.length === 0 ? 'unchanged' : told.join(', ')}`;
   }
   return `${paint('bold', name)} ${stateText(doc, paint)}`.trimEnd();
@@ -57,6 +60,21 @@ function stateText(doc: Readonly<Record<string, unknown>>, paint: Paint): string
   return words.map((word) => paint(stateColour(word), harmless(word))).join(' ');
 }
 
+/** Every change changes these; who and when is said already. */
+const UNTOLD = /^\/changed(?:By|AtMs)$/;
+
+/** Of an object that was another before, only what differs in it. */
+function inner({ field, from, to }: FieldChange): FieldChange[] {
+  if (!isPlain(from) || !isPlain(to) || 'state' in to) return [{ field, from, to }];
+  return [...new Set([...Object.keys(from), ...Object.keys(to)])]
+    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
+    .map((name) => ({ field: `${field}.${name}`, from: from[name], to: to[name] }));
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const VALUE_LENGTH_MAX = 60;
 
 function fieldText({ field, from, to }: FieldChange): string {
@@ -66,7 +84,7 @@ function fieldText({ field, from, to }: FieldChange): string {
 }
 
 function valueText(value: unknown): string {
-  const inner = typeof value === 'object' && value !== null && 'state' in value ? value.state : value;
-  const text = harmless(typeof inner === 'string' ? inner : JSON.stringify(inner));
+  const told = isPlain(value) && 'state' in value ? value['state'] : value;
+  const text = harmless(typeof told === 'string' ? told : JSON.stringify(told));
   return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX - 1)}…` : text;
 }

@@ -46,7 +46,7 @@ export class Session {
     this.paintNotes = painter(wantsColours({ terminal: terminal.errIsTerminal, option, env: terminal.env }));
     const server = serverAddress(options.server ?? terminal.env['MUSTER_SERVER'] ?? DEFAULT_SERVER);
     this.client = new Client({
-      server: server.href,
+      server: server.href.replace(/\/$/, ''),
       token: findToken({ ...options, env: terminal.env, mayLook: about.dataGiven || isLoopback(server.hostname) }),
       timeoutMs: parseDuration(options.requestTimeout),
       userAgent: `muster/${about.version}`,

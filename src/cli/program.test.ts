@@ -1,0 +1,134 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ran } from './terminal-fixture.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  hosts: ['list', 'show', 'join', 'join-token', 'edit', 'disable', 'enable', 'force-down', 'force-up'],
+  sites: ['list', 'show', 'create', 'describe', 'delete'],
+  operations: ['list', 'show', 'wait', 'cancel', 'retry'],
+  settings: ['list', 'show', 'set', 'reset'],
+  token: ['list', 'create', 'revoke'],
+};
+const SINGLE = ['serve', 'demo', 'agent', 'alarms', 'watch', 'history', 'completion'];
+
+describe('help', () => {
+  test.each(Object.entries(GROUPS))('%s names its commands', async (group, commands) => {
+    const { out } = await ran([group, '--help']);
+    for (const command of commands) expect(out).toMatch(new RegExp(`^  ${command}[| ]`, 'm'));
+  });
+
+  const every = [
+    ...SINGLE,
+    ...Object.entries(GROUPS).flatMap(([group, parts]) => parts.map((part) => `${group} ${part}`)),
+  ];
+  test.each(every)('%s: usage, every option, an example', async (command) => {
+    const { code, out, err } = await ran([...command.split(' '), '--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(new RegExp(`^Usage: muster ${command.split(' ')[0]}`));
+    expect(out).toMatch(/Examples?:\n {2}\S/);
+    expect(out).toContain('--server <url>');
+  });
+});
+
+describe('wrong usage is 2, with a sentence and nothing on standard output', () => {
+  test.each<[why: string, args: string[], sentence: string]>([
+    ['unknown command', ['host', 'list'], "unknown command 'host'\n(Did you mean hosts?)"],
+    ['unknown part of a command', ['hosts', 'lst'], "unknown command 'lst'\n(Did you mean one of list, ls?)"],
+    ['unknown option', ['hosts', 'list', '--zonee', 'a'], "unknown option '--zonee'\n(Did you mean --zone?)"],
+    ['a name is missing', ['hosts', 'show'], "missing required argument 'name'"],
+    ['a reason is missing', ['hosts', 'disable', 'c1'], "required option '--reason <text>' not specified"],
+    ['too many words', ['sites', 'show', 'a', 'b'], 'too many arguments'],
+    ['not a form of output', ['hosts', 'list', '-o', 'xml'], 'Allowed choices are table, json, yaml'],
+    ['not a number', ['hosts', 'join', 'c1', '--vcpus', 'many'], '"many" is not a whole number.'],
+    ['not a span of time', ['hosts', 'list', '--request-timeout', 'soon'], '"soon" is not a span of time.'],
+    ['no hosts', ['hosts', 'join'], 'Name the hosts to join, or give a list of them with -f.'],
+    ['no such file', ['hosts', 'join', '-f', '/nowhere/x'], 'There is no file /nowhere/x.'],
+    ['not YAML', ['hosts', 'join', '-f', file('bad.yaml', 'a: [1,')], 'is neither YAML nor JSON'],
+    ['no list in it', ['hosts', 'join', '-f', file('other.yaml', 'a: 1')], 'holds no list of hosts'],
+    ['not a resource', ['history', 'compute-1'], '"compute-1" is not of the form kind/id'],
+    ['not a server', ['hosts', 'list', '--server', 'ftp://x'], '"ftp://x" is not the address of a server.'],
+    ['no token file', ['hosts', 'list', '--token-file', '/nowhere/t'], 'The token file /nowhere/t does not exist'],
+    ['an empty token file', ['hosts', 'list', '--token-file', file('empty', '\n')], 'is empty'],
+    ['not a shell', ['completion', 'csh'], 'Allowed choices are bash, zsh, fish'],
+    ['not a role', ['token', 'create', 'x', '--role', 'king'], 'Allowed choices are viewer, operator, admin, join'],
+    ['nothing to edit', ['hosts', 'edit', 'c1'], 'Say what to change'],
+    ['values and a file', ['settings', 'set', 'x', 'a=1', '-f', 'y'], 'Give values or a file, one of them.'],
+    ['two whole values', ['settings', 'set', 'x', '1', '2'], 'One whole value, please, or several field=value.'],
+    ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
+  ])('%s', async (_why, args, sentence) => {
+    const ended = await ran(args);
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toContain(sentence);
+  });
+
+  test('no command at all shows the help', async () => {
+    const ended = await ran([]);
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toContain('Usage: muster [options] [command]');
+  });
+});
+
+describe('programs that run on', () => {
+  test('serve and demo get their options, with numbers for names of demos', async () => {
+    const given: object[] = [];
+    const take = (code: number) => (options: object) => {
+      given.push(options);
+      return Promise.resolve(code);
+    };
+    const starters = { serve: take(1), demo: take(0), agent: take(0) };
+    expect((await ran(['serve', '--data', 'd', '--listen', '0', '--store', 'postgres://x'], { starters })).code).toBe(
+      1,
+    );
+    expect((await ran(['demo', '--demo', 'small'], { starters })).code).toBe(0);
+    expect((await ran(['demo', '--demo', 'none'], { starters })).code).toBe(0);
+    expect(given).toMatchObject([
+      { data: 'd', listen: '0', store: 'postgres://x', demo: 'none', logLevel: 'info' },
+      { data: './data', listen: '127.0.0.1:7070', demo: '3', logLevel: 'warn' },
+      { demo: '0' },
+    ]);
+  });
+});
+
+describe('completion', () => {
+  test.each([
+    ['bash', ['-n']],
+    ['zsh', ['-n']],
+    ['fish', ['--no-execute']],
+  ] as const)('the script for %s is valid', async (shell, check) => {
+    const { code, out } = await ran(['completion', shell]);
+    expect(code).toBe(0);
+    for (const word of ['hosts', 'force-down', 'request-timeout']) expect(out).toContain(word);
+    const checked = spawnSync(shell, [...check, file(`muster.${shell}`, out)], { encoding: 'utf8' });
+    // A shell that is not installed cannot say anything about its script.
+    if (checked.error === undefined) expect(checked).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  test.each([
+    ['muster ho', 'hosts'],
+    ['muster hosts fo', 'force-down force-up'],
+    ['muster --server http://x hosts sh', 'show'],
+    ['muster hosts list --si', '--site'],
+    ['muster hosts list --output ', 'json table yaml'],
+    ['muster hosts show list', ''],
+    ['muster settings re', 'reset'],
+  ])('bash completes %j', async (line, wanted) => {
+    const path = file('complete.bash', (await ran(['completion', 'bash'])).out);
+    const words = line.split(' ');
+    const typed = words.map((word) => `'${word}'`).join(' ');
+    const script = `source ${path}; COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _muster; printf '%s\\n' "\${COMPREPLY[@]}" | sort`;
+    const out = execFileSync('bash', ['-c', script], { encoding: 'utf8' });
+    expect(out.trim().split('\n').join(' ')).toBe(wanted);
+  });
+});

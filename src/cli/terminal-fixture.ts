@@ -1,0 +1,37 @@
+// A terminal for tests: what was written to it, and a command line run on it.
+import type { Starters } from './command.ts';
+import { runCli } from './program.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface RanOptions extends Partial<Pick<Terminal, 'env' | 'outIsTerminal' | 'errIsTerminal'>> {
+  readonly starters?: Starters;
+}
+
+export async function ran(words: readonly string[], options: RanOptions = {}): Promise<Ran> {
+  const texts = { out: '', err: '' };
+  const terminal: Terminal = {
+    env: {},
+    outIsTerminal: false,
+    errIsTerminal: false,
+    columns: () => 80,
+    input: () => Promise.resolve(''),
+    interrupted: () => new AbortController().signal,
+    ...options,
+    out: (text) => {
+      texts.out += text;
+    },
+    err: (text) => {
+      texts.err += text;
+    },
+  };
+  const idle = (): Promise<number> => Promise.resolve(0);
+  const starters = options.starters ?? { serve: idle, demo: idle, agent: idle };
+  const code = await runCli(words, { terminal, version: '1.2.3', starters });
+  return { code, ...texts };
+}

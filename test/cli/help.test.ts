@@ -1,0 +1,44 @@
+// What the program says of itself at the top, and that it loads no more than it needs.
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { newFolder, run, serverForFile } from './muster.ts';
+
+const folder = newFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const manifest = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  readonly version: string;
+};
+
+describe('help', () => {
+  test('the top level is as it was agreed', async () => {
+    const { code, out, err } = await run(['--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    await expect(out).toMatchFileSnapshot('help.txt');
+  });
+});
+
+describe('version', () => {
+  test.each([['--version'], ['-V']])('%s', async (option) => {
+    expect(await run([option])).toMatchObject({ code: 0, out: `${manifest.version}\n`, err: '' });
+  });
+});
+
+describe('a short command loads little', () => {
+  test('never: the command line loads what only servers need', async () => {
+    const server = await serverForFile(afterAll);
+    const coverage = join(folder, 'coverage');
+    mkdirSync(coverage);
+    // The coverage of a run names every script that it loaded.
+    const ended = await server.with({ env: { NODE_V8_COVERAGE: coverage } }, 'hosts', 'list');
+    expect(ended.code).toBe(0);
+    const text = readdirSync(coverage)
+      .map((name) => readFileSync(join(coverage, name), 'utf8'))
+      .join('\n');
+    const packages = new Set([...text.matchAll(/node_modules\/((?:@[^/"]+\/)?[^/"]+)/g)].map(([, name]) => name));
+    expect([...packages]).toEqual(['commander']);
+    const rooms = new Set([...text.matchAll(/\/src\/([a-z]+)\//g)].map(([, room]) => room));
+    expect([...rooms].sort()).toEqual(['cli', 'main']);
+  });
+});

@@ -1,0 +1,141 @@
+// The real program as these suites run it: servers that listen on a free port with a data folder of their own, and
+// commands against them.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
+
+/** Nothing of whoever runs the tests gets in: no server, no token, no colours. */
+const ENV = {
+  PATH: process.env['PATH'],
+  HOME: process.env['HOME'],
+  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+};
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  out(): string;
+  err(): string;
+  /** Resolves when the program has said this; rejects when it ends before. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+export interface StartOptions {
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Instead of muster itself. */
+  readonly command?: readonly [file: string, ...args: string[]];
+}
+
+export function start(args: readonly string[], options: StartOptions = {}): Started {
+  const [file, ...first] = options.command ?? [process.execPath, MUSTER];
+  const child = spawn(file, [...first, ...args], {
+    env: { ...ENV, ...options.env },
+    cwd: options.cwd ?? tmpdir(),
+    stdio: 'pipe',
+  });
+  const texts = { out: '', err: '' };
+  const listeners = new Set<() => void>();
+  const take = (name: 'out' | 'err') => (chunk: Buffer) => {
+    texts[name] += chunk.toString('utf8');
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', take('out'));
+  child.stderr.on('data', take('err'));
+  child.stdin.end(options.input ?? '');
+  const ended = new Promise<Ended>((done) => {
+    child.on('close', (code, signal) => done({ code, signal, ...texts }));
+  });
+  const said = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((found, failed) => {
+      const look = (): void => {
+        const match = pattern.exec(texts.out + texts.err);
+        if (match !== null) found(match);
+      };
+      listeners.add(look);
+      look();
+      void ended.then(({ code }) =>
+        failed(new Error(`ended with ${code} before ${pattern}:\n${texts.out}${texts.err}`)),
+      );
+    });
+  return { child, ended, out: () => texts.out, err: () => texts.err, said };
+}
+
+export function run(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  return start(args, options).ended;
+}
+
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'muster-cli-'));
+}
+
+/** A port that nothing listens on, a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+export interface ServerProcess extends Started {
+  readonly url: string;
+  readonly data: string;
+  /** Runs a command against this server. */
+  muster(...args: readonly string[]): Promise<Ended>;
+  /** The same, with input or another environment. */
+  with(options: StartOptions, ...args: readonly string[]): Promise<Ended>;
+  /** Its result as JSON; fails when the command does. */
+  json<T = unknown>(...args: readonly string[]): Promise<T>;
+  startCommand(...args: readonly string[]): Started;
+  stop(signal?: NodeJS.Signals): Promise<Ended>;
+}
+
+export async function startServer(data: string, ...more: readonly string[]): Promise<ServerProcess> {
+  const started = start(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more]);
+  const [, url = ''] = await started.said(/answers at (http\S+)/);
+  const of = (args: readonly string[]): string[] => ['--server', url, '--data', data, ...args];
+  return {
+    ...started,
+    url,
+    data,
+    muster: (...args) => run(of(args)),
+    with: (options, ...args) => run(of(args), options),
+    startCommand: (...args) => start(of(args)),
+    json: async <T>(...args: readonly string[]) => {
+      const { code, out, err } = await run(of([...args, '--output', 'json']));
+      if (code !== 0) throw new Error(`muster ${args.join(' ')} ended with ${code}: ${err}`);
+      return JSON.parse(out) as T;
+    },
+    stop: async (signal = 'SIGINT') => {
+      started.child.kill(signal);
+      return started.ended;
+    },
+  };
+}
+
+/** A server for a whole file, and its folder; both are gone at the end. */
+export async function serverForFile(
+  afterAll: (done: () => Promise<void>) => void,
+  ...more: readonly string[]
+): Promise<ServerProcess> {
+  const data = newFolder();
+  const server = await startServer(data, ...more);
+  afterAll(async () => {
+    if (server.child.exitCode === null && server.child.signalCode === null) await server.stop('SIGKILL');
+    rmSync(data, { recursive: true, force: true });
+  });
+  return server;
+}
