@@ -58,26 +58,26 @@ export class HttpLink implements Link {
     this.#connections.close();
   }
 
-  join(to: Session, join: Join): Promise<Reply<Joined>> {
+  async join(to: Session, join: Join): Promise<Reply<Joined>> {
     return this.#post<Joined>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
   }
 
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
     return this.#post<Heard>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heard });
   }
 
-  observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
+  async observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
     return this.#post<Observed>(to, '/api/v1/agent/observations', { body: observations, check: CHECKS.observed });
   }
 
-  view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+  async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
     const url = address(to, '/api/v1/agent/view');
     for (const [name, value] of Object.entries(ask)) url.searchParams.set(name, String(value));
     const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + VIEW_GRACE_MS;
     return this.#ask<ViewAnswer>({ url, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
   }
 
-  #post<A>(to: Session, path: string, sent: { readonly body: object; readonly check: Check }): Promise<Reply<A>> {
+  async #post<A>(to: Session, path: string, sent: { readonly body: object; readonly check: Check }): Promise<Reply<A>> {
     const asked: Asked = {
       url: address(to, path),
       method: 'POST',
@@ -99,8 +99,10 @@ export class HttpLink implements Link {
 }
 
 function address({ server }: Session, path: string): URL {
-  if (!URL.canParse(path, server)) throw new LinkDown(`"${server}" is not the address of a server`);
-  return new URL(path, server);
+  const url = URL.parse(path, server);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new LinkDown(`"${server}" is not the address of a server`);
+  return url;
 }
 
 const MISDIRECTED = 421;
@@ -116,7 +118,7 @@ interface Problem {
 function otherwise({ status, location }: Answered, value: unknown): Reply<never> {
   const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
   if (status === MISDIRECTED) {
-    const holder = typeof problem.holder === 'string' ? problem.holder : location && new URL(location).origin;
+    const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
     return { kind: 'elsewhere', ...(holder !== undefined && { holder }) };
   }
   // An answer without a code is not from our server: a proxy's page, another program on the port.

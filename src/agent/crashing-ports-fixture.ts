@@ -1,0 +1,77 @@
+// Ports whose n-th call is the last thing that the agent does: before it has an effect, or after it had one and before
+// the agent hears of it. From then on nothing settles, as in a program that is dead.
+import type { Clock } from '../journal/index.ts';
+import type { AgentPorts, Disk, FileName, Link, LocalDriver } from './ports.ts';
+
+export interface Crash {
+  readonly at: number;
+  readonly effect: 'before' | 'after';
+}
+
+const { promise: NEVER } = Promise.withResolvers<never>();
+
+export class CrashingPorts {
+  readonly calls: string[] = [];
+  readonly #crash: Crash | undefined;
+  #dead = false;
+
+  constructor(crash?: Crash) {
+    this.#crash = crash;
+  }
+
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  around(ports: Pick<AgentPorts, 'link' | 'disk' | 'driver' | 'clock'>): typeof ports {
+    return {
+      link: this.#link(ports.link),
+      disk: this.#disk(ports.disk),
+      driver: this.#driver(ports.driver),
+      clock: this.#clock(ports.clock),
+    };
+  }
+
+  #link(link: Link): Link {
+    return {
+      join: (...args) => this.#call('link.join', () => link.join(...args)),
+      heartbeat: (...args) => this.#call('link.heartbeat', () => link.heartbeat(...args)),
+      view: (...args) => this.#call('link.view', () => link.view(...args)),
+      observe: (...args) => this.#call('link.observe', () => link.observe(...args)),
+    };
+  }
+
+  #disk(disk: Disk): Disk {
+    return {
+      read: (name: FileName) => this.#call(`disk.read ${name}`, () => disk.read(name)),
+      write: (name: FileName, text) => this.#call(`disk.write ${name}`, () => disk.write(name, text)),
+    };
+  }
+
+  #driver(driver: LocalDriver): LocalDriver {
+    return {
+      apply: (...args) => this.#call('driver.apply', () => driver.apply(...args)),
+      perform: (...args) => this.#call('driver.perform', () => driver.perform(...args)),
+      inspect: () => this.#call('driver.inspect', () => driver.inspect()),
+    };
+  }
+
+  #clock(clock: Clock): Clock {
+    return {
+      nowMs: () => clock.nowMs(),
+      sleep: (...args) => this.#call('clock.sleep', () => clock.sleep(...args)),
+      turn: () => this.#call('clock.turn', () => clock.turn()),
+    };
+  }
+
+  async #call<T>(name: string, call: () => Promise<T>): Promise<T> {
+    if (this.#dead) return NEVER;
+    this.calls.push(name);
+    const last = this.calls.length === this.#crash?.at;
+    if (last) this.#dead = true;
+    if (last && this.#crash.effect === 'before') return NEVER;
+    const result = await call();
+    // Another call may have been the last one meanwhile.
+    return this.#dead ? NEVER : result;
+  }
+}

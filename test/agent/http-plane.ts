@@ -1,0 +1,47 @@
+// A control plane whose servers are reached over real HTTP, for the suites of the agent.
+import { createServer as createSocket, type AddressInfo } from 'node:net';
+import pino from 'pino';
+import { Plane, type PlaneServer } from '../../src/agent/plane-fixture.ts';
+import { agentRoutes } from '../../src/agent/runtime.ts';
+import { createServer, type Server } from '../../src/api/runtime.ts';
+import { realClock } from '../../src/main/clock.ts';
+
+export class HttpPlane extends Plane {
+  readonly #servers: Server[] = [];
+
+  constructor() {
+    super(realClock);
+  }
+
+  /** Starts a server on a port of its own; answers its address. */
+  async listen(name: string): Promise<{ readonly url: string; readonly server: PlaneServer; readonly api: Server }> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const server = await this.start(name, url);
+    const api = createServer({
+      journal: server.journal,
+      clock: realClock,
+      ids: this.ids,
+      routes: agentRoutes(server.desk),
+      views: [],
+      settings: [],
+      log: pino({ level: 'silent' }),
+    });
+    await api.listen({ host: '127.0.0.1', port });
+    this.#servers.push(api);
+    return { url, server, api };
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.close()));
+    await super.close();
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const socket = createSocket();
+  await new Promise<void>((resolve) => socket.listen(0, '127.0.0.1', resolve));
+  const { port } = socket.address() as AddressInfo;
+  await new Promise((resolve) => socket.close(resolve));
+  return port;
+}

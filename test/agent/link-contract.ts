@@ -1,0 +1,209 @@
+// What every link does, whatever it is made of. The world behind it has two servers, of which the first decides, and one
+// registered host.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { secretText } from '../../src/access/index.ts';
+import type { Plane } from '../../src/agent/plane-fixture.ts';
+import { LinkDown, type Link, type Reply } from '../../src/agent/ports.ts';
+
+export interface LinkWorld {
+  readonly plane: Plane;
+  readonly link: Link;
+  /** Addresses of the server that decides, of one that does not, and of none. */
+  readonly holder: string;
+  readonly other: string;
+  readonly nobody: string;
+  readonly close: () => Promise<void>;
+}
+
+const SECRET = `agents-own-${'s'.repeat(40)}`;
+
+interface Joined extends LinkWorld {
+  readonly session: { readonly server: string; readonly secret: string };
+}
+
+export function linkContract(name: string, make: () => Promise<LinkWorld>): void {
+  const worldOf = async (): Promise<LinkWorld> => {
+    const world = await make();
+    onTestFinished(async () => {
+      await world.close();
+      expect(world.plane.violations).toEqual([]);
+    });
+    return world;
+  };
+
+  const joined = async (): Promise<Joined> => {
+    const world = await worldOf();
+    const { link, plane, holder } = world;
+    const { token } = answerOf(
+      await link.join({ server: holder, secret: await plane.joinToken('c1') }, { secret: SECRET }),
+    );
+    return { ...world, session: { server: holder, secret: secretText(token, SECRET) } };
+  };
+
+  const signal = AbortSignal.timeout(60_000);
+
+  describe(`the ${name} link`, () => {
+    test('joins-and-joins-again-with-the-same-secret-only', async () => {
+      const { link, plane, holder } = await worldOf();
+      const to = { server: holder, secret: await plane.joinToken('c1') };
+      const first = answerOf(await link.join(to, { secret: SECRET, host: 'c1' }));
+      expect(first.host).toBe('c1');
+      expect(plane.host('c1')?.credential).toBe(first.token);
+      const tokens = plane.tokens('c1');
+      expect(answerOf(await link.join(to, { secret: SECRET, host: 'c1' }))).toEqual(first);
+      expect(await link.join(to, { secret: `${SECRET}-other` })).toMatchObject({ code: 'join-token-used' });
+      expect(plane.tokens('c1')).toEqual(tokens);
+    });
+
+    test('refuses-a-join-that-is-not-what-the-token-is-for', async () => {
+      const { link, plane, holder } = await worldOf();
+      const to = { server: holder, secret: await plane.joinToken('c1') };
+      expect(await link.join(to, { secret: SECRET, host: 'c2' })).toMatchObject({ code: 'join-token-other-host' });
+      const wrong = { server: holder, secret: secretText('tk-none', SECRET) };
+      expect(await link.join(wrong, { secret: SECRET })).toMatchObject({ kind: 'refused' });
+      expect(plane.host('c1')?.credential).toBeUndefined();
+    });
+
+    test('carries-heartbeats-and-asks-for-a-report-until-it-has-one', async () => {
+      const { link, plane, session } = await joined();
+      const beat = { serviceVersion: 1, applied: 'digest' };
+      expect(answerOf(await link.heartbeat(session, beat)).report).toBe('wanted');
+      const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
+      expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
+      expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
+      expect(plane.leader.desk.wordOf('c1')).toEqual({ applied: 'digest', report });
+      expect(plane.leader.liveness.lastHeardMs('c1')).toBeDefined();
+    });
+
+    test('commits-a-new-version-once-and-heartbeats-never', async () => {
+      const { link, plane, session } = await joined();
+      await link.heartbeat(session, { serviceVersion: 7 });
+      await plane.leader.journal.idle();
+      expect(plane.host('c1')?.serviceVersion).toBe(7);
+      const versions = (): number => plane.host('c1')?.changedAtMs ?? 0;
+      const before = versions();
+      for (let beat = 0; beat < 10; beat += 1) await link.heartbeat(session, { serviceVersion: 7 });
+      await plane.leader.journal.idle();
+      expect(versions()).toBe(before);
+    });
+
+    test('refuses-whom-it-does-not-know', async () => {
+      const { link, session } = await joined();
+      const stranger = { ...session, secret: `${session.secret}-other` };
+      const none = { ...session, secret: 'nonsense' };
+      for (const to of [stranger, none]) {
+        expect(await link.heartbeat(to, { serviceVersion: 1 })).toMatchObject({ kind: 'refused' });
+        expect(await link.view(to, {}, signal)).toMatchObject({ kind: 'refused' });
+        expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject({ kind: 'refused' });
+      }
+    });
+
+    test('tells-a-removed-host-so', async () => {
+      const { link, plane, session } = await joined();
+      await plane.edit('c1', { connection: { state: 'up', sinceMs: 0 } });
+      for (const state of ['active', 'draining', 'drained', 'finalizing', 'removed'] as const)
+        await plane.edit('c1', { state });
+      const refusal = { kind: 'refused', code: 'host-removed' };
+      expect(await link.heartbeat(session, { serviceVersion: 1 })).toMatchObject(refusal);
+      expect(await link.view(session, {}, signal)).toMatchObject(refusal);
+      expect(await link.observe(session, { answers: [done('x:y:1')] })).toMatchObject(refusal);
+    });
+
+    test('brings-the-whole-view-at-once-to-one-that-has-none', async () => {
+      const { link, plane, session } = await joined();
+      const answer = answerOf(await link.view(session, {}, signal));
+      const { journal } = plane.leader;
+      expect(answer).toMatchObject({
+        kind: 'view',
+        view: {
+          host: 'c1',
+          stamp: { journalId: journal.journalId, leaseEpoch: journal.fence?.epoch },
+          parts: { self: { site: 'central', state: 'joining' } },
+        },
+      });
+    });
+
+    test('says-unchanged-when-the-wait-is-over', async () => {
+      const { link, session } = await joined();
+      const have = await viewOf(link, session);
+      expect(answerOf(await link.view(session, { ...have, waitMs: 20 }, signal))).toEqual({ kind: 'unchanged' });
+    });
+
+    test('brings-a-change-to-one-that-waits-for-it', async () => {
+      const { link, plane, session } = await joined();
+      const have = await viewOf(link, session);
+      const waiting = link.view(session, have, signal);
+      await expect.poll(() => plane.leader.desk.waiting).toBe(1);
+      await plane.edit('c1', { zone: 'other' });
+      expect(answerOf(await waiting)).toMatchObject({ kind: 'view', view: { parts: { self: { zone: 'other' } } } });
+    });
+
+    test('lets-go-of-a-wait-that-is-given-up', async () => {
+      const { link, plane, session } = await joined();
+      const stopping = new AbortController();
+      const waiting = link.view(session, await viewOf(link, session), stopping.signal);
+      await expect.poll(() => plane.leader.desk.waiting).toBe(1);
+      stopping.abort();
+      await expect(waiting).rejects.toThrow(LinkDown);
+      await expect(link.view(session, {}, stopping.signal)).rejects.toThrow(LinkDown);
+    });
+
+    test('records-an-answer-once', async () => {
+      const { link, plane, session } = await joined();
+      await link.heartbeat(session, { serviceVersion: 1 });
+      await expect.poll(() => plane.item('c1')?.step, { timeout: 20_000 }).toBe('preflight');
+      const view = answerOf(await link.view(session, {}, signal));
+      const task = view.kind === 'view' ? (view.view.tasks[0]?.id ?? '') : '';
+      const answers = [done(task), done('op-none.c1:preflight:1'), done('nonsense')];
+      expect(answerOf(await link.observe(session, { answers })).results).toEqual([
+        { task, result: 'recorded' },
+        { task: 'op-none.c1:preflight:1', result: 'stale' },
+        { task: 'nonsense', result: 'stale' },
+      ]);
+      expect(answerOf(await link.observe(session, { answers: [done(task)] })).results).toEqual([
+        { task, result: 'stale' },
+      ]);
+      await expect.poll(() => plane.host('c1')?.state).toBe('active');
+    });
+
+    test('is-told-by-a-server-that-does-not-decide-who-does', async () => {
+      const { link, plane, session, holder, other } = await joined();
+      await expect
+        .poll(() => followers(plane).every((revision) => revision === plane.leader.journal.fleet.revision))
+        .toBe(true);
+      const there = { kind: 'elsewhere', holder };
+      const to = { ...session, server: other };
+      await expect.poll(() => link.heartbeat(to, { serviceVersion: 1 }), { timeout: 20_000 }).toEqual(there);
+      expect(await link.view(to, {}, signal)).toEqual(there);
+      expect(await link.observe(to, { answers: [done('x:y:1')] })).toEqual(there);
+      const token = await plane.joinToken('c1');
+      await expect.poll(() => link.join({ server: other, secret: token }, { secret: SECRET })).toEqual(there);
+    });
+
+    test('is-down-when-nobody-answers', async () => {
+      const { link, session, nobody } = await joined();
+      for (const server of [nobody, 'not an address']) {
+        const to = { ...session, server };
+        await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
+        await expect(link.view(to, {}, signal)).rejects.toThrow(LinkDown);
+      }
+    });
+  });
+}
+
+function answerOf<A>(reply: Reply<A>): A {
+  if (reply.kind !== 'answer') throw new Error(`no answer but ${JSON.stringify(reply)}`);
+  return reply.answer;
+}
+
+async function viewOf(link: Link, session: Joined['session']): Promise<{ digest: string; leaseEpoch: number }> {
+  const answer = answerOf(await link.view(session, {}, AbortSignal.timeout(60_000)));
+  if (answer.kind !== 'view') throw new Error('no view');
+  return { digest: answer.view.digest, leaseEpoch: answer.view.stamp.leaseEpoch };
+}
+
+function followers(plane: Plane): number[] {
+  return [...plane.reachable.values()].map(({ journal }) => journal.fleet.revision);
+}
+
+const done = (task: string): { readonly task: string; readonly outcome: 'done' } => ({ task, outcome: 'done' });
