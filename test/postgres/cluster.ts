@@ -3,6 +3,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,8 +87,11 @@ async function serve(options: ClusterOptions, { home, account, password }: Home)
   server.stderr.on('data', (text: Buffer) => {
     log = (log + text.toString()).slice(-4000);
   });
-  // A test run that is cut short must not leave a server behind.
-  const onExit = (): void => void server.kill('SIGQUIT');
+  // A test run that is cut short must not leave a server or its files behind.
+  const onExit = (): void => {
+    server.kill('SIGQUIT');
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  };
   process.once('exit', onExit);
   const url = `postgres://muster:${password}@127.0.0.1:${port}/postgres`;
   const stop = async (): Promise<void> => {
