@@ -1,6 +1,15 @@
+// Every benchmark there is, in the order in which they run.
+import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
+import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 
-export const BENCHMARKS: readonly Benchmark[] = [...journalBenchmarks, ...apiBenchmarks, ...coldStartBenchmarks];
+export const BENCHMARKS: readonly Benchmark[] = [
+  ...journalBenchmarks,
+  ...apiBenchmarks,
+  ...coldStartBenchmarks,
+  ...agentBenchmarks,
+  failoverBenchmark,
+];

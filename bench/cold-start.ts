@@ -1,11 +1,9 @@
 // Cold start: from the start of a server's process until it says that it is ready, with a fleet in its journal, and the
 // most memory it took. Node's own start and the reading of the program are part of it.
-import { join } from 'node:path';
-import { openSqliteStore } from '../src/journal/runtime.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { median } from './rounds.ts';
 import type { Scope } from './scope.ts';
-import { seedStore } from './seeded-store.ts';
+import { seedFolder } from './seeded-store.ts';
 import { peakRssBytes, startServer } from './server-process.ts';
 
 /** At 10^5 hosts. */
@@ -25,9 +23,7 @@ const coldStart = (hosts: number): Benchmark => ({
 
 async function measure(scope: Scope, hosts: number): Promise<Figure[]> {
   const data = await scope.tempDir();
-  const store = await openSqliteStore({ path: join(data, 'muster.db') });
-  await seedStore(store, { hosts });
-  await store.close();
+  await seedFolder(data, { hosts });
   const seconds: number[] = [];
   const megabytes: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -1,9 +1,11 @@
 // A journal with a fleet in it, written straight to the store: what a server finds that has run for a while. Tokens with
 // known secrets are part of it, so that nobody has to ask for one.
 import { hash } from 'node:crypto';
+import { join } from 'node:path';
 import { secretText, TOKEN, type Token } from '../src/access/index.ts';
 import { HOST } from '../src/hosts/index.ts';
 import type { Store, TextChange } from '../src/journal/index.ts';
+import { openSqliteStore } from '../src/journal/runtime.ts';
 import { SITE, type Site } from '../src/sites/index.ts';
 import { sampleHost, sampleHostId, SAMPLE_SITE } from './sample-hosts.ts';
 
@@ -15,12 +17,25 @@ export interface Seed {
   readonly clients?: number;
 }
 
+/** Makes the embedded store of a data folder, with a fleet in it. */
+export async function seedFolder(folder: string, seed: Seed): Promise<void> {
+  const store = await openSqliteStore({ path: join(folder, DATABASE_FILE) });
+  await seedStore(store, seed);
+  await store.close();
+}
+
+/** Where `muster serve` keeps its journal. */
+const DATABASE_FILE = 'muster.db';
 const CHANGES_AT_ONCE = 1000;
 const LONG_AGO_MS = Date.UTC(2025, 0, 1);
 
 /** The same text for the same id: whoever plays the client knows it without being told. */
 export function seededSecret(tokenId: string): string {
-  return secretText(tokenId, `${tokenId}-`.padEnd(43, 'x'));
+  return secretText(tokenId, secretPart(tokenId));
+}
+
+export function secretPart(tokenId: string): string {
+  return `${tokenId}-`.padEnd(43, 'x');
 }
 
 export const clientTokenId = (nth: number): string => `bench-client-${nth}`;

@@ -2,12 +2,11 @@
 // asks them in turns: authentication, validation, the view, metrics and (for PATCH) the durable commit are the difference.
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { atLeast, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
 import { inTurns } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import type { Scope } from '../scope.ts';
-import { clientTokenId, seededSecret, seedStore } from '../seeded-store.ts';
+import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
 import { startNode, startServer } from '../server-process.ts';
 import type { LoadJob } from './load-client.ts';
 import { startLoader } from './loader.ts';
@@ -24,9 +23,7 @@ const secrets = Array.from({ length: CONNECTIONS }, (_, nth) => seededSecret(cli
 
 async function compare(scope: Scope, methods: readonly [ours: LoadJob['method'], peers: LoadJob['method']]) {
   const data = await scope.tempDir();
-  const store = await openSqliteStore({ path: join(data, 'muster.db') });
-  await seedStore(store, { hosts: HOSTS, clients: CONNECTIONS });
-  await store.close();
+  await seedFolder(data, { hosts: HOSTS, clients: CONNECTIONS });
   const server = await startServer(scope, { data });
   const answer = await fetch(`${server.url}/api/v1/hosts/${sampleHostId(0)}`, {
     headers: { authorization: `Bearer ${secrets[0]}` },

@@ -10,6 +10,8 @@ export interface LoadJob {
   /** One for each connection. */
   readonly secrets: readonly string[];
   readonly forMs: number;
+  /** Between an answer and the next request on a connection; 0 for as fast as it goes. */
+  readonly pauseMs?: number;
 }
 
 export interface LoadResult {
@@ -83,8 +85,11 @@ class Asker {
     this.#received = Buffer.alloc(0);
     const nowMs = performance.now();
     this.latencies.push(nowMs - this.#askedMs);
-    if (nowMs < this.#untilMs) this.#ask();
-    else this.#finish();
+    const { pauseMs = 0 } = this.#job;
+    if (nowMs >= this.#untilMs) this.#finish();
+    else if (pauseMs === 0) this.#ask();
+    // Spread, or all connections would ask in the same moment.
+    else setTimeout(() => this.#ask(), pauseMs * (0.5 + Math.random()));
   }
 
   #finish(): void {

@@ -1,0 +1,43 @@
+// A process full of simulated agents, over real HTTP. Their credentials are those that the store was seeded with, so none
+// of them has to join. It tells now and then how many have a view from the server.
+import { MemoryDisk, runSimulatedAgents } from '../../src/agent/runtime.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { realIds } from '../../src/main/ids.ts';
+import { sampleHostId } from '../sample-hosts.ts';
+import { agentTokenId, secretPart } from '../seeded-store.ts';
+
+const [server = '', count = '', heartbeatMs = '', spreadMs = ''] = process.argv.slice(2);
+const TELL_MS = 1000;
+
+const disks = new Map<string, MemoryDisk>();
+for (let nth = 0; nth < Number(count); nth += 1) {
+  const token = agentTokenId(nth);
+  const disk = new MemoryDisk();
+  const current = { host: sampleHostId(nth), token, secret: secretPart(token), joinToken: 'none' };
+  await disk.write('identity', JSON.stringify({ current }));
+  disks.set(sampleHostId(nth), disk);
+}
+
+const quiet = (): void => {};
+const { agents } = runSimulatedAgents({
+  hosts: [...disks.keys()],
+  servers: [server],
+  joinToken: async () => undefined,
+  clock: realClock,
+  ids: realIds(),
+  random: Math.random,
+  log: { info: quiet, warn: quiet, error: (facts, text) => process.stderr.write(`${text} ${JSON.stringify(facts)}\n`) },
+  heartbeatMs: Number(heartbeatMs),
+  spreadMs: Number(spreadMs),
+  diskOf: (host) => disks.get(host) ?? new MemoryDisk(),
+});
+
+setInterval(() => {
+  const inLine = agents.hosts.filter((host) => {
+    const status = agents.statusOf(host);
+    return status?.applied !== undefined && !status.away;
+  });
+  process.send?.({ inLine: inLine.length });
+}, TELL_MS);
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit());
