@@ -198,7 +198,7 @@ export class Desk {
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
       const leaseEpoch = journal.fence?.epoch;
-      if (leaseEpoch === undefined || this.#lacksLease()) return this.#elsewhere();
+      if (this.#lacksLease() || leaseEpoch === undefined) return this.#elsewhere();
       const refusal = speakerRefusal(journal.fleet, speaker);
       if (refusal !== undefined) return refused(refusal);
       const view = composeView(journal.fleet, source, speaker.host, { journalId: journal.journalId, leaseEpoch });
@@ -242,6 +242,7 @@ export class Desk {
   }
 
   #lacksLease(): boolean {
+    this.#lookAtLease();
     return !this.#open || this.#options.journal.fence === undefined;
   }
 

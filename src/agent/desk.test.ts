@@ -1,0 +1,175 @@
+// The desk by itself: who waits, who is woken, what it says without the lease, and what it survives.
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { secretText } from '../access/index.ts';
+import { StoreUnavailable } from '../journal/index.ts';
+import type { Speaker } from './admission.ts';
+import type { Desk } from './desk.ts';
+import type { ViewAsk } from './messages.ts';
+import { Plane } from './plane-fixture.ts';
+import type { Reply } from './ports.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
+import { Waiters } from './waiters.ts';
+
+const SECRET = `agents-own-${'s'.repeat(40)}`;
+
+interface World {
+  readonly clock: VirtualClock;
+  readonly plane: Plane;
+  readonly desk: Desk;
+  readonly speakers: readonly Speaker[];
+}
+
+async function worldOf(...hosts: string[]): Promise<World> {
+  const clock = new VirtualClock();
+  const plane = new Plane(clock);
+  const { desk } = await plane.start('s1');
+  await clock.until('somebody decides', () => plane.hasLeader);
+  await plane.register(...hosts);
+  const speakers: Speaker[] = [];
+  for (const host of hosts) {
+    const { token } = answerOf(await desk.join(await plane.joinToken(host), { secret: SECRET }));
+    speakers.push({ host, token });
+  }
+  await clock.settle();
+  onTestFinished(async () => {
+    await plane.close();
+    expect(plane.violations).toEqual([]);
+  });
+  return { clock, plane, desk, speakers };
+}
+
+function answerOf<A>(reply: Reply<A>): A {
+  if (reply.kind !== 'answer') throw new Error(`no answer but ${JSON.stringify(reply)}`);
+  return reply.answer;
+}
+
+async function have(desk: Desk, speaker: Speaker): Promise<ViewAsk> {
+  const answer = answerOf(await desk.view(speaker, {}));
+  if (answer.kind !== 'view') throw new Error('no view');
+  return { digest: answer.view.digest, leaseEpoch: answer.view.stamp.leaseEpoch };
+}
+
+describe('the desk', () => {
+  test('wakes-only-the-host-whose-view-changed', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1', 'c2', 'c3');
+    const woken: string[] = [];
+    for (const speaker of speakers) {
+      const ask = await have(desk, speaker);
+      void desk.view(speaker, ask).then(() => woken.push(speaker.host));
+    }
+    expect(desk.waiting).toBe(3);
+    await plane.edit('c2', { zone: 'other' });
+    await clock.settle();
+    expect(woken).toEqual(['c2']);
+    expect(desk.waiting).toBe(2);
+  });
+
+  test('keeps-waiting-when-a-commit-touches-the-host-but-not-its-view', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const ask = await have(desk, speakers[0]!);
+    let answered = false;
+    void desk.view(speakers[0]!, ask).then(() => (answered = true));
+    await plane.edit('c1', { baseWeight: 7 });
+    await clock.settle();
+    expect({ answered, waiting: desk.waiting }).toEqual({ answered: false, waiting: 1 });
+    await clock.pass(26_000);
+    expect(answered).toBe(true);
+  });
+
+  test('ends-an-earlier-wait-of-the-same-host', async () => {
+    const { desk, speakers } = await worldOf('c1');
+    const ask = await have(desk, speakers[0]!);
+    const first = desk.view(speakers[0]!, ask);
+    void desk.view(speakers[0]!, ask);
+    expect(answerOf(await first)).toEqual({ kind: 'unchanged' });
+    expect(desk.waiting).toBe(1);
+  });
+
+  test('says-who-decides-to-those-who-wait-when-the-lease-goes-and-forgets-what-it-was-told', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    desk.heartbeat(speakers[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
+    expect(desk.wordOf('c1')).toBeDefined();
+    const waiting = desk.view(speakers[0]!, await have(desk, speakers[0]!));
+    plane.leader.journal.stepDown();
+    await clock.pass(1000);
+    expect(await waiting).toMatchObject({ kind: 'elsewhere' });
+    expect(desk.wordOf('c1')).toBeUndefined();
+    expect(desk.heartbeat(speakers[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
+    expect(await desk.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
+  });
+
+  test('answers-a-view-of-an-older-epoch-at-once-with-the-same-digest', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const ask = await have(desk, speakers[0]!);
+    plane.leader.journal.stepDown();
+    await clock.until('it decides again', () => plane.hasLeader);
+    const again = answerOf(await desk.view(speakers[0]!, ask));
+    expect(again).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
+  });
+
+  test('lets-nobody-wait-once-it-is-closed', async () => {
+    const { desk, speakers } = await worldOf('c1');
+    const waiting = desk.view(speakers[0]!, await have(desk, speakers[0]!));
+    desk.close();
+    expect(await waiting).toEqual({ kind: 'elsewhere' });
+    expect(await desk.view(speakers[0]!, {})).toEqual({ kind: 'elsewhere' });
+  });
+
+  test('does-not-listen-to-an-older-credential-nor-to-a-host-that-is-gone', async () => {
+    const { plane, desk, speakers } = await worldOf('c1');
+    await desk.join(await plane.joinToken('c1'), { secret: `${SECRET}-2` });
+    expect(desk.heartbeat(speakers[0]!, { serviceVersion: 1 })).toMatchObject({ code: 'credential-superseded' });
+    expect(desk.heartbeat({ host: 'c9', token: 'x' }, { serviceVersion: 1 })).toMatchObject({ code: 'unknown-host' });
+    expect(desk.speakerWith(secretText(speakers[0]!.token!, SECRET), 'agent')).toMatchObject({ kind: 'refused' });
+  });
+
+  test('asks-for-an-answer-again-that-the-store-did-not-take', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    desk.heartbeat(speakers[0]!, { serviceVersion: 1 });
+    await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
+    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
+    const { store } = plane.leader.journal;
+    const { write } = store;
+    store.write = () => Promise.reject(new StoreUnavailable('away', { outcome: 'failed' }));
+    const observed = desk.observe(speakers[0]!, { answers: [{ task, outcome: 'done' }] });
+    await clock.pass(5000);
+    expect(answerOf(await observed).results).toEqual([{ task, result: 'not-taken' }]);
+    store.write = write.bind(store);
+    const again = await desk.observe(speakers[0]!, { answers: [{ task, outcome: 'done' }] });
+    expect(answerOf(again).results).toEqual([{ task, result: 'recorded' }]);
+  });
+
+  test('takes-no-answer-for-another-host', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1', 'c2');
+    for (const speaker of speakers) desk.heartbeat(speaker, { serviceVersion: 1 });
+    await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
+    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
+    const observed = await desk.observe(speakers[1]!, { answers: [{ task, outcome: 'done' }] });
+    expect(answerOf(observed).results).toEqual([{ task, result: 'stale' }]);
+    expect(plane.item('c1')?.step).toBe('preflight');
+  });
+});
+
+describe('waiters', () => {
+  test('are-woken-by-name-by-time-and-all-at-once', async () => {
+    const waiters = new Waiters();
+    const woken: string[] = [];
+    const wait = (host: string, untilMs: number): void => {
+      void waiters.wait(host, untilMs).then((how) => woken.push(`${host} ${how}`));
+    };
+    wait('c1', 100);
+    wait('c2', 200);
+    wait('c3', 300);
+    waiters.changed('c2');
+    waiters.changed('nobody');
+    waiters.expire(150);
+    await Promise.resolve();
+    expect(woken).toEqual(['c2 changed', 'c1 over']);
+    waiters.changedAll();
+    await Promise.resolve();
+    expect(woken).toContain('c3 changed');
+    expect(waiters.size).toBe(0);
+  });
+});
