@@ -1,0 +1,266 @@
+// The edges of the server: what is refused before any room hears of it, probes, figures, TLS, the first token.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { request as secureRequest } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
+import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
+import { populate, startWorld, type World } from './world.ts';
+
+let world: World;
+let admin: string;
+let url: string;
+
+beforeAll(async () => {
+  world = await startWorld();
+  await populate(world);
+  admin = await world.token('admin');
+  url = await world.server.listen({ host: '127.0.0.1', port: 0 });
+});
+afterAll(() => world.close());
+
+describe('a problem', () => {
+  test('names the field, says what to do and suggests what was meant', async () => {
+    const payload = { hosts: [{ name: 'Not Good', capacity: { vcpu: 3 } }], reson: 'x' };
+    const answer = await world.call(admin, { method: 'POST', url: '/api/v1/hosts', payload });
+    expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    expect(answer.json()).toMatchObject({
+      type: 'urn:muster:problem:malformed-body',
+      title: 'Bad Request',
+      status: 400,
+      code: 'malformed-body',
+      problems: expect.arrayContaining([
+        { field: '/reson', message: 'is not a known field (did you mean "reason"?)' },
+        { field: '/hosts/0/capacity/vcpu', message: 'is not a known field (did you mean "vcpus"?)' },
+      ]) as object,
+      requestId: answer.headers['x-request-id'],
+    });
+    expect(answer.json<{ problems: { field: string }[] }>().problems.map((one) => one.field)).toContain(
+      '/hosts/0/name',
+    );
+  });
+
+  test.each([
+    ['GET', '/api/v1/hots', 404, 'route-not-found', '"/api/v1/hosts"'],
+    ['GET', '/api/v1/hosts/nope', 404, 'host-not-found', '"nope"'],
+    ['PUT', '/api/v1/hosts/central-0', 405, 'method-not-allowed', 'GET, PATCH'],
+    ['OPTIONS', '/api/v1/hosts', 405, 'method-not-allowed', 'GET, POST'],
+  ] as const)('%s %s is %i %s', async (method, path, status, code, hint) => {
+    const answer = await world.call(admin, { method, url: path });
+    expect(answer.json()).toMatchObject({ status, code });
+    expect(answer.json<{ detail: string }>().detail).toContain(hint);
+    if (status === 405) expect(answer.headers['allow']).toBe(hint);
+  });
+
+  test('a HEAD is a GET without its body', async () => {
+    const answer = await world.call(admin, { method: 'HEAD', url: '/api/v1/hosts/central-0' });
+    expect([answer.statusCode, answer.body]).toEqual([200, '']);
+    expect(answer.headers['etag']).toMatch(/^"\d+"$/);
+  });
+
+  test.each([
+    ['too large', 'application/json', `{"name":"${'x'.repeat(1024 * 1024)}"}`, 413, 'body-too-large'],
+    ['not JSON', 'application/json', '{', 400, 'malformed-json'],
+    ['of another type', 'text/yaml', 'name: x', 415, 'unsupported-media-type'],
+    ['too deep', 'application/json', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 400, 'malformed-json'],
+  ])('a body that is %s', async (_, type, payload, status, code) => {
+    const headers = { 'content-type': type };
+    const answer = await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload, headers });
+    expect(answer.json()).toMatchObject({ status, code });
+  });
+
+  test('of our own making shows nothing of the inside', async () => {
+    const broken = await startWorld();
+    const secret = await broken.token('admin');
+    broken.journal.submit = () => Promise.reject(new TypeError('the inside of it'));
+    const answer = await broken.call(secret, { method: 'POST', url: '/api/v1/sites', payload: { name: 'x' } });
+    expect(answer.json()).toMatchObject({ status: 500, code: 'internal-error' });
+    expect(answer.body).not.toContain('inside of it');
+    expect(broken.logged()).toContain('the inside of it');
+    await broken.close();
+  });
+
+  test.each([
+    ['nonsense', 'NONSENSE\r\n\r\n', '400'],
+    ['headers without end', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, '431'],
+    [
+      'a smuggled length',
+      'POST /api/v1/sites HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+      '400',
+    ],
+  ])('to %s on the wire is one too', async (_, bytes, status) => {
+    const answer = await overSocket(bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain('application/problem+json');
+  });
+});
+
+function overSocket(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.on('close', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
+
+describe('a caller that comes too fast', () => {
+  test('is told when to come again, and others are not held up', async () => {
+    const slow = await startWorld({ limits: { perTokenPerSecond: 10, perAddressPerSecond: 3 } });
+    const [wild, calm] = [await slow.token('viewer'), await slow.token('viewer')];
+    const frozen = slow.clock.nowMs();
+    slow.clock.nowMs = () => frozen;
+    const many = async (secret: string | undefined, count: number): Promise<number[]> => {
+      const answers = [];
+      for (let at = 0; at < count; at += 1) answers.push(await slow.call(secret, { url: '/api/v1/whoami' }));
+      expect(
+        answers.filter((one) => one.statusCode === 429).every((one) => Number(one.headers['retry-after']) >= 1),
+      ).toBe(true);
+      return answers.map((one) => one.statusCode);
+    };
+    expect((await many(wild, 12)).filter((status) => status === 429)).toHaveLength(2);
+    expect(await many(calm, 1)).toEqual([200]);
+    expect((await many(undefined, 5)).filter((status) => status === 429)).toHaveLength(2);
+    // Guessing tokens is counted against the address, whatever the token.
+    expect(await many('mst_tk-9_0123456789abcdefghij', 1)).toEqual([429]);
+    slow.clock.nowMs = () => frozen + 1000;
+    expect(await many(wild, 1)).toEqual([200]);
+    await slow.close();
+  });
+});
+
+describe('probes', () => {
+  test('say what is missing', async () => {
+    const probe = (from: World, path: string) => from.server.app.inject({ url: path });
+    expect((await probe(world, '/livez')).json()).toEqual({ status: 'ok' });
+    expect((await probe(world, '/readyz')).json()).toEqual({ status: 'ok', fleet: true, store: true, lease: true });
+    const alone = await startWorld({ leads: false });
+    const answer = await probe(alone, '/readyz');
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      { status: 'not-ready', fleet: true, store: true, lease: false },
+    ]);
+    await alone.close();
+  });
+
+  test('figures follow the journal', async () => {
+    await world.call(admin, { method: 'POST', url: '/api/v1/hosts', payload: { hosts: [{ name: 'counted' }] } });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const { body } = await world.call(admin, { url: '/metrics' });
+    expect(body).toContain(`muster_journal_revision ${world.journal.fleet.revision}`);
+    expect(body).toContain('muster_hosts{state="joining",connection="unknown"} 1');
+    expect(body).toContain('muster_hosts{state="active",connection="up"} 6');
+    expect(body).toContain('muster_operations{kind="host-join",state="running"} 1');
+    expect(body).toContain('muster_lease_held 1');
+    expect(body).toMatch(
+      /muster_http_request_seconds_count\{method="POST",route="\/api\/v1\/hosts",status="\d+"\} \d+/,
+    );
+    expect(body).toMatch(/muster_journal_group_commits_count \d+/);
+    expect(body).toMatch(/muster_journal_commit_seconds_count \d+/);
+    expect(body).toContain('nodejs_eventloop_lag_seconds');
+  });
+});
+
+describe('secrets', () => {
+  test('are in the one answer that makes them, and nowhere else', async () => {
+    const quiet = await startWorld();
+    await populate(quiet);
+    const root = await quiet.token('admin');
+    const make = (path: string, payload: object) =>
+      quiet.call(root, { method: 'POST', url: path, payload, headers: { 'idempotency-key': path } });
+    const made = [
+      await make('/api/v1/tokens', { name: 'n', role: 'operator' }),
+      await make('/api/v1/hosts/central-0/join-token', {}),
+    ].map((answer) => answer.json<{ secret: string }>().secret);
+    const everything: string[] = [quiet.logged(), JSON.stringify([...quiet.journal.fleet.all(IDEMPOTENCY)])];
+    for (const route of quiet.server.routes) {
+      if (route.method !== 'GET' || route.kind === 'stream') continue;
+      for (const id of ['central-0', ...[...quiet.journal.fleet.all(TOKEN)].map((token) => token.id)]) {
+        const answer = await quiet.call(root, { url: route.path.replaceAll(/:[a-z]+/g, id) });
+        everything.push(answer.body, JSON.stringify(answer.headers));
+      }
+    }
+    everything.push((await quiet.call(root, { url: '/api/v1/history?kind=token&limit=500' })).body);
+    everything.push((await make('/api/v1/tokens', { name: 'n', role: 'operator' })).body);
+    for await (const event of quiet.journal.watch(0, AbortSignal.timeout(200))) everything.push(JSON.stringify(event));
+    const hashes = [...quiet.journal.fleet.all(TOKEN)].map((token) => token.doc.hash);
+    const shown = everything.join('\n');
+    expect(made).toHaveLength(2);
+    expect([...made, root].filter((secret) => shown.includes(secret))).toEqual([]);
+    // The journal itself holds the hashes; nothing that leaves the server does.
+    const outside = everything
+      .slice(0, -1)
+      .filter((text) => !text.includes('"kind":"commits"'))
+      .join('\n');
+    expect(hashes.filter((hash) => outside.includes(hash))).toEqual([]);
+    await quiet.close();
+  });
+});
+
+describe('listening', () => {
+  test('anywhere but on loopback needs TLS, or somebody who insists', async () => {
+    const shy = await startWorld();
+    await expect(shy.server.listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(InsecureListen);
+    await expect(shy.server.listen({ host: '::', port: 0 })).rejects.toThrow('--tls-cert');
+    await shy.close();
+  });
+
+  test('with TLS answers over TLS', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    execFileSync(
+      'openssl',
+      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '2', ...subject],
+      {
+        stdio: 'ignore',
+      },
+    );
+    const tls = { key: readFileSync(key), cert: readFileSync(cert) };
+    const { journal, clock, ids } = world;
+    const server = createServer({
+      journal,
+      clock,
+      ids,
+      routes: [],
+      views: [],
+      settings: [],
+      log: pino({ level: 'silent' }),
+      tls,
+    });
+    const at = await server.listen({ host: '0.0.0.0', port: 0 });
+    expect(at).toMatch(/^https:/);
+    const status = await new Promise((resolve, reject) => {
+      const port = new URL(at).port;
+      secureRequest({ host: '127.0.0.1', port, path: '/livez', ca: tls.cert }, (answer) => resolve(answer.statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(200);
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('the first admin token', () => {
+  test('is made once, in a file that only its owner reads', async () => {
+    const fresh = await startWorld();
+    const dataFolder = mkdtempSync(join(tmpdir(), 'muster-first-'));
+    const path = await ensureAdminToken({ ...fresh, dataFolder });
+    expect(path).toBe(join(dataFolder, 'admin-token'));
+    expect(statSync(path ?? '').mode & 0o777).toBe(0o600);
+    const secret = readFileSync(path ?? '', 'utf8').trim();
+    expect((await fresh.call(secret, { url: '/api/v1/tokens' })).statusCode).toBe(200);
+    expect(await ensureAdminToken({ ...fresh, dataFolder })).toBeUndefined();
+    expect(readFileSync(path ?? '', 'utf8').trim()).toBe(secret);
+    rmSync(dataFolder, { recursive: true });
+    await fresh.close();
+  });
+});

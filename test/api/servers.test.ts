@@ -1,0 +1,253 @@
+// Several servers on one store: writes go to the one that decides, reads are answered anywhere, and a server that stops
+// loses nothing.
+import { Agent, request as httpRequest } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import { SITE } from '../../src/sites/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { NotHolder, StoreUnavailable } from '../../src/journal/index.ts';
+import { clockAhead, lead, populate, startWorld, type World } from './world.ts';
+
+const open: World[] = [];
+
+afterEach(async () => {
+  for (const world of open.splice(0)) await world.close();
+});
+
+async function server(options: Parameters<typeof startWorld>[0] = {}): Promise<{ world: World; url: string }> {
+  const world = await startWorld({ leads: false, ...options });
+  open.push(world);
+  return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
+}
+
+async function pair(): Promise<{
+  holder: World;
+  follower: World;
+  holderUrl: string;
+  followerUrl: string;
+  admin: string;
+}> {
+  const clock = clockAhead();
+  const { world: holder, url: holderUrl } = await server({ clock });
+  await lead(holder, holderUrl);
+  await populate(holder);
+  const { world: follower, url: followerUrl } = await server({ clock, disk: holder.disk });
+  const admin = await holder.token('admin');
+  await follower.journal.reached(holder.journal.fleet.revision, 2000);
+  return { holder, follower, holderUrl, followerUrl, admin };
+}
+
+const post = (url: string, secret: string, payload: object, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(payload),
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...headers },
+  });
+
+describe('a server that does not decide', () => {
+  test('forwards a write with the identity, key and request id of its caller', async () => {
+    const { holder, follower, followerUrl, admin } = await pair();
+    const headers = { 'idempotency-key': 'f1', 'x-request-id': 'req-1' };
+    const first = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'east' }, headers);
+    expect(first.status).toBe(201);
+    expect(first.headers.get('x-request-id')).toBe('req-1');
+    expect(first.headers.get('location')).toBe('/api/v1/sites/east');
+    expect(holder.journal.fleet.get(SITE, idOf(SITE, 'east'))?.doc.changedBy).toMatch(/^admin/);
+    const second = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'east' }, headers);
+    expect(await second.text()).toBe(await first.text());
+    // The same key at the holder itself is the same request.
+    const direct = await holder.call(admin, {
+      method: 'POST',
+      url: '/api/v1/sites',
+      payload: { name: 'east' },
+      headers,
+    });
+    expect(direct.headers['idempotency-replayed']).toBe('true');
+    // Read your own write anywhere.
+    const revision = first.headers.get('muster-revision') ?? '';
+    const read = await follower.call(admin, { url: '/api/v1/sites/east', headers: { 'muster-revision': revision } });
+    expect(read.statusCode).toBe(200);
+  });
+
+  test('passes refusals on as they are, and refuses wrong callers itself', async () => {
+    const { followerUrl, holder, follower, admin } = await pair();
+    const refused = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'central' });
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([
+      409,
+      'application/problem+json; charset=utf-8',
+    ]);
+    expect(await refused.json()).toMatchObject({ code: 'site-exists' });
+    const viewer = await holder.token('viewer');
+    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    expect((await post(`${followerUrl}/api/v1/sites`, viewer, { name: 'x' })).status).toBe(403);
+    expect((await post(`${followerUrl}/api/v1/sites`, 'mst_tk-1_00000000000000000000', { name: 'x' })).status).toBe(
+      401,
+    );
+  });
+
+  test('lets a token that it does not know yet be judged by the one that does', async () => {
+    const { holder, follower, followerUrl } = await pair();
+    // The follower stands still at its revision while the holder goes on.
+    follower.journal.catchUp = () => follower.clock.sleep(20);
+    const fresh = await holder.token('admin');
+    expect((await post(`${followerUrl}/api/v1/sites`, fresh, { name: 'fresh' })).status).toBe(201);
+  });
+
+  test('tells agents to go to the holder themselves', async () => {
+    const { holder, follower, holderUrl } = await pair();
+    const agent = await holder.token('agent', { host: 'central-0' });
+    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    const answer = await follower.call(agent, {
+      method: 'POST',
+      url: '/api/v1/agent/heartbeat',
+      payload: { serviceVersion: 1 },
+    });
+    expect(answer.json()).toMatchObject({ status: 421, code: 'not-holder', holder: holderUrl });
+  });
+
+  test('says so when nobody decides, and when the holder is gone', async () => {
+    const { holder, followerUrl, admin } = await pair();
+    await holder.server.close();
+    const gone = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
+    expect([gone.status, gone.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await gone.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'failed' });
+    holder.clock.ahead(2 * 10 ** 9);
+    const nobody = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
+    expect(await nobody.json()).toMatchObject({ status: 503, code: 'no-holder', outcome: 'failed' });
+  });
+
+  test('never passes a request on twice', async () => {
+    const { follower, admin } = await pair();
+    const headers = { 'muster-forwarded': '1' };
+    const answer = await follower.call(admin, {
+      method: 'POST',
+      url: '/api/v1/sites',
+      payload: { name: 'x' },
+      headers,
+    });
+    expect(answer.json()).toMatchObject({ status: 503, code: 'no-holder' });
+  });
+
+  test('a lease lost while a request waits sends it on to the new holder', async () => {
+    const { holder, follower, followerUrl, admin } = await pair();
+    const submit = holder.journal.submit.bind(holder.journal);
+    holder.journal.submit = () => {
+      holder.journal.submit = submit;
+      return Promise.reject(new NotHolder());
+    };
+    await holder.journal.store.releaseLease('fleet', 1);
+    await lead(follower, followerUrl);
+    const answer = await holder.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'moved' } });
+    expect(answer.statusCode).toBe(201);
+    expect(follower.journal.fleet.get(SITE, idOf(SITE, 'moved'))).toBeDefined();
+  });
+});
+
+describe('a read', () => {
+  test('for a revision that does not come in time is told to try again', async () => {
+    const { world } = await server();
+    await lead(world);
+    const viewer = await world.token('viewer');
+    const started = Date.now();
+    const answer = await world.call(viewer, { url: '/api/v1/hosts', headers: { 'muster-revision': '1000' } });
+    expect(answer.json()).toMatchObject({ status: 503, code: 'revision-not-reached' });
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(Date.now() - started).toBeGreaterThan(1900);
+  });
+
+  test('waits for a revision that comes', async () => {
+    const { world } = await server();
+    await lead(world);
+    await populate(world);
+    const viewer = await world.token('viewer');
+    const next = world.journal.fleet.revision + 1;
+    const reading = world.call(viewer, { url: '/api/v1/hosts', headers: { 'muster-revision': String(next) } });
+    await world.token('viewer');
+    expect((await reading).statusCode).toBe(200);
+  });
+});
+
+describe('a store that fails', () => {
+  test.each(['failed', 'unknown'] as const)('is told with its outcome: %s', async (outcome) => {
+    const { world } = await server();
+    await lead(world);
+    const admin = await world.token('admin');
+    world.journal.submit = () => Promise.reject(new StoreUnavailable('the store is away', { outcome }));
+    const answer = await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'x' } });
+    expect(answer.json()).toMatchObject({ status: 503, code: 'store-unavailable', outcome });
+    expect(answer.headers['retry-after']).toBe('1');
+  });
+});
+
+describe('shutting down', () => {
+  test('loses nothing: every answered write is there, and nothing else is', async () => {
+    const { world, url } = await server();
+    await lead(world);
+    const admin = await world.token('admin');
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    const sent: Promise<{ name: string; status: number }>[] = [];
+    for (let at = 0; at < 200; at += 1) {
+      sent.push(siteOver(agent, url, admin, `s-${at}`));
+      if (at === 100) setTimeout(() => void world.server.close(), 5);
+      if (at % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    const answers = await Promise.all(sent);
+    await world.server.close();
+    const there = (name: string): boolean => world.journal.fleet.get(SITE, idOf(SITE, name)) !== undefined;
+    const accepted = answers.filter((answer) => answer.status === 201);
+    const refused = answers.filter((answer) => answer.status !== 201);
+    expect(accepted.filter((answer) => !there(answer.name))).toEqual([]);
+    // What was answered with a refusal, or not accepted at all, is not there. Nobody was cut off in the middle.
+    expect(refused.filter((answer) => there(answer.name))).toEqual([]);
+    expect(accepted.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(0);
+    agent.destroy();
+  });
+
+  test('answers what has begun', async () => {
+    const { world } = await server();
+    await lead(world);
+    const admin = await world.token('admin');
+    const begun = world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'begun' } });
+    await new Promise((resolve) => setImmediate(resolve));
+    const closing = world.server.close();
+    expect((await begun).statusCode).toBe(201);
+    await closing;
+  });
+
+  test('is quick even with idle connections open', async () => {
+    const { world, url } = await server();
+    await lead(world);
+    const viewer = await world.token('viewer');
+    const agent = new Agent({ keepAlive: true });
+    await get(agent, `${url}/livez`, viewer);
+    const started = Date.now();
+    await world.server.close();
+    expect(Date.now() - started).toBeLessThan(1000);
+    agent.destroy();
+  });
+});
+
+function get(agent: Agent, url: string, secret: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { agent, headers: { authorization: `Bearer ${secret}` } }, (answer) => {
+      answer.resume();
+      answer.on('end', () => resolve(answer.statusCode ?? 0));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+/** Status 0 for a request that got no answer. */
+function siteOver(agent: Agent, url: string, secret: string, name: string): Promise<{ name: string; status: number }> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const request = httpRequest(`${url}/api/v1/sites`, { agent, method: 'POST', headers }, (answer) => {
+      answer.resume();
+      answer.on('end', () => resolve({ name, status: answer.statusCode ?? 0 }));
+      answer.on('error', () => resolve({ name, status: 0 }));
+    });
+    request.on('error', () => resolve({ name, status: 0 }));
+    request.end(JSON.stringify({ name }));
+  });
+}
