@@ -1,9 +1,8 @@
 // Every server shows what the disk has: the same documents at the same revision, and indexes that agree with them.
 import { isDeepStrictEqual } from 'node:util';
-import { Fleet, type Id, type Index } from '../../src/fleet/index.ts';
+import type { Fleet, Id, Index } from '../../src/fleet/index.ts';
 import { digestOf } from '../world/digest.ts';
 import type { Life } from '../world/server.ts';
-import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
 /** A look at every document costs; this often is enough to end a run near the commit that went wrong. */
@@ -33,27 +32,13 @@ export const fleetsEqual: Checker = {
           const { fleet } = life.journal;
           if (fleet.revision !== world.ledger.head) violated(`${name} is at ${fleet.revision} of ${world.ledger.head}`);
           check(life);
-          const index = wrongIndex(fleet, replayed(world));
+          const index = wrongIndex(fleet, world.ledger.replay(world.registry, world.ledger.head));
           if (index !== undefined) violated(`${name}: index ${index} does not agree with its documents`);
         }
       },
     };
   },
 };
-
-/** A fleet made from nothing but the commits. */
-function replayed(world: World): Fleet {
-  const fleet = new Fleet(world.registry);
-  for (const { commit } of world.ledger.entries) {
-    const changes = commit.changes.map(({ kind, id, body }) => ({
-      kind,
-      id,
-      doc: body === null ? null : (JSON.parse(body) as object),
-    }));
-    fleet.apply(commit.revision, changes);
-  }
-  return fleet;
-}
 
 function wrongIndex(fleet: Fleet, truth: Fleet): string | undefined {
   return fleet.registry.indexes.find((index) =>

@@ -1,5 +1,6 @@
 // The rooms' own invariants, after every commit that the disk accepts, on a fleet that follows the disk itself.
 import { Fleet } from '../../src/fleet/index.ts';
+import { changesOf } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 
 export const invariants: Checker = {
@@ -10,16 +11,8 @@ export const invariants: Checker = {
       onWrite: (entries) => {
         for (const { commit } of entries) {
           // A power cut on a disk that lies takes revisions back: begin anew, other checkers will tell.
-          if (commit.revision !== fleet.revision + 1) {
-            fleet = new Fleet(world.registry);
-            fleet.loaded(commit.revision - 1);
-          }
-          const changes = commit.changes.map(({ kind, id, body }) => ({
-            kind,
-            id,
-            doc: body === null ? null : (JSON.parse(body) as object),
-          }));
-          const applied = fleet.apply(commit.revision, changes);
+          if (commit.revision !== fleet.revision + 1) fleet = world.ledger.replay(world.registry, commit.revision - 1);
+          const applied = fleet.apply(commit.revision, changesOf(commit));
           for (const { name, check } of world.registry.invariants) {
             const [broken] = check(fleet, applied);
             if (broken !== undefined) world.violate(name, `at ${commit.revision} by ${commit.by}: ${broken}`);

@@ -3,9 +3,9 @@ import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-/** Half the time the one that decides: that is where it hurts. */
+/** Half the time the one that decides: that is where it hurts. One that stands still is left to wake up. */
 function victim(world: World): Server | undefined {
-  const running = world.servers.filter((server) => server.life !== undefined);
+  const running = world.servers.filter(({ life }) => life?.program.paused === false);
   const deciding = running.filter((server) => server.life?.journal.fence !== undefined);
   if (deciding.length > 0 && world.rng.chance(0.5)) return world.rng.pick(deciding);
   return running.length === 0 ? undefined : world.rng.pick(running);
@@ -65,14 +65,16 @@ export const staleHolder: Fault = {
     const server = world.servers.find(({ life }) => life?.journal.fence !== undefined);
     const program = server?.life?.program;
     if (server === undefined || program === undefined || program.paused || world.servers.length === 1) return undefined;
-    const forMs = world.rng.between(12_000, 25_000);
-    const staleMs = world.rng.between(500, 9000);
-    const misled = world.machines.filter(() => world.rng.chance(0.5)).map(({ link }) => link);
+    // The longer ones outlast the agents' patience: by then they follow another server.
+    const forMs = world.rng.pick([world.rng.between(12_000, 25_000), world.rng.between(31_000, 40_000)]);
+    const staleMs = world.rng.between(2000, 9500);
+    const misled = world.machines.map(({ link }) => link);
     program.pause(forMs);
     program.skewMs -= forMs;
     world.hearing.paused(program.name, world.scheduler.nowMs + forMs);
     server.storeLink.cut = true;
     world.scheduler.after(forMs, 'agents are sent astray', () => misled.forEach((link) => (link.misroutePercent = 60)));
+    restartSome(world, forMs + 100, staleMs);
     world.scheduler.after(forMs + staleMs, `${server.name} reaches the database again`, () => {
       server.storeLink.cut = false;
       for (const link of misled) link.misroutePercent = 0;
@@ -81,9 +83,21 @@ export const staleHolder: Fault = {
   },
 };
 
+/** Agents that start in that time ask whoever comes first for their whole view. */
+function restartSome(world: World, fromMs: number, withinMs: number): void {
+  for (const machine of world.machines) {
+    if (!world.rng.chance(0.3)) continue;
+    world.scheduler.after(fromMs + world.rng.below(withinMs), `${machine.name} starts anew`, () => {
+      if (machine.life === undefined) return;
+      machine.crash();
+      machine.start();
+    });
+  }
+}
+
 export const powerCut: Fault = {
   name: 'power-cut',
-  weight: 2,
+  weight: 1,
   strike: (world) => {
     world.powerCut();
     for (const server of world.servers) startLater(world, server);

@@ -7,6 +7,15 @@ import {
   noHeadCheck,
 } from './database.ts';
 import { answersBeforeDurable, followerSkipsCommit, lostAnswerTakenForFailure } from './journal.ts';
+import {
+  activeUnheard,
+  agentForgets,
+  agentTakesOlderViews,
+  blamesHostsForOwnPause,
+  deadlineForgotten,
+  deskWithoutLease,
+  lostPark,
+} from './rooms.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Every planted bug. */
@@ -20,4 +29,11 @@ export const MUTANTS: readonly Mutant[] = [
   answersBeforeDurable,
   followerSkipsCommit,
   lostAnswerTakenForFailure,
+  lostPark,
+  activeUnheard,
+  blamesHostsForOwnPause,
+  agentTakesOlderViews,
+  agentForgets,
+  deskWithoutLease,
+  deadlineForgotten,
 ];

@@ -73,7 +73,7 @@ class HostsPlay {
     }
     while (this.#world.troubled) {
       await this.#intervene();
-      await this.#operator.pause(rng.between(200, 6000));
+      await this.#operator.pause(rng.between(50, 800));
     }
   }
 
@@ -142,25 +142,27 @@ class HostsPlay {
     const { name: id } = rng.pick(machines);
     const tag = this.#tag('whim');
     const operation = this.#operations.length === 0 ? 'op-none' : rng.pick(this.#operations);
-    await this.#operator.ask(plain(tag, this.#whim(rng.below(7), { id, tag, operation })));
+    await this.#operator.ask(plain(tag, this.#whim(rng.below(12), { id, tag, operation })));
   }
 
   #whim(which: number, { id, tag, operation }: { id: string; tag: string; operation: string }): Decide {
     const kinds = this.#kinds;
     switch (which) {
       case 0:
-      case 1:
-        return (fleet, _life, nowMs) => disableHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
-      case 2:
-        return (fleet, _life, nowMs) => enableHost(fleet, { id, by: tag, nowMs });
-      case 3:
         return (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
-      case 4:
+      case 1:
         return (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by: tag, nowMs });
-      case 5:
+      case 2:
         return (fleet, _life, nowMs) => cancelOperation(fleet, { id: operation, kinds, nowMs });
-      default:
+      case 3:
         return (fleet, _life, nowMs) => retryOperation(fleet, { id: operation, kinds, nowMs });
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+        return (fleet, _life, nowMs) => enableHost(fleet, { id, by: tag, nowMs });
+      default:
+        return (fleet, _life, nowMs) => disableHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
     }
   }
 }

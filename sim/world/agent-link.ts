@@ -7,6 +7,7 @@ import type {
   Joined,
   Observations,
   Observed,
+  View,
   ViewAnswer,
   ViewAsk,
 } from '../../src/agent/messages.ts';
@@ -26,11 +27,13 @@ export class AgentLink implements AgentLinkPort {
   readonly #world: World;
   readonly #program: Program;
   readonly #link: Link;
+  readonly #issued: (view: View) => void;
 
-  constructor(world: World, program: Program, link: Link) {
+  constructor(world: World, program: Program, to: { readonly link: Link; readonly issued: (view: View) => void }) {
     this.#world = world;
     this.#program = program;
-    this.#link = link;
+    this.#link = to.link;
+    this.#issued = to.issued;
   }
 
   join(to: Session, join: Join): Promise<Reply<Joined>> {
@@ -44,10 +47,7 @@ export class AgentLink implements AgentLinkPort {
   async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
     const never = new AbortController().signal;
     const reply = await this.#ask('view', to, (desk) => desk.view(to, ask, never), signal);
-    if (reply.kind === 'answer' && reply.answer.kind === 'view') {
-      const { stamp, parts, tasks } = reply.answer.view;
-      for (const told of [parts, ...tasks]) this.#world.issued.set(told, stamp);
-    }
+    if (reply.kind === 'answer' && reply.answer.kind === 'view') this.#issued(reply.answer.view);
     return reply;
   }
 

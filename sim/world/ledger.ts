@@ -1,5 +1,6 @@
 // What the disk accepted, as an outsider saw it: every commit with its writer, its fence and its time. It is what the
 // servers' own tales are checked against, and it does not forget what a compaction or a power cut takes.
+import { Fleet, type Change, type Registry } from '../../src/fleet/index.ts';
 import type { Fence, Lease, ReadCommit, TextCommit } from '../../src/journal/index.ts';
 import { addDigests, hashOf, withoutDigest } from './digest.ts';
 
@@ -11,6 +12,14 @@ export interface Entry {
   /** The lease on the disk when the group was accepted. */
   readonly lease: Lease | undefined;
   readonly atStep: number;
+}
+
+export function changesOf(commit: TextCommit): Change[] {
+  return commit.changes.map(({ kind, id, body }) => ({
+    kind,
+    id,
+    doc: body === null ? null : (JSON.parse(body) as object),
+  }));
 }
 
 export class Ledger {
@@ -54,6 +63,13 @@ export class Ledger {
       sum = addDigests(sum, part);
     }
     return sum;
+  }
+
+  /** A fleet made from nothing but the commits, up to a revision. */
+  replay(registry: Registry, upTo: number): Fleet {
+    const fleet = new Fleet(registry);
+    for (const { commit } of this.entries.slice(0, upTo)) fleet.apply(commit.revision, changesOf(commit));
+    return fleet;
   }
 
   /** The disk came back with this head after a power cut. */

@@ -1,7 +1,7 @@
 // A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
 // The agent is the real one; its driver here only remembers what it was told to do.
 import type { Agent } from '../../src/agent/agent.ts';
-import type { Stamp } from '../../src/agent/messages.ts';
+import type { Stamp, View } from '../../src/agent/messages.ts';
 import {
   DiskFailed,
   type Applied,
@@ -39,6 +39,7 @@ export class Machine {
   inLineWith: string | undefined;
   readonly #world: World;
   readonly #rng: Rng;
+  readonly #issued = new Map<string, Stamp>();
   readonly #files = new Map<FileName, string>();
   #starts = 0;
   #life: AgentLife | undefined;
@@ -62,7 +63,7 @@ export class Machine {
     const program = new Program(`${this.name}.${this.#starts}`, scheduler, calls);
     const clock = new SimClock(program);
     const ports = {
-      link: new AgentLink(this.#world, program, this.link),
+      link: new AgentLink(this.#world, program, { link: this.link, issued: (view) => this.#note(view) }),
       disk: this.#disk(program),
       driver: this.#driver(program),
       clock,
@@ -108,14 +109,14 @@ export class Machine {
     return {
       apply: (view) =>
         program.call<Applied>('driver', 'apply', (reply) => {
-          this.#follow(view.stamp, 'view', view.parts);
+          this.#follow(view.stamp, 'view', view.digest);
           const already = this.inLineWith === view.digest;
           this.inLineWith = view.digest;
           reply.answer(this.#rng.between(1, 50), { kind: already ? 'already' : 'applied' });
         }),
       perform: (task, { stamp }) =>
         program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
-          this.#follow(stamp, task.id, task);
+          this.#follow(stamp, task.id, task.id);
           const bad: Performed = { outcome: 'failed', problems: ['no virtualisation extensions'] };
           reply.answer(this.#rng.between(1, 3000), this.fit ? { outcome: 'done' } : bad);
         }),
@@ -124,9 +125,17 @@ export class Machine {
     };
   }
 
-  /** What the server said counts, whatever the agent made of it. */
-  #follow(stamp: Stamp, what: string, told: object): void {
-    this.told.push({ stamp: this.#world.issued.get(told) ?? stamp, what });
+  /** Remembers the newest stamp under which a server really said this. */
+  #note({ stamp, digest, tasks }: View): void {
+    for (const what of [digest, ...tasks.map(({ id }) => id)]) {
+      const before = this.#issued.get(what);
+      if (before === undefined || before.leaseEpoch <= stamp.leaseEpoch) this.#issued.set(what, stamp);
+    }
+  }
+
+  /** What a server said counts, whatever the agent made of it. */
+  #follow(stamp: Stamp, what: string, told: string): void {
+    this.told.push({ stamp: this.#issued.get(told) ?? stamp, what });
     this.#world.machineTold(this);
   }
 }

@@ -1,6 +1,5 @@
 // One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
 // them together; what happens is in workloads and faults, what must hold is in checkers.
-import type { Stamp } from '../../src/agent/messages.ts';
 import { Registry, type Applied } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
@@ -46,8 +45,6 @@ export class World implements StoreWitness {
   readonly links: Link[] = [];
   readonly machines: Machine[] = [];
   readonly hearing = new Hearing();
-  /** The stamp under which a server really issued a view's parts and tasks. */
-  readonly issued = new WeakMap<object, Stamp>();
   /** Everything that anybody asked for, and what they were told. */
   readonly asked: Asked[] = [];
   /** True until everything heals: workloads ask for new things only as long as it is. */

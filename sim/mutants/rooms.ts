@@ -1,0 +1,187 @@
+// Controllers, kinds and agents that get one thing wrong.
+import { LivenessController } from '../../src/hosts/runtime.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import { idOf, put } from '../../src/fleet/index.ts';
+import type { Clock, Journal } from '../../src/journal/index.ts';
+import { record, type OperationKind } from '../../src/operations/index.ts';
+import type { Link } from '../../src/agent/ports.ts';
+import { agentsForward } from '../checkers/agents.ts';
+import { downWasSilent } from '../checkers/liveness.ts';
+import { AT_REST } from '../seed-properties.ts';
+import type { Parts } from '../world/parts.ts';
+import type { Mutant } from './mutant.ts';
+
+function withKind(parts: Parts, name: string, change: (kind: OperationKind) => OperationKind): Parts {
+  return { ...parts, operationKinds: parts.operationKinds.map((kind) => (kind.name === name ? change(kind) : kind)) };
+}
+
+export const lostPark: Mutant = {
+  name: 'lost-park',
+  bug: 'an item that was parked is never looked at again',
+  caughtBy: [AT_REST],
+  plant: (parts) =>
+    withKind(parts, 'host-join', (kind) => ({
+      ...kind,
+      plan: (fleet, operation, items, nowMs) => {
+        const remembered = items.filter((item) => item.doc.state !== 'waiting');
+        return kind.plan(fleet, operation, remembered, nowMs);
+      },
+    })),
+};
+
+export const activeUnheard: Mutant = {
+  name: 'active-unheard',
+  bug: 'a host is put into service before its agent was heard',
+  caughtBy: ['never: a host becomes active before its agent was heard'],
+  plant: (parts) =>
+    withKind(parts, 'host-join', (kind) => ({
+      ...kind,
+      plan: (fleet, operation, items, nowMs) =>
+        items.flatMap((item) => {
+          const host = fleet.get(HOST, idOf(HOST, item.doc.target.id));
+          if (host?.doc.state !== 'joining') return kind.plan(fleet, operation, [item], nowMs);
+          const active: Host = { ...host.doc, state: 'active' };
+          return [record(item, { state: 'done', step: 'activate' }, { changes: [put(HOST, host.id, active)] })];
+        }),
+    })),
+};
+
+/** Shows time in small steps, so that whoever looks at it never sees that it stood still. */
+class SmoothClock implements Clock {
+  readonly #real: Clock;
+  #shownMs: number | undefined;
+
+  constructor(real: Clock) {
+    this.#real = real;
+  }
+
+  nowMs(): number {
+    return this.#shownMs ?? this.#real.nowMs();
+  }
+
+  /** False when the real time is reached. */
+  step(ms: number): boolean {
+    const realMs = this.#real.nowMs();
+    this.#shownMs = Math.min(realMs, (this.#shownMs ?? realMs) + ms);
+    return this.#shownMs < realMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#real.sleep(ms, signal);
+  }
+
+  turn(): Promise<void> {
+    return this.#real.turn();
+  }
+}
+
+class BlindLiveness extends LivenessController {
+  readonly #smooth: SmoothClock;
+
+  constructor(options: ConstructorParameters<typeof LivenessController>[0]) {
+    const smooth = new SmoothClock(options.clock);
+    super({ ...options, clock: smooth });
+    this.#smooth = smooth;
+  }
+
+  override async look(): Promise<void> {
+    for (let behind = true; behind;) {
+      behind = this.#smooth.step(4000);
+      await super.look();
+    }
+  }
+}
+
+export const blamesHostsForOwnPause: Mutant = {
+  name: 'blames-hosts-for-own-pause',
+  bug: 'a holder that stood still counts that time as silence of the hosts',
+  caughtBy: [downWasSilent.name],
+  plant: (parts) => ({ ...parts, liveness: ({ journal, clock, log }) => new BlindLiveness({ journal, clock, log }) }),
+};
+
+/** Shows the agent the same stamp on every view, and the servers the one that was really on it. */
+function forging(link: Link): Link {
+  let epoch: number | undefined;
+  return {
+    join: (to, join) => link.join(to, join),
+    heartbeat: (to, beat) => link.heartbeat(to, beat),
+    observe: (to, observations) => link.observe(to, observations),
+    view: async (to, ask, signal) => {
+      const { leaseEpoch: _, ...rest } = ask;
+      const reply = await link.view(to, epoch === undefined ? rest : { ...rest, leaseEpoch: epoch }, signal);
+      if (reply.kind !== 'answer' || reply.answer.kind !== 'view') return reply;
+      const { view } = reply.answer;
+      epoch = view.stamp.leaseEpoch;
+      const stamp = { journalId: view.stamp.journalId, leaseEpoch: 1, revision: 1 };
+      return { kind: 'answer', answer: { kind: 'view', view: { ...view, stamp } } };
+    },
+  };
+}
+
+export const agentTakesOlderViews: Mutant = {
+  name: 'agent-takes-older-views',
+  bug: 'an agent does not see that a view is older than what it follows',
+  caughtBy: [agentsForward.name],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => parts.agent({ ...ports, link: forging(ports.link) }, options),
+  }),
+};
+
+export const agentForgets: Mutant = {
+  name: 'agent-forgets-who-it-is',
+  bug: 'what an agent wrote about itself is not on its disk after a restart',
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => {
+      const { disk } = ports;
+      const read: typeof disk.read = async (name) => {
+        const text = await disk.read(name);
+        return name === 'identity' ? undefined : text;
+      };
+      return parts.agent({ ...ports, disk: { read, write: (name, text) => disk.write(name, text) } }, options);
+    },
+  }),
+};
+
+/** A journal that, once it held the lease, says for ever that it does. */
+function neverSteppingDown(journal: Journal): Journal {
+  let last: Journal['fence'];
+  return new Proxy(journal, {
+    get: (target, key): unknown => {
+      if (key === 'fence') return (last = target.fence ?? last);
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+export const deskWithoutLease: Mutant = {
+  name: 'desk-without-lease',
+  bug: 'a server that lost the lease goes on hearing agents, and nobody else does',
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    desk: (born, rooms, world) => parts.desk({ ...born, journal: neverSteppingDown(born.journal) }, rooms, world),
+  }),
+};
+
+export const deadlineForgotten: Mutant = {
+  name: 'deadline-forgotten',
+  bug: 'the engine goes by a clock that does not move, so no deadline ever passes',
+  caughtBy: [AT_REST, 'never: an operation acts after its deadline'],
+  plant: (parts) => ({
+    ...parts,
+    operations: (born, world) => {
+      const { clock } = born;
+      const startedMs = clock.nowMs();
+      const stopped: Clock = {
+        nowMs: () => startedMs,
+        sleep: (ms, signal) => clock.sleep(Math.min(ms, 1000), signal),
+        turn: () => clock.turn(),
+      };
+      return parts.operations({ ...born, clock: stopped }, world);
+    },
+  }),
+};
