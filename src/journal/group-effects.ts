@@ -46,6 +46,36 @@ export function effectsOf(batches: readonly Batch[], head: number): GroupEffects
   return { upserts, deletes, touched };
 }
 
+/** A resource as a group leaves it, and what the store must have of it before. */
+export interface GuardedChange {
+  readonly kind: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly body: string | null;
+  readonly expected: number | 'absent';
+}
+
+/**
+ * The changes of a group with their preconditions beside them, for a store that checks while it writes. Undefined when a
+ * precondition stands alone, or does not hold within the group: then the store has to look first.
+ */
+export function guardedChanges(batches: readonly Batch[], head: number): readonly GuardedChange[] | undefined {
+  const last = new Map<string, GuardedChange>();
+  for (const [at, { changes, preconditions }] of batches.entries()) {
+    if (changes.length !== preconditions.length) return undefined;
+    for (const [nth, { kind, id, body }] of changes.entries()) {
+      const precondition = preconditions[nth] as Precondition;
+      if (precondition.resource[0] !== kind || precondition.resource[1] !== id) return undefined;
+      const wanted = wantedBy(precondition);
+      const key = keyOf(kind, id);
+      const earlier = last.get(key);
+      if (earlier !== undefined && (earlier.body === null ? 'absent' : earlier.revision) !== wanted) return undefined;
+      last.set(key, { kind, id, revision: head + at + 1, body, expected: earlier?.expected ?? wanted });
+    }
+  }
+  return [...last.values()];
+}
+
 /** The first precondition that does not hold, earlier batches of the group counted in. */
 export function resourceConflictOf(
   batches: readonly Batch[],

@@ -4,7 +4,13 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
-import { effectsOf, type GroupEffects, resourceConflictOf } from './group-effects.ts';
+import {
+  effectsOf,
+  type GroupEffects,
+  type GuardedChange,
+  guardedChanges,
+  resourceConflictOf,
+} from './group-effects.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
 import { readAnswer, type StoredHead } from './read-answer.ts';
@@ -49,6 +55,9 @@ interface HeadRow {
   readonly floor_commit_id: string | null;
 }
 
+/** Undoes a transaction that began to write what does not fit. */
+class LookFirst extends Error {}
+
 /** Takes a database that `openDatabase` has prepared; use `openSqliteStore`. */
 export class SqliteStore implements Store {
   readonly journalId: string;
@@ -67,30 +76,60 @@ export class SqliteStore implements Store {
   }
 
   async write(group: Group): Promise<Written> {
-    const written = this.#transaction('write', () => this.#writeInside(group));
+    const written = this.#writeGuarded(group) ?? this.#transaction('write', () => this.#writeChecked(group));
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }
 
-  #writeInside(group: Group): Written {
+  /** Checks each resource while writing it, which saves a look at it before. Undefined, and nothing is written, when that
+   * cannot be done or does not work out: what stands in the way is then found by looking. */
+  #writeGuarded(group: Group): Written | undefined {
+    try {
+      return this.#transaction('write', () => {
+        const head = this.#head().revision;
+        const stale = this.#staleness(group, head);
+        if (stale !== undefined) return { kind: 'conflict', conflict: stale };
+        const guarded = guardedChanges(group.batches, head);
+        if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new LookFirst();
+        this.#logAll(group.batches, head);
+        group.batches.forEach(({ changes }, at) => {
+          for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head + at + 1);
+        });
+        return { kind: 'written', revision: head + group.batches.length };
+      });
+    } catch (error) {
+      if (error instanceof LookFirst) return undefined;
+      throw error;
+    }
+  }
+
+  /** Writes one resource if it is as expected. */
+  #guard({ kind, id, revision, body, expected }: GuardedChange): boolean {
+    if (body === null) return expected !== 'absent' && this.#sql.removeAt.run(kind, id, expected).changes === 1;
+    if (expected === 'absent') return this.#sql.insert.run(kind, id, revision, body).changes === 1;
+    return this.#sql.update.run(revision, body, kind, id, expected).changes === 1;
+  }
+
+  #writeChecked(group: Group): Written {
     const head = this.#head().revision;
     // Checks come before the first change, so a refused group has nothing to roll back.
     const conflict = this.#conflictOf(group, head);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
-    group.batches.forEach((batch, at) => this.#log(batch, head + at + 1));
     this.#apply(effectsOf(group.batches, head));
-    const last = group.batches.at(-1);
-    const revision = head + group.batches.length;
-    if (last !== undefined) this.#sql.moveHead.run(revision, last.id);
-    return { kind: 'written', revision };
+    this.#logAll(group.batches, head);
+    return { kind: 'written', revision: head + group.batches.length };
+  }
+
+  #staleness(group: Group, head: number): Conflict | undefined {
+    const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
+    if (stale !== undefined) return stale;
+    if (group.expectedHead === undefined || group.expectedHead === head) return undefined;
+    return { kind: 'head', expected: group.expectedHead, actual: head };
   }
 
   #conflictOf(group: Group, head: number): Conflict | undefined {
-    const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
+    const stale = this.#staleness(group, head);
     if (stale !== undefined) return stale;
-    if (group.expectedHead !== undefined && group.expectedHead !== head) {
-      return { kind: 'head', expected: group.expectedHead, actual: head };
-    }
     const stored = ([kind, id]: readonly [string, string]): number | 'absent' => {
       const row = this.#sql.revisionOf.get(kind, id);
       return row === undefined ? 'absent' : Number(row['revision']);
@@ -98,8 +137,14 @@ export class SqliteStore implements Store {
     return resourceConflictOf(group.batches, head, stored);
   }
 
-  #log({ id, atMs, by, why, operation, changes }: Batch, revision: number): void {
-    this.#sql.log.run(revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes));
+  #logAll(batches: readonly Batch[], head: number): void {
+    let revision = head;
+    for (const { id, atMs, by, why, operation, changes } of batches) {
+      revision += 1;
+      this.#sql.log.run(revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes));
+    }
+    const last = batches.at(-1);
+    if (last !== undefined) this.#sql.moveHead.run(revision, last.id);
   }
 
   #apply({ upserts, deletes, touched }: GroupEffects): void {
@@ -235,7 +280,10 @@ function prepareAll(database: DatabaseSync) {
       `INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?)
        ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`,
     ),
+    insert: prepare('INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    update: prepare('UPDATE resource SET revision = ?, body = ? WHERE kind = ? AND id = ? AND revision = ?'),
     remove: prepare('DELETE FROM resource WHERE kind = ? AND id = ?'),
+    removeAt: prepare('DELETE FROM resource WHERE kind = ? AND id = ? AND revision = ?'),
     revisionOf: prepare('SELECT revision FROM resource WHERE kind = ? AND id = ?'),
     resources: prepare('SELECT kind, id, revision, body FROM resource'),
     readFrom: prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c WHERE c.revision >= ? ORDER BY c.revision LIMIT ?`),
