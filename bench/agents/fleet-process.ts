@@ -6,11 +6,12 @@ import { realIds } from '../../src/main/ids.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import { agentTokenId, secretPart } from '../seeded-store.ts';
 
-const [server = '', count = '', heartbeatMs = '', spreadMs = ''] = process.argv.slice(2);
+const [server = '', ...numbers] = process.argv.slice(2);
+const [first = 0, count = 0, heartbeatMs = 0, spreadMs = 0] = numbers.map(Number);
 const TELL_MS = 1000;
 
 const disks = new Map<string, MemoryDisk>();
-for (let nth = 0; nth < Number(count); nth += 1) {
+for (let nth = first; nth < first + count; nth += 1) {
   const token = agentTokenId(nth);
   const disk = new MemoryDisk();
   const current = { host: sampleHostId(nth), token, secret: secretPart(token), joinToken: 'none' };
@@ -27,8 +28,8 @@ const { agents } = runSimulatedAgents({
   ids: realIds(),
   random: Math.random,
   log: { info: quiet, warn: quiet, error: (facts, text) => process.stderr.write(`${text} ${JSON.stringify(facts)}\n`) },
-  heartbeatMs: Number(heartbeatMs),
-  spreadMs: Number(spreadMs),
+  heartbeatMs,
+  spreadMs,
   diskOf: (host) => disks.get(host) ?? new MemoryDisk(),
 });
 
