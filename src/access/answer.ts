@@ -7,7 +7,7 @@ export function answer(body: object, status = 200): Answer {
   return { kind: 'answer', status, body };
 }
 
-export function resource<D extends AnyDoc>(view: View<string, D>, stored: Shown<D>, status = 200): Answer {
+function resource<D extends AnyDoc>(view: View<string, D>, stored: Shown<D>, status = 200): Answer {
   return { kind: 'answer', status, text: view.text(stored), etag: stored.revision };
 }
 

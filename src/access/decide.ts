@@ -73,15 +73,6 @@ export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision
   return accept(changes, agentToken.id);
 }
 
-/** Ends every token that speaks for a host: part of the commit that removes the host. */
-export function tokensOfHostRevoked(
-  fleet: FleetReader,
-  host: string,
-  ended: { readonly by: string; readonly nowMs: number },
-): Change[] {
-  return [...fleet.find(TOKENS_BY_HOST, host)].map((token) => revoked(token, ended));
-}
-
 export function isExpired(token: Token, nowMs: number): boolean {
   return token.expiresAtMs !== undefined && token.expiresAtMs <= nowMs;
 }

@@ -82,6 +82,4 @@ export const IDEMPOTENCY = schemaKind(
   { expiresAtMs: (doc) => doc.expiresAtMs },
 );
 
-export type IdempotencyId = Id<'idempotency'>;
-
 export const accessModel: Model = { kinds: [TOKEN, IDEMPOTENCY], indexes: [TOKENS_BY_ROLE, TOKENS_BY_HOST] };

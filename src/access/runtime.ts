@@ -1,2 +1,1 @@
 export { tokenRoutes } from './routes.ts';
-export type { Bound } from './routes.ts';

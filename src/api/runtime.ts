@@ -1,7 +1,6 @@
 export { hashSecret } from './authenticate.ts';
 export { ADMIN_TOKEN_FILE, ensureAdminToken } from './first-token.ts';
-export { DEFAULT_LIMITS } from './limits.ts';
-export { InsecureListen, isLoopback } from './listen.ts';
+export { InsecureListen } from './listen.ts';
 export { Metrics } from './metrics.ts';
 export type { Tally } from './metrics.ts';
 export { openApi } from './openapi.ts';

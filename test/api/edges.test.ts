@@ -49,7 +49,8 @@ describe('a problem', () => {
     ['GET', '/api/v1/hosts/nope', 404, 'host-not-found', '"nope"'],
     ['PUT', '/api/v1/hosts/central-0', 405, 'method-not-allowed', 'GET, PATCH'],
     ['OPTIONS', '/api/v1/hosts', 405, 'method-not-allowed', 'GET, POST'],
-  ] as const)('%s %s is %i %s', async (method, path, status, code, hint) => {
+  ] as const)('%s %s is %i %s', async (...row) => {
+    const [method, path, status, code, hint] = row;
     const answer = await world.call(admin, { method, url: path });
     expect(answer.json()).toMatchObject({ status, code });
     expect(answer.json<{ detail: string }>().detail).toContain(hint);
@@ -67,7 +68,8 @@ describe('a problem', () => {
     ['not JSON', 'application/json', '{', 400, 'malformed-json'],
     ['of another type', 'text/yaml', 'name: x', 415, 'unsupported-media-type'],
     ['too deep', 'application/json', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`, 400, 'malformed-json'],
-  ])('a body that is %s', async (_, type, payload, status, code) => {
+  ] as const)('a body that is %s', async (...row) => {
+    const [, type, payload, status, code] = row;
     const headers = { 'content-type': type };
     const answer = await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload, headers });
     expect(answer.json()).toMatchObject({ status, code });

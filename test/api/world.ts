@@ -1,109 +1,23 @@
-// A server as main composes it, on the memory store, for the suites of the API.
+// A server with the rooms that main composes, on the memory store, for the suites of the API.
 import { Writable } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
-import {
-  accessModel,
-  createToken,
-  newSecret,
-  TOKEN_VIEW,
-  type Route,
-  type NewToken,
-  type Token,
-  type View,
-} from '../../src/access/index.ts';
-import { tokenRoutes } from '../../src/access/runtime.ts';
-import { Desk } from '../../src/agent/desk.ts';
-import { agentRoutes } from '../../src/agent/routes.ts';
-import { alarmsModel } from '../../src/alarms/index.ts';
-import { alarmRoutes, alarmView } from '../../src/alarms/routes.ts';
-import { createServer, hashSecret, type Server, type ServerOptions, type Tally } from '../../src/api/runtime.ts';
-import { idOf, put, Registry, SETTING, type Change } from '../../src/fleet/index.ts';
-import {
-  HOST,
-  hostJoin,
-  hostsModel,
-  hostsOfSite,
-  joinSentences,
-  LIVENESS,
-  livenessSentences,
-  selfPart,
-  type Host,
-} from '../../src/hosts/index.ts';
-import { HOST_VIEW, hostRoutes } from '../../src/hosts/routes.ts';
+import { createToken, newSecret, type NewToken, type Token } from '../../src/access/index.ts';
+import { Desk } from '../../src/agent/runtime.ts';
+import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
 import { accept, Journal, type Clock, type Ids } from '../../src/journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import {
-  explainer,
-  OPERATION,
-  operationSentences,
-  operationsModel,
-  type Operation,
-} from '../../src/operations/index.ts';
-import { operationRoutes, operationViews } from '../../src/operations/routes.ts';
-import { SITE, sitesModel } from '../../src/sites/index.ts';
-import { SITE_VIEW, siteRoutes } from '../../src/sites/routes.ts';
+import { newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from '../../src/main/rooms.ts';
+import { surfaceOf } from '../../src/main/surface.ts';
+import { SITE } from '../../src/sites/index.ts';
 
-export const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity };
+const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity };
 
-const KINDS = new Map([[hostJoin.name, hostJoin]]);
 const LEASE = 'fleet';
-
-const HOSTS_TALLY: Tally<Host> = {
-  name: 'muster_hosts',
-  help: 'Hosts by state and connection',
-  kind: HOST,
-  labels: ['state', 'connection'],
-  of: (doc) => [doc.state, doc.connection.state],
-};
-
-const OPERATIONS_TALLY: Tally<Operation> = {
-  name: 'muster_operations',
-  help: 'Operations by kind and state',
-  kind: OPERATION,
-  labels: ['kind', 'state'],
-  of: (doc) => [doc.kind, doc.state],
-};
-
-export const registry = (): Registry =>
-  new Registry([{ kinds: [SETTING] }, accessModel, operationsModel, alarmsModel, sitesModel, hostsModel]);
-
-export interface Rooms {
-  readonly routes: Route[];
-  readonly views: View<string, never>[];
-  readonly desk: Desk;
-}
-
-/** The rooms' routes and views. */
-export function rooms(journal: Journal, clock: Clock): Rooms {
-  const explain = explainer([operationSentences, joinSentences, livenessSentences]);
-  const alarm = alarmView(explain);
-  const operations = operationViews(explain);
-  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const desk = new Desk({
-    journal,
-    clock,
-    log: silent,
-    source: { parts: [selfPart], kinds: KINDS },
-    liveness: { heard: () => undefined },
-    hash: hashSecret,
-    holderUrl: () => undefined,
-  });
-  return {
-    routes: [
-      ...tokenRoutes({ site: SITE, host: HOST }),
-      ...siteRoutes([hostsOfSite]),
-      ...hostRoutes,
-      ...operationRoutes({ views: operations, kinds: KINDS }),
-      ...alarmRoutes(alarm),
-      ...agentRoutes(desk),
-    ],
-    views: [TOKEN_VIEW, SITE_VIEW, HOST_VIEW, operations.operation, operations.item, alarm],
-    desk,
-  };
-}
 
 export interface World {
   readonly server: Server;
@@ -144,7 +58,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = options.clock ?? clockAhead();
   const ids = realIds();
   const disk = options.disk ?? new MemoryDisk({ journalId: 'journal-of-tests', nowMs: clock.nowMs });
-  const journal = new Journal({ store: new MemoryStore(disk), registry: registry(), clock, ids, pollMs: 20 });
+  const journal = new Journal({ store: new MemoryStore(disk), registry: newRegistry(), clock, ids, pollMs: 20 });
   await journal.open();
   const lines: string[] = [];
   const sink = new Writable({
@@ -153,17 +67,24 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       done();
     },
   });
-  const { routes, views, desk } = rooms(journal, clock);
+  const log = pino({ level: options.logLevel ?? 'debug' }, sink);
+  const desk = new Desk({
+    journal,
+    clock,
+    log,
+    source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
+    liveness: { heard: () => undefined },
+    hash: hashSecret,
+    holderUrl: () => undefined,
+  });
   const { limits = NO_LIMITS, heartbeatMs, url } = options;
   const server = createServer({
+    ...surfaceOf(desk),
     journal,
     clock,
     ids,
-    routes,
-    views,
-    settings: [LIVENESS],
-    tallies: [HOSTS_TALLY, OPERATIONS_TALLY],
-    log: pino({ level: options.logLevel ?? 'debug' }, sink),
+    settings: SETTINGS,
+    log,
     limits,
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(url !== undefined && { url }),

@@ -1,0 +1,1 @@
+export { alarmRoutes, alarmView } from './routes.ts';

@@ -1,0 +1,1 @@
+export { SITE_VIEW, siteRoutes } from './routes.ts';
