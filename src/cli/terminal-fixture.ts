@@ -13,6 +13,9 @@ export interface RanOptions extends Partial<Pick<Terminal, 'env' | 'outIsTermina
   readonly starters?: Starters;
 }
 
+const idle = (): Promise<number> => Promise.resolve(0);
+const IDLE: Starters = { serve: idle, demo: idle, agent: idle };
+
 export async function ran(words: readonly string[], options: RanOptions = {}): Promise<Ran> {
   const texts = { out: '', err: '' };
   const terminal: Terminal = {
@@ -30,8 +33,6 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
       texts.err += text;
     },
   };
-  const idle = (): Promise<number> => Promise.resolve(0);
-  const starters = options.starters ?? { serve: idle, demo: idle, agent: idle };
-  const code = await runCli(words, { terminal, version: '1.2.3', starters });
+  const code = await runCli(words, { terminal, version: '1.2.3', starters: options.starters ?? IDLE });
   return { code, ...texts };
 }

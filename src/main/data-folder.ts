@@ -1,7 +1,7 @@
 // The data folder, for one server at a time. The lock is SQLite's own lock on a file: the operating system takes it back
 // when the process ends, however it ends.
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CannotStart, cannotOpenFolder } from './start-failure.ts';
 
@@ -15,11 +15,20 @@ const OWNER_FILE = 'lock-owner';
 
 export function prepareFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(path));
+    if (!statSync(path).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw cannotOpenFolder(path, error);
   }
+}
+
+/** Not `recursive`: that never comes back where a file system answers "not there" for a folder that is. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeFolder(parent);
+  mkdirSync(path, { mode: 0o700 });
 }
 
 export function lockFolder(path: string): LockedFolder {

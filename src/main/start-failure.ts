@@ -14,9 +14,11 @@ export function cannotOpenFolder(folder: string, error: unknown): CannotStart {
   const why =
     code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
       ? 'it may not be written to'
-      : code === 'ENOTDIR' || code === 'EEXIST'
+      : code === 'ENOTDIR'
         ? 'it is not a folder'
-        : message;
+        : code === 'ENOENT'
+          ? 'no folder can be made there'
+          : message;
   return new CannotStart(
     `The data folder ${folder} cannot be used: ${why}. Make it writable, or name another with --data.`,
     { cause: error },

@@ -2,14 +2,14 @@
 import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
 import { agentRoutes } from '../agent/runtime.ts';
-import { alarmRoutes, alarmView } from '../alarms/routes.ts';
+import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import type { Tally } from '../api/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
-import { HOST_VIEW, hostRoutes } from '../hosts/routes.ts';
+import { HOST_VIEW, hostRoutes } from '../hosts/runtime.ts';
 import { OPERATION, type Operation } from '../operations/index.ts';
-import { operationRoutes, operationViews } from '../operations/routes.ts';
+import { operationRoutes, operationViews } from '../operations/runtime.ts';
 import { SITE } from '../sites/index.ts';
-import { SITE_VIEW, siteRoutes } from '../sites/routes.ts';
+import { SITE_VIEW, siteRoutes } from '../sites/runtime.ts';
 import { explain, OPERATION_KINDS, SITE_USES } from './rooms.ts';
 
 export interface Surface {

@@ -107,7 +107,7 @@ describe('operations', () => {
     expect(await json('operations', 'list', '--state', 'cancelled')).toHaveLength(1);
     expect(await muster('hosts', 'show', 'p1')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('no host "p1"'),
+      err: expect.stringContaining('no host "p1"') as string,
     });
   });
 });

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { newFolder, run, serverForFile } from './muster.ts';
 
+const server = await serverForFile(afterAll);
 const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -27,7 +28,6 @@ describe('version', () => {
 
 describe('a short command loads little', () => {
   test('never: the command line loads what only servers need', async () => {
-    const server = await serverForFile(afterAll);
     const coverage = join(folder, 'coverage');
     mkdirSync(coverage);
     // The coverage of a run names every script that it loaded.
@@ -39,6 +39,6 @@ describe('a short command loads little', () => {
     const packages = new Set([...text.matchAll(/node_modules\/((?:@[^/"]+\/)?[^/"]+)/g)].map(([, name]) => name));
     expect([...packages]).toEqual(['commander']);
     const rooms = new Set([...text.matchAll(/\/src\/([a-z]+)\//g)].map(([, room]) => room));
-    expect([...rooms].sort()).toEqual(['cli', 'main']);
+    expect([...rooms].toSorted((one = '', other = '') => one.localeCompare(other))).toEqual(['cli', 'main']);
   });
 });

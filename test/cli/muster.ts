@@ -39,13 +39,27 @@ export interface StartOptions {
   readonly command?: readonly [file: string, ...args: string[]];
 }
 
+const leftOver = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of leftOver) signalGroup(child, 'SIGKILL');
+});
+
+/** What Ctrl-C does: the program and everything it has started get the signal. */
+export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) process.kill(-child.pid, signal);
+}
+
 export function start(args: readonly string[], options: StartOptions = {}): Started {
   const [file, ...first] = options.command ?? [process.execPath, MUSTER];
   const child = spawn(file, [...first, ...args], {
     env: { ...ENV, ...options.env },
     cwd: options.cwd ?? tmpdir(),
     stdio: 'pipe',
+    // A group of its own, so that everything it starts can be signalled as a terminal does, and nothing is left behind.
+    detached: true,
   });
+  leftOver.add(child);
+  child.on('close', () => leftOver.delete(child));
   const texts = { out: '', err: '' };
   const listeners = new Set<() => void>();
   const take = (name: 'out' | 'err') => (chunk: Buffer) => {

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { idOf, put, type Change } from '../fleet/index.ts';
+import { accept, Journal } from '../journal/index.ts';
+import { openSqliteStore, RetentionController } from '../journal/runtime.ts';
+import { ITEM, newOperation, OPERATION, type Operation } from '../operations/index.ts';
+import { realIds } from './ids.ts';
+import { explain, newRegistry, OPERATION_KINDS, SETTINGS } from './rooms.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+describe('the rooms together', () => {
+  test('the-items-of-an-operation-go-with-it, 30 days after its end', async () => {
+    let nowMs = 0;
+    const folder = mkdtempSync(join(tmpdir(), 'muster-rooms-'));
+    const store = await openSqliteStore({ path: join(folder, 'muster.db'), nowMs: () => nowMs });
+    onTestFinished(async () => {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    });
+    const clock = { nowMs: () => nowMs, sleep: () => Promise.resolve(), turn: () => Promise.resolve() };
+    const journal = new Journal({ store, registry: newRegistry(), clock, ids: realIds(() => nowMs) });
+    await store.acquireLease({ name: 'fleet', holder: 'h', url: 'u', ttlMs: 10 ** 12 });
+    await journal.lead({ lease: 'fleet', epoch: 1 });
+    const commit = (changes: readonly Change[]) =>
+      journal.submit({ by: 't', decide: () => accept(changes, undefined) });
+    const make = (id: string): Change[] =>
+      newOperation({
+        id: idOf(OPERATION, id),
+        kind: 'host-join',
+        title: id,
+        by: 't',
+        nowMs,
+        deadlineMs: 1000,
+        items: [1, 2].map((at) => ({ key: `h${at}`, target: { kind: 'host', id: `h${at}` }, step: 'await-agent' })),
+      });
+    await commit([...make('op-ended'), ...make('op-open')]);
+    const ended = journal.fleet.get(OPERATION, idOf(OPERATION, 'op-ended'))?.doc as Operation;
+    await commit([put(OPERATION, idOf(OPERATION, 'op-ended'), { ...ended, state: 'failed', finishedAtMs: 0 })]);
+    const log = { info: () => undefined, warn: () => undefined };
+    const retention = new RetentionController({ journal, clock, log });
+    const look = () => retention.look(new AbortController().signal);
+    nowMs = 30 * DAY_MS - 1;
+    await look();
+    expect(journal.fleet.count(ITEM)).toBe(4);
+    nowMs = 30 * DAY_MS;
+    await look();
+    expect([...journal.fleet.all(OPERATION)].map(({ id }) => id)).toEqual(['op-open']);
+    expect([...journal.fleet.all(ITEM)].map(({ doc }) => doc.operation)).toEqual(['op-open', 'op-open']);
+  });
+
+  test('every-room-explains-itself: the codes that operations wait with have sentences', () => {
+    expect(explain({ code: 'agent-not-joined', host: 'c1' })).toContain('Host c1 has no agent yet');
+    expect(explain({ code: 'mass-silence', site: 's', silent: 3, hosts: 4 })).toContain('3 of 4 hosts of site s');
+    expect([...OPERATION_KINDS.keys()]).toEqual(['host-join']);
+    expect(SETTINGS.map(({ name }) => name)).toEqual(['liveness', 'retention']);
+  });
+});

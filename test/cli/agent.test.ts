@@ -1,0 +1,43 @@
+// The agent as a program of its own, over real HTTP: it joins once, and is the same host after a restart.
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { newFolder, run, serverForFile, start } from './muster.ts';
+
+const server = await serverForFile(afterAll);
+const folder = newFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('an agent joins with its token, its host comes into service, and a restart needs no token', async () => {
+  const waiting = server.startCommand('hosts', 'join', 'edge-1', '--wait', '--timeout', '1m');
+  await waiting.said(/edge-1 waiting: Host edge-1 has no agent yet/);
+  const secret = (await server.muster('hosts', 'join-token', 'edge-1')).out;
+  const file = join(folder, 'token');
+  writeFileSync(file, secret);
+  const agent = (...more: string[]) =>
+    start(['agent', '--server', server.url, '--state', join(folder, 'state'), '--simulate', ...more]);
+  const first = agent('--join-token-file', file);
+  expect(await waiting.ended).toMatchObject({ code: 0 });
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toMatchObject({ code: 0 });
+
+  const second = agent();
+  await new Promise((later) => setTimeout(later, 1000));
+  expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject({ state: 'active', connection: { state: 'up' } });
+  second.child.kill('SIGINT');
+  expect(await second.ended).toMatchObject({ code: 0 });
+  expect(await server.json('token', 'list', '--role', 'agent')).toHaveLength(1);
+});
+
+test('an agent that cannot start says why, with 1', async () => {
+  const state = ['--state', join(folder, 'other')];
+  expect(await run(['agent', ...state])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('no driver for real machines') as string,
+  });
+  const wrong = await run(['agent', ...state, '--simulate', '--server', 'nonsense']);
+  expect(wrong).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('"nonsense" is not the address of a server') as string,
+  });
+});
