@@ -1,6 +1,6 @@
 // A machine never goes back: what its agent follows has never a lower journal, epoch or revision than before, whoever
 // asks it to.
-import type { Stamp } from '../../src/agent/messages.ts';
+import type { Stamp } from '../../src/agent/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Checker } from './checker.ts';
 

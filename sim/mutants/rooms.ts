@@ -4,7 +4,7 @@ import { HOST, type Host } from '../../src/hosts/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import type { Clock, Journal } from '../../src/journal/index.ts';
 import { record, type OperationKind } from '../../src/operations/index.ts';
-import type { Link } from '../../src/agent/ports.ts';
+import type { Link } from '../../src/agent/runtime.ts';
 import { agentsForward } from '../checkers/agents.ts';
 import { downWasSilent } from '../checkers/liveness.ts';
 import { AT_REST } from '../seed-properties.ts';

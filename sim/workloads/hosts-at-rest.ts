@@ -1,6 +1,6 @@
 // What must be true of hosts and operations once everything has healed: each operation is finished or names a reason
 // that is true of the world, and every machine that runs is heard, and follows the view that it should.
-import { composeView } from '../../src/agent/view.ts';
+import { composeView } from '../../src/agent/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, hostJoin, type Host } from '../../src/hosts/index.ts';

@@ -1,5 +1,4 @@
 // The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
-import { InProcessLink } from '../../src/agent/in-process-link.ts';
 import type {
   Heard,
   Heartbeat,
@@ -11,7 +10,13 @@ import type {
   ViewAnswer,
   ViewAsk,
 } from '../../src/agent/messages.ts';
-import { LinkDown, type Link as AgentLinkPort, type Reply, type Session } from '../../src/agent/ports.ts';
+import {
+  InProcessLink,
+  LinkDown,
+  type Link as AgentLinkPort,
+  type Reply,
+  type Session,
+} from '../../src/agent/runtime.ts';
 import type { Program } from '../kernel/program.ts';
 import type { Life, Server } from './server.ts';
 import type { Link } from './link.ts';

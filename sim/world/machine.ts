@@ -1,15 +1,15 @@
 // A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
 // The agent is the real one; its driver here only remembers what it was told to do.
-import type { Agent } from '../../src/agent/agent.ts';
-import type { Stamp, View } from '../../src/agent/messages.ts';
+import type { Stamp, View } from '../../src/agent/index.ts';
 import {
   DiskFailed,
+  type Agent,
   type Applied,
   type Disk,
   type FileName,
   type LocalDriver,
   type Performed,
-} from '../../src/agent/ports.ts';
+} from '../../src/agent/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';

@@ -2,9 +2,7 @@
 // outside.
 import { hash } from 'node:crypto';
 import { accessModel } from '../../src/access/index.ts';
-import { Agent, type AgentOptions } from '../../src/agent/agent.ts';
-import { Desk } from '../../src/agent/desk.ts';
-import type { AgentPorts } from '../../src/agent/ports.ts';
+import { Agent, Desk, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { alarmsModel } from '../../src/alarms/index.ts';
 import { SETTING, type Model } from '../../src/fleet/index.ts';
 import { hostJoin, hostsModel, selfPart } from '../../src/hosts/index.ts';

@@ -1,0 +1,29 @@
+// The guards that the fixed seeds must hit. One that is never hit is a guard that nothing tests: the run fails.
+
+export const EXPECTED_MARKS: readonly string[] = [
+  'agent-follows-holder',
+  'agent-refuses-old-view',
+  'desk-join-repeated',
+  'desk-stale-answer',
+  'engine-deadline-passed',
+  'engine-stale-step',
+  'journal-conflict-head',
+  'journal-conflict-lease',
+  'journal-doubt-resolved',
+  'journal-doubt-told',
+  'journal-gave-up',
+  'journal-group-dropped',
+  'journal-queue-rejected',
+  'journal-read-gone',
+  'lease-lost',
+  'lease-taken',
+  'liveness-own-absence',
+  'mass-silence-held',
+];
+
+/** Guards that this world cannot reach, and where they are tested instead. */
+export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
+  'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
+  'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
+  'desk-removed-host': 'needs hosts that leave service: scale-in brings them',
+};

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { runSeed } from './seed.ts';
+
+const run = promisify(execFile);
+const SEEDS = [1, 2, 17, 44, 4711];
+
+describe('the same seed', () => {
+  it.each(SEEDS)('%i gives the same trace again', async (seed) => {
+    const first = await runSeed({ seed });
+    const second = await runSeed({ seed });
+    expect(second.hash).toBe(first.hash);
+    expect(second.steps).toBe(first.steps);
+  });
+
+  it('gives the same trace in another process, printed or not', async () => {
+    const [seed] = SEEDS;
+    const { hash } = await runSeed({ seed: seed! });
+    const { stdout } = await run(process.execPath, ['sim/run.ts', '--seed', String(seed)]);
+    expect(stdout).toContain(`trace ${hash}`);
+    const traced = await run(process.execPath, ['sim/run.ts', '--seed', String(seed), '--trace'], {
+      maxBuffer: 100 * 2 ** 20,
+    });
+    expect(traced.stdout).toContain(`trace ${hash}`);
+    expect(traced.stdout.split('\n').length).toBeGreaterThan(2000);
+  });
+
+  it('of different worlds the traces differ', async () => {
+    const hashes = new Set<string>();
+    for (const seed of [1, 2, 3]) hashes.add((await runSeed({ seed })).hash);
+    expect(hashes.size).toBe(3);
+  });
+});
+
+describe('the command', () => {
+  it('ends with 2 and says how it is used when it is not told which seeds', async () => {
+    await expect(run(process.execPath, ['sim/run.ts', '--seeds', '9-3'])).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('usage: npm run sim') as string,
+    });
+  });
+
+  it('sums up many seeds', async () => {
+    const { stdout } = await run(process.execPath, ['sim/run.ts', '--seeds', '1-2']);
+    expect(stdout).toContain('2 seeds, 0 failed');
+    expect(stdout).toContain('mark lease-taken');
+  });
+});

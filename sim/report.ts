@@ -1,0 +1,31 @@
+// What a run says about itself, for people.
+import type { SeedResult } from './seed.ts';
+import type { Tally } from './world/tally.ts';
+
+export function summary(result: SeedResult): string {
+  return [
+    `seed ${result.seed}  trace ${result.hash}`,
+    `  ${result.portCalls.total} port calls (${list(result.portCalls)})`,
+    `  ${result.faults.total} faults (${list(result.faults)})`,
+    `  ${result.commits} commits, ${result.steps} steps, ${(result.virtualMs / 1000).toFixed(0)} s of virtual time`,
+    `  guards: ${list(result.marks)}`,
+  ].join('\n');
+}
+
+/** The seed, the property, the last lines of the trace, and how to see it again. */
+export function failure({ seed, hash, violation, lastLines }: SeedResult): string {
+  return [
+    ...lastLines.map((line) => `    ${line}`),
+    `seed ${seed} FAILED (trace ${hash})`,
+    `  ${violation?.property}`,
+    `  ${violation?.message}`,
+    `  repeat it: npm run sim -- --seed ${seed} --trace`,
+  ].join('\n');
+}
+
+function list(tally: Tally): string {
+  return tally
+    .entries()
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
