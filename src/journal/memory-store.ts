@@ -49,8 +49,8 @@ export class MemoryDisk {
   readonly #nowMs: () => number;
   #written = emptyState();
   #unflushed: ((state: State) => void)[] = [];
-  #durable = emptyState();
-  #waiters: (() => void)[] = [];
+  readonly #durable = emptyState();
+  readonly #waiters: (() => void)[] = [];
 
   constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
     this.journalId = options.journalId;
@@ -121,8 +121,9 @@ export class MemoryStore implements Store {
     if (group.fence !== undefined) {
       const lease = state.leases.get(group.fence.lease);
       const expired = lease === undefined || lease.expiresAtMs <= this.#disk.nowMs();
-      if (lease?.epoch !== group.fence.epoch || expired) {
-        return { kind: 'lease', ...group.fence, actualEpoch: lease?.epoch ?? 0, expired };
+      const { epoch, holder = lease?.holder } = group.fence;
+      if (lease?.epoch !== epoch || lease.holder !== holder || expired) {
+        return { kind: 'lease', lease: group.fence.lease, epoch, actualEpoch: lease?.epoch ?? 0, expired };
       }
     }
     if (group.expectedHead !== undefined && group.expectedHead !== head) {

@@ -1,6 +1,6 @@
-// Writes a group in four round trips whatever its size: lock and move the head, check, write everything, commit. All that
-// decides anything is read after the head row is locked, each statement with a snapshot of its own.
-import { escapeLiteral, type PoolClient } from 'pg';
+// Writes a group in three round trips whatever its size: move the head and look, write everything, commit. All that decides
+// anything is read after the head row is locked, each statement with a snapshot of its own.
+import { escapeLiteral, type PoolClient, type QueryResult } from 'pg';
 import { effectsOf, preconditionKeys, resourceConflictOf, revisionLookup } from './group-effects.ts';
 import {
   DURABILITY_COLUMNS,
@@ -9,7 +9,7 @@ import {
   type Ending,
   lastOf,
 } from './postgres-connections-store.ts';
-import type { Batch, Conflict, Group, Written } from './store.ts';
+import type { Batch, Conflict, Group, ResourceKey, Written } from './store.ts';
 import { encodeChanges } from './stored-changes.ts';
 
 export class PostgresGroups {
@@ -21,63 +21,46 @@ export class PostgresGroups {
     this.#channel = options.channel;
   }
 
-  /** Begins a transaction and moves the head; answers the new head. `batches` may be empty: then it only locks. */
-  async lockHead(client: PoolClient, batches: readonly Batch[] = []): Promise<number> {
-    const last = batches.at(-1);
-    const commitId = last === undefined ? '' : `, commit_id = ${escapeLiteral(last.id)}`;
-    const head = await lastOf<DurabilitySettings & { readonly revision: string }>(
-      client,
-      `BEGIN ISOLATION LEVEL READ COMMITTED;
-       UPDATE ${this.#schema}.head SET revision = revision + ${batches.length}${commitId}
-       RETURNING revision, ${DURABILITY_COLUMNS}`,
-    );
-    if (head === undefined) throw new Error('the head row is gone');
-    demandDurability(head);
-    return Number(head.revision);
+  /** Begins a transaction and locks the head. */
+  async lockHead(client: PoolClient): Promise<number> {
+    const head = await lastOf<MovedHead>(client, this.#moveHead([]));
+    return movedTo(head);
   }
 
+  /** Several statements sent as one text run one after the other, each with a snapshot of its own: what is looked at here
+   * is looked at after the head is locked. */
   async write(client: PoolClient, group: Group): Promise<Ending<Written>> {
-    const revision = await this.lockHead(client, group.batches);
-    const head = revision - group.batches.length;
-    const conflict = await this.#conflictOf(client, group, head);
+    const { batches, fence } = group;
+    const keys = preconditionKeys(batches);
+    const text = `${this.#moveHead(batches)}; ${this.#look(fence?.lease ?? null, keys)}`;
+    const [, moved, looked] = (await client.query(text)) as unknown as QueryResult[];
+    const revision = movedTo(moved?.rows[0] as MovedHead | undefined);
+    const head = revision - batches.length;
+    const conflict = conflictOf(group, head, { keys, found: looked?.rows[0] as Looked | undefined });
     if (conflict !== undefined) return { end: 'rollback', answer: { kind: 'conflict', conflict } };
-    if (group.batches.length > 0) await this.#insert(client, group.batches, head);
+    if (batches.length > 0) await this.#insert(client, batches, head);
     return { end: 'commit', answer: { kind: 'written', revision } };
   }
 
-  async #conflictOf(client: PoolClient, group: Group, head: number): Promise<Conflict | undefined> {
-    const keys = preconditionKeys(group.batches);
-    const { fence, expectedHead } = group;
-    const nothingToAsk = fence === undefined && keys.length === 0;
-    const found = nothingToAsk ? undefined : await this.#look(client, fence?.lease ?? null, keys);
-    if (fence !== undefined) {
-      const expired = found?.lease_expired ?? true;
-      const actualEpoch = Number(found?.lease_epoch ?? 0);
-      if (actualEpoch !== fence.epoch || expired) return { kind: 'lease', ...fence, actualEpoch, expired };
-    }
-    if (expectedHead !== undefined && expectedHead !== head)
-      return { kind: 'head', expected: expectedHead, actual: head };
-    const stored = keys.flatMap(([kind, id], nth) => {
-      const revision = found?.revisions[nth];
-      return typeof revision === 'string' ? [{ kind, id, revision: Number(revision) }] : [];
-    });
-    return resourceConflictOf(group.batches, head, revisionLookup(stored));
+  /** Without batches it only locks. */
+  #moveHead(batches: readonly Batch[]): string {
+    const last = batches.at(-1);
+    const commitId = last === undefined ? '' : `, commit_id = ${escapeLiteral(last.id)}`;
+    return `BEGIN ISOLATION LEVEL READ COMMITTED;
+      UPDATE ${this.#schema}.head SET revision = revision + ${batches.length}${commitId}
+      RETURNING revision, ${DURABILITY_COLUMNS}`;
   }
 
-  async #look(client: PoolClient, lease: string | null, keys: readonly (readonly [string, string])[]) {
-    const text = `SELECT held.epoch AS lease_epoch, held.expires_at <= clock_timestamp() AS lease_expired,
+  #look(lease: string | null, keys: readonly ResourceKey[]): string {
+    const kinds = textArray(keys.map(([kind]) => kind));
+    const ids = textArray(keys.map(([, id]) => id));
+    return `SELECT held.epoch AS lease_epoch, held.holder AS lease_holder, held.expires_at <= clock_timestamp() AS lease_expired,
         ARRAY(SELECT r.revision
-          FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS wanted (kind, id, nth)
+          FROM unnest(${kinds}, ${ids}) WITH ORDINALITY AS wanted (kind, id, nth)
           LEFT JOIN ${this.#schema}.resource r ON r.kind = wanted.kind AND r.id = wanted.id
           ORDER BY wanted.nth) AS revisions
-      FROM (SELECT) AS one LEFT JOIN ${this.#schema}.lease held ON held.name = $1`;
-    const values = [lease, keys.map(([kind]) => kind), keys.map(([, id]) => id)];
-    const answer = await client.query<{
-      readonly lease_epoch: string | null;
-      readonly lease_expired: boolean | null;
-      readonly revisions: readonly (string | null)[];
-    }>({ name: 'look', text, values });
-    return answer.rows[0];
+      FROM (SELECT) AS one
+      LEFT JOIN ${this.#schema}.lease held ON held.name = ${lease === null ? 'NULL' : escapeLiteral(lease)}`;
   }
 
   async #insert(client: PoolClient, batches: readonly Batch[], head: number): Promise<void> {
@@ -112,4 +95,43 @@ export class PostgresGroups {
     ];
     await client.query({ name: 'insert', text, values });
   }
+}
+
+interface MovedHead extends DurabilitySettings {
+  readonly revision: string;
+}
+
+interface Looked {
+  readonly lease_epoch: string | null;
+  readonly lease_expired: boolean | null;
+  readonly revisions: readonly (string | null)[];
+}
+
+function movedTo(head: MovedHead | undefined): number {
+  if (head === undefined) throw new Error('the head row is gone');
+  demandDurability(head);
+  return Number(head.revision);
+}
+
+function conflictOf(
+  { batches, fence, expectedHead }: Group,
+  head: number,
+  { keys, found }: { readonly keys: readonly ResourceKey[]; readonly found: Looked | undefined },
+): Conflict | undefined {
+  if (fence !== undefined) {
+    const expired = found?.lease_expired ?? true;
+    const actualEpoch = Number(found?.lease_epoch ?? 0);
+    if (actualEpoch !== fence.epoch || expired) return { kind: 'lease', ...fence, actualEpoch, expired };
+  }
+  if (expectedHead !== undefined && expectedHead !== head)
+    return { kind: 'head', expected: expectedHead, actual: head };
+  const stored = keys.flatMap(([kind, id], nth) => {
+    const revision = found?.revisions[nth];
+    return typeof revision === 'string' ? [{ kind, id, revision: Number(revision) }] : [];
+  });
+  return resourceConflictOf(batches, head, revisionLookup(stored));
+}
+
+function textArray(values: readonly string[]): string {
+  return `ARRAY[${values.map((value) => escapeLiteral(value)).join(',')}]::text[]`;
 }

@@ -50,8 +50,8 @@ export class SqliteLeases {
   conflictWith(fence: Fence, nowMs: number): Conflict | undefined {
     const row = this.#row(fence.lease);
     const expired = row === undefined || row.expires_at_ms <= nowMs;
-    if (row?.epoch === fence.epoch && !expired) return undefined;
-    return { kind: 'lease', ...fence, actualEpoch: row?.epoch ?? 0, expired };
+    if (row?.epoch === fence.epoch && row.holder === (fence.holder ?? row.holder) && !expired) return undefined;
+    return { kind: 'lease', lease: fence.lease, epoch: fence.epoch, actualEpoch: row?.epoch ?? 0, expired };
   }
 
   #hold({ name, holder, url, ttlMs }: LeaseRequest, epoch: number, nowMs: number): LeaseAnswer {

@@ -1,7 +1,7 @@
 // The contract of leases: one holder at a time on the store's clock, an epoch that grows at every change of holder, and
 // commits refused to whoever is no longer the holder.
 import { expect, test } from 'vitest';
-import type { Lease, LeaseAnswer, LeaseRequest, Store } from './store.ts';
+import type { Group, Lease, LeaseAnswer, LeaseRequest, Store } from './store.ts';
 import { batch, type ContractWorld, type MakeWorld, mustWriteGroup, put, worldOf } from './store-contract-world.ts';
 
 // Far longer than any test takes: a lease that must not run out.
@@ -127,6 +127,17 @@ function fenceContract(make: MakeWorld): void {
     });
     const fence = { lease: 'fleet', epoch: second.epoch };
     expect(await mustWriteGroup(world.store, { fence, expectedHead: 1, batches: [batch([put('a')])] })).toBe(2);
+  });
+
+  test('another holder of the same epoch is refused', async () => {
+    const { store } = await worldOf(make);
+    const { epoch } = held(await store.acquireLease(by('s1')));
+    const group = (holder: string): Group => ({
+      fence: { lease: 'fleet', epoch, holder },
+      batches: [batch([put('a')])],
+    });
+    expect(await store.write(group('s2'))).toMatchObject({ conflict: { kind: 'lease', expired: false } });
+    expect(await mustWriteGroup(store, group('s1'))).toBe(1);
   });
 
   test('a lease that has run out is refused at commit though nobody took it', async () => {

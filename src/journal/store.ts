@@ -38,6 +38,11 @@ export interface Batch extends TextCommit {
 export interface Fence {
   readonly lease: string;
   readonly epoch: number;
+  /**
+   * Who holds it. A store that fell back to an older state may give out an epoch twice, to two servers: then this tells
+   * them apart.
+   */
+  readonly holder?: string;
 }
 
 /** Commits that are written together or not at all, in one transaction with one flush to disk. */

@@ -172,7 +172,7 @@ describe('the lease', () => {
     await settled();
     void other.lease.run(stop.signal);
     await settled();
-    expect(one.journal.fence).toEqual({ lease: 'fleet', epoch: 1 });
+    expect(one.journal.fence).toEqual({ lease: 'fleet', epoch: 1, holder: 's1' });
     expect(other.journal.fence).toBeUndefined();
     expect(other.lease.holder()).toMatchObject({ holder: 's1', url: 'http://s1' });
     stop.abort();
@@ -188,7 +188,7 @@ describe('the lease', () => {
     stopOne.abort();
     await settled();
     await clock.pass(3000);
-    expect(other.journal.fence).toEqual({ lease: 'fleet', epoch: 2 });
+    expect(other.journal.fence).toEqual({ lease: 'fleet', epoch: 2, holder: 's2' });
     stopOther.abort();
   });
 

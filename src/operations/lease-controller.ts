@@ -101,7 +101,7 @@ export class LeaseController {
     this.#held = { epoch, untilMs };
     if (before?.epoch === epoch) return;
     try {
-      await journal.lead({ lease: DECIDING_LEASE, epoch });
+      await journal.lead({ lease: DECIDING_LEASE, epoch, holder: this.#options.holder });
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       this.#lose('its journal could not be read');
