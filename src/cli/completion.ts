@@ -37,7 +37,7 @@ interface Word {
   readonly about: string;
 }
 
-export function completionScript(shell: Shell, root: Command): string {
+function completionScript(shell: Shell, root: Command): string {
   const levels = levelsOf(root, root, '');
   switch (shell) {
     case 'bash':

@@ -1,9 +1,11 @@
 // muster hosts: what is in the fleet, and each host's way into service and into maintenance.
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
+import { Refused } from './problem.ts';
 import type { Session } from './session.ts';
 import type { Column } from './table.ts';
 
@@ -90,20 +92,27 @@ interface ReasonOption {
   readonly reason: string;
 }
 
+interface ToEach {
+  readonly action: string;
+  readonly body?: object;
+  readonly sentence: (name: string) => string;
+}
+
 /** The same thing done to each host that is named; one refusal does not keep the others from it. */
-async function each(
-  session: Session,
-  names: readonly string[],
-  ask: { readonly action: string; readonly body?: object; readonly sentence: (name: string) => string },
-): Promise<undefined> {
-  const { action, body, sentence } = ask;
+async function each(session: Session, names: readonly string[], ask: ToEach): Promise<ExitCode> {
+  const { action, body = {}, sentence } = ask;
   const changed: Host[] = [];
   for (const name of names) {
-    changed.push(await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { ...(body && { body }) }));
-    if (session.output === 'table') session.terminal.out(`${sentence(name)}\n`);
+    try {
+      changed.push(await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { body }));
+      if (session.output === 'table') session.terminal.out(`${sentence(name)}\n`);
+    } catch (error) {
+      if (!(error instanceof Refused) || names.length === 1) throw error;
+      session.note(error.message);
+    }
   }
-  if (session.output !== 'table') await session.value(changed.length === 1 ? changed[0] : changed);
-  return undefined;
+  if (session.output !== 'table') await session.value(names.length === 1 ? changed[0] : changed);
+  return changed.length === names.length ? EXIT.ok : EXIT.refused;
 }
 
 function disable(cli: Cli): Command {

@@ -53,7 +53,7 @@ export function isFinished({ state }: Operation): boolean {
   return state !== 'running' && state !== 'cancelling';
 }
 
-export function total(counts: Counts): number {
+function total(counts: Counts): number {
   return Object.values(counts as unknown as Record<string, number>).reduce((sum, count) => sum + count, 0);
 }
 

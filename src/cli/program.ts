@@ -43,7 +43,7 @@ function failureText(failure: Failure, verbose: boolean): string {
   return `${failure.message}${more}\n`;
 }
 
-export function makeProgram(cli: Cli): Command {
+function makeProgram(cli: Cli): Command {
   const program = new Command('muster')
     .description('Brings compute nodes into service and takes them out again, without dropping what runs on them')
     .version(cli.version, '-V, --version', 'show the version')

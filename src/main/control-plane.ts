@@ -28,6 +28,8 @@ export interface ControlPlaneOptions {
   readonly insecure: boolean;
   readonly version: string;
   readonly log: Logger;
+  /** Aborted when it is to stop, which may be before it has started. */
+  readonly signal: AbortSignal;
 }
 
 export interface ControlPlane {
@@ -59,7 +61,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { log, dataFolder } = options;
+  const { log, dataFolder, signal } = options;
   const journal = new Journal({ store: open.store, registry: newRegistry(), clock, ids });
   await journal.open();
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
@@ -87,7 +89,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
   deciding.lease = lease;
   const parts = new Parts(
-    [{ run: (signal) => journal.follow(signal) }],
+    [{ run: (over) => journal.follow(over) }],
     [lease],
     [
       new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers: DRIVERS }),
@@ -102,7 +104,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await open.close();
   };
   try {
-    await Promise.race([prepareFirstStart({ journal, clock, ids, lease, dataFolder, log }), parts.broken]);
+    await Promise.race([prepareFirstStart({ journal, clock, ids, lease, dataFolder, log, signal }), parts.broken]);
   } catch (error) {
     await stop();
     throw error;

@@ -11,13 +11,15 @@ export interface FirstStart {
   readonly lease: { holder(): Lease | undefined };
   readonly dataFolder: string;
   readonly log: Logger;
+  readonly signal: AbortSignal;
 }
 
 const LOOK_MS = 20;
 
-/** Resolves when somebody decides, and the fleet is begun if it is this server that does. */
-export async function prepareFirstStart({ journal, clock, ids, lease, dataFolder, log }: FirstStart): Promise<void> {
-  while (lease.holder() === undefined) await clock.sleep(LOOK_MS);
+/** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
+export async function prepareFirstStart(start: FirstStart): Promise<void> {
+  const { journal, clock, ids, lease, dataFolder, log, signal } = start;
+  while (lease.holder() === undefined && !signal.aborted) await clock.sleep(LOOK_MS, signal);
   if (journal.fence === undefined) return;
   try {
     await beginFleet(journal, clock.nowMs());

@@ -34,7 +34,7 @@ export async function runServer(
   // Written at once: what a server says last is what people want to read.
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   try {
-    const plane = await startControlPlane(planeOptions(options, version, log));
+    const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const running = await withDemo(plane, options, log);
     await tell(plane);
@@ -42,13 +42,13 @@ export async function runServer(
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;
   } catch (error) {
-    if (!(error instanceof CannotStart)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    if (error instanceof CannotStart) process.stderr.write(`${error.message}\n`);
+    else log.fatal({ err: error }, 'stopped by a fault of the program');
     return 1;
   }
 }
 
-function planeOptions(options: ServeOptions, version: string, log: Logger): ControlPlaneOptions {
+function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal'> {
   const { tlsCert, tlsKey, advertise } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new CannotStart('TLS needs both --tls-cert and --tls-key.');
@@ -62,7 +62,6 @@ function planeOptions(options: ServeOptions, version: string, log: Logger): Cont
     store: options.store ?? process.env['MUSTER_STORE'] ?? 'sqlite',
     insecure: options.insecure === true,
     version,
-    log,
     ...(advertise !== undefined && { advertise }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
   };

@@ -1,4 +1,4 @@
-// A program that runs until somebody stops it: the first Ctrl-C or SIGTERM stops it in order, the second one at once.
+// A program that runs until somebody stops it: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at once.
 
 export interface Running {
   /** Settles when it ends by itself; rejects when it cannot go on. */
@@ -21,6 +21,7 @@ export function stopSignal(say: (text: string) => void): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  process.on('SIGHUP', onSignal);
   return asked.signal;
 }
 

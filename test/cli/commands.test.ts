@@ -83,6 +83,9 @@ describe('hosts', () => {
     expect((await muster('hosts', 'force-up', 'c1')).out).toBe('c1 is no longer forced down.\n');
     expect((await muster('hosts', 'enable', 'c1', 'c2')).out).toBe('c1 is enabled.\nc2 is enabled.\n');
     expect((await muster('hosts', 'list')).out).not.toContain('fan');
+    const some = await muster('hosts', 'disable', 'nobody', 'c2', '--reason', 'fan');
+    expect(some).toMatchObject({ code: 1, out: 'c2 is disabled: fan\n' });
+    expect(some.err).toContain('no host "nobody"');
   });
 
   test('join-token: the secret alone is on standard output', async () => {

@@ -1,0 +1,44 @@
+// Several servers on one PostgreSQL, as operators run them: any of them takes a write, and one goes when another is killed.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { freshDatabase, postgresSuite } from '../postgres/suite.ts';
+import { newFolder, run, startServer, type Ended, type ServerProcess } from './muster.ts';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+postgresSuite('several servers on PostgreSQL', (postgres) => {
+  test('a write at any server counts at all of them; kill -9 of the holder, and the other decides', async () => {
+    const store = await freshDatabase(postgres.url);
+    const server = (): Promise<ServerProcess> => {
+      const data = newFolder();
+      folders.push(data);
+      return startServer(data, '--store', store);
+    };
+    const first = await server();
+    const second = await server();
+    const token = ['--token-file', join(first.data, 'admin-token')];
+    const at = ({ url }: ServerProcess, ...words: string[]): Promise<Ended> =>
+      run(['--server', url, ...token, ...words]);
+
+    expect(second.err()).not.toContain('this server decides');
+    expect(await at(second, 'sites', 'create', 'north')).toMatchObject({ code: 0 });
+    expect((await at(first, 'sites', 'list')).out).toContain('north');
+    expect((await at(second, 'token', 'list', '--role', 'admin')).out.trim().split('\n')).toHaveLength(2);
+
+    await first.stop('SIGKILL');
+    // The command asks again until the lease has run out and the other server has taken it.
+    expect(await at(second, 'sites', 'create', 'south', '--request-timeout', '30s')).toMatchObject({ code: 0 });
+    expect(second.err()).toContain('this server decides');
+
+    const third = await server();
+    expect(await second.stop('SIGTERM')).toMatchObject({ code: 0 });
+    // A clean stop hands the lease back: nobody waits for it to run out.
+    await third.said(/this server decides/);
+    expect((await at(third, 'sites', 'list')).out).toMatch(/central[^]*north[^]*south/);
+    expect(await third.stop()).toMatchObject({ code: 0 });
+  });
+});
