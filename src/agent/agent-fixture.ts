@@ -17,6 +17,8 @@ export class TappedLink implements Link {
   readonly #link: Link;
   tap: Tap = (_name, pass) => pass();
   readonly calls: CallName[] = [];
+  /** What the polls said that the agent has. */
+  readonly asks: ViewAsk[] = [];
 
   constructor(link: Link) {
     this.#link = link;
@@ -31,6 +33,7 @@ export class TappedLink implements Link {
   }
 
   view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+    this.asks.push(ask);
     return this.#tapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewAnswer>>;
   }
 
@@ -70,9 +73,9 @@ export interface RackOptions extends Partial<AgentOptions> {
 /** One host: a machine and a disk, and one agent after the other on it. */
 export class Rack {
   readonly disk = new MemoryDisk();
-  readonly link: TappedLink;
+  link: TappedLink;
   readonly driver: CountingDriver;
-  readonly #plane: Plane;
+  #plane: Plane;
   readonly #options: RackOptions;
   #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
@@ -83,6 +86,12 @@ export class Rack {
     this.#options = options;
     this.link = new TappedLink(plane.link);
     this.driver = new CountingDriver({ clock: plane.clock, ...options.machine });
+  }
+
+  /** Moves the machine to another control plane. */
+  moveTo(plane: Plane): void {
+    this.#plane = plane;
+    this.link = new TappedLink(plane.link);
   }
 
   start(replace: Partial<AgentPorts> = {}, change: Partial<AgentOptions> = {}): Agent {

@@ -76,6 +76,10 @@ describe('joining', () => {
     expect(plane.item('c1')?.reason).toMatchObject({ host: 'c1', problems: ['no bridge br-int'] });
     await inLine({ clock, plane, rack });
     expect(rack.driver.performed.map((task) => task.split(':').at(-1))).toEqual(['1', '2']);
+    // The answer to the first look is not kept for ever.
+    expect(JSON.parse((await rack.disk.read('answers')) ?? '')).toEqual([
+      { task: rack.driver.performed[1], outcome: 'done' },
+    ]);
   });
 
   test('a-lost-answer-to-a-join-is-asked-for-again-and-given-again', async () => {
@@ -115,6 +119,24 @@ describe('joining', () => {
     expect(plane.tokens('c1').filter(({ doc }) => doc.role === 'agent' && doc.revoked === undefined)).toHaveLength(1);
   });
 
+  test('a-host-that-joins-another-control-plane-takes-its-views', async () => {
+    const { clock, plane, rack } = await activeWorld();
+    await rack.stop();
+    // Many commits more than the other one has: the old stamp must not count there.
+    const other = new Plane(clock, 'journal-2');
+    await other.start('s1');
+    await clock.until('somebody decides', () => other.hasLeader);
+    await other.register('c1');
+    const token = await other.joinToken('c1');
+    rack.moveTo(other);
+    rack.start({}, { joinToken: () => Promise.resolve(token) });
+    await clock.until('it is active there', () => other.host('c1')?.state === 'active');
+    await clock.until('it has the view', () => rack.agent!.status().stamp?.journalId === 'journal-2');
+    await rack.stop();
+    await other.close();
+    expect(plane.host('c1')?.state).toBe('active');
+  });
+
   test('a-folder-of-another-host-is-not-used', async () => {
     const { rack } = await activeWorld();
     await rack.stop();
@@ -133,8 +155,12 @@ describe('when the server is away', () => {
     await clock.pass(120_000);
     expect(plane.host('c1')?.connection.state).toBe('down');
     expect(rack.agent!.status()).toMatchObject({ away: true, digest: before.digest, applied: before.applied });
+    const polls = rack.link.asks.length;
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it is heard again', () => plane.host('c1')?.connection.state === 'up');
+    // The first poll asks for the whole view, those after it for another one.
+    expect(rack.link.asks[polls]).toEqual({});
+    expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ away: false, applied: before.applied });
     expect(rack.driver).toMatchObject({ applies, changes });
   });
@@ -270,6 +296,43 @@ describe('a task', () => {
     rack.start();
     await inLine({ clock, plane, rack });
     expect(rack.driver.performed).toHaveLength(1);
+  });
+});
+
+describe('an agent is patient with', () => {
+  test('a-server-that-could-not-take-an-answer', async () => {
+    const { clock, plane, rack } = await worldOf();
+    let said = 0;
+    rack.link.tap = async (name, pass) => {
+      if (name !== 'observe' || (said += 1) > 2) return pass();
+      return { kind: 'answer', answer: { results: [{ task: rack.driver.performed[0]!, result: 'not-taken' }] } };
+    };
+    rack.start();
+    await inLine({ clock, plane, rack });
+    expect(said).toBe(3);
+  });
+
+  test('a-server-that-does-not-let-it-wait', async () => {
+    const { clock, rack } = await activeWorld();
+    rack.link.tap = (name, pass) =>
+      name === 'view' ? Promise.resolve({ kind: 'answer', answer: { kind: 'unchanged' } }) : pass();
+    await clock.pass(30_000);
+    const polls = rack.link.asks.length;
+    await clock.pass(60_000);
+    expect(rack.link.asks.length - polls).toBeLessThan(20);
+  });
+
+  test('servers-that-name-each-other', async () => {
+    const { clock, rack } = await activeWorld({ servers: ['s1', 's2'] });
+    rack.link.tap = (_name, _pass, to) =>
+      Promise.resolve({ kind: 'elsewhere', holder: to.server === 's1' ? 's2' : 's1' });
+    await clock.pass(30_000);
+    const calls = rack.link.calls.length;
+    await clock.pass(60_000);
+    expect(rack.agent!.status().away).toBe(true);
+    expect(rack.link.calls.length - calls).toBeLessThan(100);
+    rack.link.tap = (_name, pass) => pass();
+    await clock.until('it finds the way', () => !rack.agent!.status().away);
   });
 });
 

@@ -140,6 +140,25 @@ describe('the desk', () => {
     expect(answerOf(again).results).toEqual([{ task, result: 'recorded' }]);
   });
 
+  test('takes-no-answer-to-an-earlier-try', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const beat = (): unknown => desk.heartbeat(speakers[0]!, { serviceVersion: 1 });
+    beat();
+    await clock.until('it has a task', () => plane.item('c1')?.step === 'preflight');
+    const view = answerOf(await desk.view(speakers[0]!, {}));
+    const task = view.kind === 'view' ? view.view.tasks[0]!.id : '';
+    const observe = async (outcome: 'done' | 'failed'): Promise<unknown> =>
+      answerOf(await desk.observe(speakers[0]!, { answers: [{ task, outcome }] })).results[0]?.result;
+    expect(await observe('failed')).toBe('recorded');
+    expect(await observe('done')).toBe('stale');
+    await clock.until('it is tried again', () => {
+      beat();
+      return plane.item('c1')?.attempt === 2 && plane.item('c1')?.state === 'running';
+    });
+    expect(await observe('done')).toBe('stale');
+    expect(plane.item('c1')?.step).toBe('preflight');
+  });
+
   test('takes-no-answer-for-another-host', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1', 'c2');
     for (const speaker of speakers) desk.heartbeat(speaker, { serviceVersion: 1 });

@@ -61,8 +61,6 @@ export class Heart {
       this.#known = said.answer.report === 'known' ? text : undefined;
       return true;
     }
-    // Whoever answers next may be another server, which has heard nothing yet.
-    this.#known = undefined;
     if (said.kind === 'refused') await membership.refused(said);
     return false;
   }

@@ -30,10 +30,14 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-export function countedIds(): Ids {
+/** Ids as no other owner has them. */
+export function countedIds(owner: string): Ids {
   let count = 0;
   const counted = (): string => String((count += 1)).padStart(6, '0');
-  return { next: (prefix) => `${prefix}-${counted()}`, secret: () => `secret-${'x'.repeat(40)}-${counted()}` };
+  return {
+    next: (prefix) => `${prefix}-${owner}-${counted()}`,
+    secret: () => `${'x'.repeat(40)}-${owner}-${counted()}`,
+  };
 }
 
 export interface PlaneServer {
@@ -47,7 +51,7 @@ export interface PlaneServer {
 
 export class Plane {
   readonly clock: Clock;
-  readonly ids = countedIds();
+  readonly ids: Ids;
   readonly violations: string[] = [];
   /** Servers that answer to agents, by address. Take one out to cut its link. */
   readonly reachable = new Map<string, PlaneServer>();
@@ -57,6 +61,7 @@ export class Plane {
 
   constructor(clock: Clock, journalId = 'journal-1') {
     this.clock = clock;
+    this.ids = countedIds(journalId);
     this.#disk = new StoreDisk({ journalId, nowMs: () => clock.nowMs() });
   }
 
