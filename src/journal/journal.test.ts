@@ -112,6 +112,15 @@ describe('the deciding lease', () => {
     expect(commitsOn(disk)).toEqual([]);
   });
 
+  it('lost without knowing: not even a request that changes nothing is answered from what may be old', async () => {
+    const { journal, clock, disk } = await rig();
+    await journal.submit(write('a'));
+    clock.now += 10_000;
+    await takeLease(new MemoryStore(disk), 'two');
+    await expect(journal.submit(write('a'))).rejects.toBeInstanceOf(NotHolder);
+    expect(journal.fence).toBeUndefined();
+  });
+
   it('given up while a group is under way: the group counts, what waits is refused', async () => {
     const { journal, store } = await rig();
     const release = store.hold();

@@ -179,8 +179,8 @@ export class Journal {
   }
 
   async #write(group: DecidedGroup, fence: Fence): Promise<Written | undefined> {
-    if (group.batches.length === 0) return { kind: 'written', revision: this.fleet.revision };
     try {
+      if (group.batches.length === 0) return await this.#confirm(fence);
       return await this.store.write({ batches: group.batches, fence, expectedHead: this.fleet.revision });
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw this.#broken(group, error);
@@ -191,6 +191,14 @@ export class Journal {
       }
       return undefined;
     }
+  }
+
+  /** Nothing to write, but answers all the same: they are true only if nobody else decides by now. */
+  async #confirm({ lease, epoch }: Fence): Promise<Written> {
+    const held = await this.store.readLease(lease);
+    const expired = held === undefined || held.expiresInMs <= 0;
+    if (held?.epoch === epoch && !expired) return { kind: 'written', revision: this.fleet.revision };
+    return { kind: 'conflict', conflict: { kind: 'lease', lease, epoch, actualEpoch: held?.epoch ?? 0, expired } };
   }
 
   /** The store failed in a way that no retry mends: the group's callers hear of it as it is. */
