@@ -31,10 +31,10 @@ export interface SeedResult {
 }
 
 const STACK_DEPTH = 10;
-const FAULTS_MIN = 20;
-const FAULTS_MAX = 40;
+const FAULTS_PLANNED_MIN = 24;
+const FAULTS_PLANNED_MAX = 44;
 /** Long enough for every lease to run out, every retry to happen and every deadline of the workloads to pass. */
-const REST_MS = 90_000;
+const REST_MS = 100_000;
 
 /** What is under way at one look, such as a retry, is over at the next; what never ends is found all the same. */
 const LOOKS_MAX = 4;
@@ -99,7 +99,7 @@ async function trouble(world: World): Promise<void> {
 /** Spreads the faults over the time of trouble and answers how long that is. */
 function planFaults(world: World): number {
   const { rng, scheduler } = world;
-  const count = rng.between(FAULTS_MIN, FAULTS_MAX);
+  const count = rng.between(FAULTS_PLANNED_MIN, FAULTS_PLANNED_MAX);
   let atMs = 2000;
   for (let n = 0; n < count; n += 1) {
     atMs += rng.pick([rng.below(200), rng.below(5000), rng.below(9000)]);

@@ -1,7 +1,10 @@
 // Nobody is called down who was not silent: counted from when the holder of the lease really listened, by the world's
 // clock and without the time in which it stood still.
-import { HOST, LIVENESS, type Host } from '../../src/hosts/index.ts';
 import { SETTING } from '../../src/fleet/index.ts';
+import { HOST, LIVENESS, type Host } from '../../src/hosts/index.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import type { Entry } from '../world/ledger.ts';
+import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
 /** A clock that was set forward while its server stood still makes it look away for less time than it was. */
@@ -13,24 +16,24 @@ export const downWasSilent: Checker = {
     let epochSinceMs = 0;
     let downAfterMs = LIVENESS.fallback.downAfterMs;
     const connections = new Map<string, string>();
+    const falls = ({ kind, id, body }: Entry['commit']['changes'][number]): boolean => {
+      if (kind !== HOST.name) return false;
+      const connection = body === null ? 'gone' : (JSON.parse(body) as Host).connection.state;
+      const fell = connection === 'down' && connections.get(id) !== 'down';
+      connections.set(id, connection);
+      return fell;
+    };
     return {
       onLease: (before, after) => {
         if (before?.epoch !== after?.epoch) epochSinceMs = world.scheduler.nowMs;
       },
       onWrite: (entries) => {
-        for (const { commit, writer } of entries) {
-          for (const { kind, id, body } of commit.changes) {
-            if (kind === SETTING.name && id === LIVENESS.name) downAfterMs = settingIn(body);
-            if (kind !== HOST.name) continue;
-            const connection = body === null ? 'gone' : (JSON.parse(body) as Host).connection.state;
-            const fell = connection === 'down' && connections.get(id) !== 'down';
-            connections.set(id, connection);
-            if (!fell) continue;
-            const heardMs = world.hearing.heardAt(writer, id);
-            const silentMs =
-              world.scheduler.nowMs - Math.max(heardMs, epochSinceMs, world.hearing.pauseEndedAt(writer));
-            if (silentMs + TOLERANCE_MS < downAfterMs) {
-              violated(`${id} was declared down at ${commit.revision} after ${silentMs} ms of silence`);
+        for (const entry of entries) {
+          for (const change of entry.commit.changes) {
+            if (change.kind === SETTING.name && change.id === LIVENESS.name) downAfterMs = settingIn(change.body);
+            const silentMs = falls(change) ? silence(world, entry, change.id, epochSinceMs) : undefined;
+            if (silentMs !== undefined && silentMs + TOLERANCE_MS < downAfterMs) {
+              violated(`${change.id} was declared down at ${entry.commit.revision} after ${silentMs} ms of silence`);
             }
           }
         }
@@ -38,6 +41,19 @@ export const downWasSilent: Checker = {
     };
   },
 };
+
+/**
+ * How long the host had been silent for its judge when it judged; the commit may come later. Undefined when the judge
+ * stood still or lost the lease in between: then its times cannot be told any more.
+ */
+function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): number | undefined {
+  const program = world.servers.find(({ life }) => life?.program.name === writer)?.life?.program;
+  if (program === undefined) return undefined;
+  const judgedMs = commit.atMs - WORLD_BEGINS_MS - program.skewMs;
+  const listenedFromMs = Math.max(epochSinceMs, world.hearing.pauseEndedAt(writer));
+  if (listenedFromMs > judgedMs) return undefined;
+  return judgedMs - Math.max(listenedFromMs, world.hearing.heardBefore(writer, host, judgedMs));
+}
 
 function settingIn(body: string | null): number {
   if (body === null) return LIVENESS.fallback.downAfterMs;

@@ -119,7 +119,7 @@ export const counters: Workload = {
   name: 'counters',
   models: [model],
   start: (world) => {
-    const names = Array.from({ length: world.rng.between(3, 8) }, (_, at) => `caller${at + 1}`);
+    const names = Array.from({ length: world.rng.between(4, 8) }, (_, at) => `caller${at + 1}`);
     const over = Promise.all(names.map((name) => work(world, world.newOperator(name), name)));
     return { over, atRest: () => skippedIncrements(world) };
   },

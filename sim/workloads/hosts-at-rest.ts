@@ -12,7 +12,6 @@ import {
   type Item,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Machine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
@@ -22,13 +21,13 @@ export function hostsAtRest(world: World): string[] {
   if (holder === undefined) return ['nobody holds the lease although everything has healed'];
   const { fleet } = holder.journal;
   return [
-    ...unfinishedOperations(world, fleet),
+    ...unfinishedOperations(world, fleet, holder.clock.nowMs()),
     ...world.machines.flatMap((machine) => machineAtRest(world, fleet, machine, holder.journal.fence?.epoch ?? 0)),
   ];
 }
 
-function unfinishedOperations(world: World, fleet: Fleet): string[] {
-  const nowMs = WORLD_BEGINS_MS + world.scheduler.nowMs;
+/** By the holder's clock, which may be off. */
+function unfinishedOperations(world: World, fleet: Fleet, nowMs: number): string[] {
   return [...fleet.all(OPERATION)].flatMap(({ id, doc }) => {
     if (doc.kind !== hostJoin.name || !isUnfinished(doc)) return [];
     if (doc.state === 'cancelling') return [`operation ${id} is still being cancelled`];
@@ -39,8 +38,8 @@ function unfinishedOperations(world: World, fleet: Fleet): string[] {
   });
 }
 
-/** A server's clock may be off by as much as faults set it back. */
-const DEADLINE_GRACE_MS = 60_000;
+/** As long as the engine may take to look. */
+const DEADLINE_GRACE_MS = 10_000;
 
 function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): string[] {
   const machine = world.machines.find(({ name }) => name === doc.target.id);
