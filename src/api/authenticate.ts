@@ -1,5 +1,5 @@
 // Who calls: from the bearer token of a request to a caller. The id in the token finds it in one step; the rest is
-// compared by hash in constant time. Nothing is remembered that a revocation would have to chase.
+// compared by hash in constant time. What is remembered holds only as long as the token is the very same document.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isExpired, TOKEN, tokenIdIn, type Caller, type Token, type TokenId } from '../access/index.ts';
@@ -17,10 +17,21 @@ export function hashSecret(text: string): string {
 const MISSING: Authenticated = { kind: 'missing' };
 const UNKNOWN: Authenticated = { kind: 'unknown' };
 
+/** Beyond this many the secrets seen are forgotten and hashed anew. */
+const SEEN_MAX = 20_000;
+
+interface Seen {
+  readonly stored: Stored<'token', Token>;
+  readonly found: Authenticated;
+}
+
 export class Authenticator {
   readonly #fleet: Fleet;
-  /** A stored token is replaced, never changed: what is derived from it goes with it. */
-  readonly #known = new WeakMap<Stored<'token', Token>, { readonly hash: Buffer; readonly found: Authenticated }>();
+  /**
+   * Secrets that were right when they came last, with the token as it was then. They are found by a keyed hash of the
+   * whole text, so that a guess learns nothing from how long it takes; a token that has changed since is looked at anew.
+   */
+  readonly #seen = new Map<string, Seen>();
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -29,17 +40,25 @@ export class Authenticator {
   authenticate(headers: IncomingHttpHeaders, nowMs: number): Authenticated {
     const text = secretIn(headers);
     if (text === undefined) return MISSING;
+    const seen = this.#seen.get(text);
+    if (seen !== undefined && this.#fleet.get(TOKEN, seen.stored.id) === seen.stored) {
+      return isExpired(seen.stored.doc, nowMs) ? { kind: 'expired' } : seen.found;
+    }
+    return this.#look(text, nowMs);
+  }
+
+  #look(text: string, nowMs: number): Authenticated {
+    this.#seen.delete(text);
     const id = tokenIdIn(text);
     const stored = id === undefined ? undefined : this.#fleet.get(TOKEN, id as TokenId);
     if (stored === undefined) return UNKNOWN;
-    let known = this.#known.get(stored);
-    if (known === undefined) {
-      known = { hash: Buffer.from(stored.doc.hash, 'hex'), found: { kind: 'caller', caller: callerOf(stored) } };
-      this.#known.set(stored, known);
-    }
-    if (!timingSafeEqual(hash('sha256', text, 'buffer'), known.hash)) return UNKNOWN;
+    if (!timingSafeEqual(hash('sha256', text, 'buffer'), Buffer.from(stored.doc.hash, 'hex'))) return UNKNOWN;
     if (stored.doc.revoked !== undefined) return { kind: 'revoked' };
-    return isExpired(stored.doc, nowMs) ? { kind: 'expired' } : known.found;
+    if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
+    if (this.#seen.size >= SEEN_MAX) this.#seen.clear();
+    const found: Authenticated = { kind: 'caller', caller: callerOf(stored) };
+    this.#seen.set(text, { stored, found });
+    return found;
   }
 
   /** Whether a caller's token still opens anything: for streams that outlive a request. */
@@ -58,8 +77,9 @@ function callerOf({ id, doc }: Stored<'token', Token>): Caller {
 function secretIn(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) {
-    return authorization.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7).trim() : '';
+    if (authorization.startsWith('Bearer ')) return authorization.slice(7);
+    return authorization.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7) : '';
   }
   const other = headers['x-auth-token'];
-  return typeof other === 'string' ? other.trim() : undefined;
+  return typeof other === 'string' ? other : undefined;
 }

@@ -13,12 +13,18 @@ import { RateLimit } from './rate-limit.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the gate; undefined for what no route takes. */
-    caller: Caller | undefined;
+    admitted: Admitted | undefined;
   }
 }
 
+export interface Admitted {
+  readonly route: Route;
+  readonly startedMs: number;
+  caller: Caller;
+}
+
 export function callerOf(request: FastifyRequest): Caller {
-  return request.caller ?? NOBODY;
+  return request.admitted?.caller ?? NOBODY;
 }
 
 export interface GateOptions {
@@ -54,7 +60,9 @@ export class Gate {
   hook(route: Route): (request: FastifyRequest, reply: unknown, done: (error?: Error) => void) => void {
     const pass = (request: FastifyRequest, done: (error?: Error) => void): void => {
       try {
-        request.caller = this.#admit(route, request);
+        const admitted = { route, startedMs: performance.now(), caller: NOBODY };
+        request.admitted = admitted;
+        admitted.caller = this.#admit(route, request);
       } catch (error) {
         done(error as Error);
         return;

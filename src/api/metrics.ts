@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AnyDoc, Applied, Kind } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
+import { RequestFigures } from './request-figures.ts';
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const GROUP_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
@@ -15,29 +16,15 @@ export interface Tally<D extends AnyDoc = AnyDoc> {
   readonly of: (doc: D) => readonly string[];
 }
 
-export interface RequestSeen {
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly seconds: number;
-}
-
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests: Histogram;
+  readonly requests = new RequestFigures();
   readonly #heartbeats: Counter;
   readonly #rateLimited: Counter;
 
   constructor() {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    this.#requests = new Histogram({
-      name: 'muster_http_request_seconds',
-      help: 'Time to answer, by route and status',
-      labelNames: ['method', 'route', 'status'],
-      buckets: LATENCY_BUCKETS,
-      registers,
-    });
     this.#heartbeats = new Counter({
       name: 'muster_heartbeats_total',
       help: 'Heartbeats taken from agents',
@@ -50,10 +37,6 @@ export class Metrics {
     });
   }
 
-  requestSeen({ method, route, status, seconds }: RequestSeen): void {
-    this.#requests.observe({ method, route, status }, seconds);
-  }
-
   heartbeatSeen(): void {
     this.#heartbeats.inc();
   }
@@ -62,8 +45,8 @@ export class Metrics {
     this.#rateLimited.inc();
   }
 
-  text(): Promise<string> {
-    return this.registry.metrics();
+  async text(): Promise<string> {
+    return `${await this.registry.metrics()}\n${this.requests.text()}`;
   }
 
   /** Follows a journal: its revision, its groups, its lease, and what the tallies count. */

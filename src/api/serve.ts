@@ -16,12 +16,14 @@ import { callerOf, forwards } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
+import type { Replies } from './replies.ts';
 import type { Streams } from './streams.ts';
 
 export interface Serving {
   readonly world: World;
   readonly forwarder: Forwarder;
   readonly streams: Streams;
+  readonly replies: Replies;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -31,18 +33,15 @@ export function handlerOf(route: Route, serving: Serving): Handler {
   const away = awayOf(route, serving);
   const handler = handlerAtHome(route, serving);
   if (away === undefined) return handler;
-  return (request, reply) => {
+  return async (request, reply) => {
     if (serving.world.journal.fence === undefined) return away(request, reply);
-    const answered = handler(request, reply);
-    return answered instanceof Promise ? answered.catch(elsewhere(() => away(request, reply))) : answered;
-  };
-}
-
-/** The lease went while the request waited: nothing was written, so another server may decide it. */
-function elsewhere(away: () => unknown): (error: unknown) => unknown {
-  return (error) => {
-    if (error instanceof NotHolder) return away();
-    throw error;
+    try {
+      return await handler(request, reply);
+    } catch (error) {
+      // The lease went while the request waited: nothing was written, so another server may decide it.
+      if (error instanceof NotHolder) return away(request, reply);
+      throw error;
+    }
   };
 }
 
@@ -58,8 +57,13 @@ function handlerAtHome(route: Route, serving: Serving): Handler {
 }
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
-function awayOf(route: Route, { forwarder }: Serving): Handler | undefined {
-  if (forwards(route)) return (request, reply) => forwardedTo(forwarder, request, reply);
+function awayOf(route: Route, { forwarder, replies }: Serving): Handler | undefined {
+  if (forwards(route)) {
+    return async (request, reply) => {
+      const { method, url, headers, body, id: requestId } = request;
+      return replies.passOn(reply, await forwarder.forward({ method, url, headers, body, requestId }));
+    };
+  }
   if (route.elsewhere !== 'misdirect') return undefined;
   return async () => {
     const lease = await forwarder.holder();
@@ -70,36 +74,37 @@ function awayOf(route: Route, { forwarder }: Serving): Handler | undefined {
   };
 }
 
-function reader(route: Kind<'read'>, { world }: Serving): Handler {
+function reader(route: Kind<'read'>, serving: Serving): Handler {
   const callOf = callMaker(route);
   return (request, reply) => {
-    const answered = route.handle(callOf(request), world);
-    if (answered instanceof Promise) return answered.then((later) => sendAnswered(reply, later, world));
-    return sendAnswered(reply, answered, world);
+    const answered = route.handle(callOf(request), serving.world);
+    if (answered instanceof Promise) return answered.then((later) => sendAnswered(reply, later, serving));
+    return sendAnswered(reply, answered, serving);
   };
 }
 
-function streamer(route: Kind<'stream'>, { world, streams }: Serving): Handler {
+function streamer(route: Kind<'stream'>, serving: Serving): Handler {
   const callOf = callMaker(route);
+  const { world, streams, replies } = serving;
   return async (request, reply) => {
     streams.refuseIfFull();
     const answered: Streamed | Answered = await route.handle(callOf(request), world);
-    if (answered.kind !== 'stream') return sendAnswered(reply, answered, world);
+    if (answered.kind !== 'stream') return sendAnswered(reply, answered, serving);
     await streams.run(answered, request, reply);
+    replies.note(request, 200);
     return reply;
   };
 }
 
-function writer(route: Kind<'write'>, { world }: Serving): Handler {
+function writer(route: Kind<'write'>, { world, replies }: Serving): Handler {
   const callOf = callMaker(route);
   return async (request, reply) => {
     const write = route.handle(callOf(request), world);
     if ('kind' in write) throw refusalProblem(write.refusal);
     const outcome = await submit(write, request, world);
-    void reply.header('muster-revision', outcome.revision);
-    if (outcome.kind === 'refused') throw refusalProblem(outcome.refusal);
+    if (outcome.kind === 'refused') return replies.problem(reply, refusalProblem(outcome.refusal));
     if (outcome.answer.replayed) void reply.header('idempotency-replayed', 'true');
-    return sendAnswer(reply, outcome.answer.answer);
+    return replies.answer(reply, outcome.answer.answer, outcome.revision);
   };
 }
 
@@ -138,33 +143,7 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
   };
 }
 
-function sendAnswered(reply: FastifyReply, answered: Answered, world: World): FastifyReply {
-  void reply.header('muster-revision', world.journal.fleet.revision);
-  if (answered.kind === 'refuse') throw refusalProblem(answered.refusal);
-  return sendAnswer(reply, answered);
-}
-
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
-  void reply
-    .code(answer.status)
-    .header('content-type', answer.type ?? JSON_TYPE)
-    .header('x-request-id', reply.request.id);
-  if (answer.headers !== undefined) void reply.headers(answer.headers);
-  if (answer.etag !== undefined) {
-    const etag = `"${answer.etag}"`;
-    void reply.header('etag', etag);
-    if (answer.status === 200 && reply.request.headers['if-none-match'] === etag) return reply.code(304).send();
-  }
-  const text = answer.text ?? JSON.stringify(answer.body ?? {});
-  if (answer.secrets === undefined) return reply.send(text);
-  const secrets = JSON.stringify(answer.secrets).slice(1);
-  return reply.header('cache-control', 'no-store').send(`${text.slice(0, -1)},${secrets}`);
-}
-
-async function forwardedTo(forwarder: Forwarder, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { method, url, headers, body, id } = request;
-  const answer = await forwarder.forward({ method, url, headers, body, requestId: id });
-  return reply.code(answer.status).headers(answer.headers).header('x-request-id', id).send(answer.body);
+function sendAnswered(reply: FastifyReply, answered: Answered, { replies, world }: Serving): FastifyReply {
+  if (answered.kind === 'refuse') return replies.problem(reply, refusalProblem(answered.refusal));
+  return replies.answer(reply, answered, world.journal.fleet.revision);
 }

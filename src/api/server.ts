@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Route, View, World } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
@@ -12,13 +12,14 @@ import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Forwarder } from './forward.ts';
-import { callerOf, Gate } from './gate.ts';
+import { Gate } from './gate.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics, type Tally } from './metrics.ts';
 import { notFound } from './not-found.ts';
 import { HttpProblem, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { Replies } from './replies.ts';
 import { handlerOf } from './serve.ts';
 import { Streams } from './streams.ts';
 
@@ -69,7 +70,8 @@ export function createServer(options: ServerOptions): Server {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = options.metrics ?? new Metrics();
   const parts = partsOf(options, { closing: closing.signal, limits, metrics });
-  const app = newApp(options, limits);
+  const replies = new Replies({ metrics, log: options.log });
+  const app = newApp(options, limits, replies);
   let routes: readonly Route[] = [];
   let url: string | undefined;
   const forwarder = new Forwarder({
@@ -86,7 +88,7 @@ export function createServer(options: ServerOptions): Server {
   });
   routes = [...options.routes, ...built.routes];
   const stops = [built.follow(options.journal), metrics.follow(options.journal, options.clock, options.tallies ?? [])];
-  addRoutes(app, routes, { ...parts, forwarder, metrics, log: options.log });
+  addRoutes(app, routes, { ...parts, forwarder, replies, log: options.log });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {
     app,
@@ -130,7 +132,7 @@ function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): P
   };
 }
 
-function newApp(options: ServerOptions, limits: Limits): FastifyInstance {
+function newApp(options: ServerOptions, limits: Limits, replies: Replies): FastifyInstance {
   const boot = randomBytes(4).toString('hex');
   let count = 0;
   const app = fastify({
@@ -146,7 +148,7 @@ function newApp(options: ServerOptions, limits: Limits): FastifyInstance {
       count += 1;
       return `rq-${boot}-${count.toString(36)}`;
     },
-    frameworkErrors: (error, request, reply) => void sendProblem(problemOf(error), request, reply as FastifyReply),
+    frameworkErrors: (error, _, reply) => void replies.problem(reply as FastifyReply, problemOf(error)),
     clientErrorHandler: refuseConnection,
     serverFactory: (handler) => {
       const server = {
@@ -171,18 +173,18 @@ function newApp(options: ServerOptions, limits: Limits): FastifyInstance {
 
 interface Wiring extends Parts {
   readonly forwarder: Forwarder;
-  readonly metrics: Metrics;
+  readonly replies: Replies;
   readonly log: Logger;
 }
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {
-  const { gate, log, metrics } = wiring;
-  app.decorateRequest('caller', undefined);
+  const { gate, log, replies } = wiring;
+  app.decorateRequest('admitted', undefined);
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
     if (problem.status >= 500 && !(error instanceof HttpProblem))
       log.error({ err: error, requestId: request.id }, 'a request failed');
-    return sendProblem(problem, request, reply);
+    return replies.problem(reply, problem);
   });
   for (const route of routes) {
     app.route({
@@ -196,39 +198,8 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
   const missing = notFound(routes);
   app.setNotFoundHandler((request, reply) => {
     gate.anonymous(request, wiring.world.clock.nowMs());
-    return sendProblem(missing(request.method, request.url), request, reply);
+    return replies.problem(reply, missing(request.method, request.url));
   });
-  app.addHook('onResponse', (request, reply, done) => {
-    const { elapsedTime } = reply;
-    const route = request.routeOptions.url ?? 'none';
-    metrics.requestSeen({ method: request.method, route, status: reply.statusCode, seconds: elapsedTime / 1000 });
-    if (log.isLevelEnabled('debug')) log.debug(accessFacts(request, reply), 'answered');
-    done();
-  });
-}
-
-/** The path without its query, and whose token it was: nothing of what was sent or answered. */
-function accessFacts(request: FastifyRequest, reply: FastifyReply): object {
-  const { method, url, id, ip } = request;
-  const path = url.split('?', 1)[0];
-  return {
-    requestId: id,
-    method,
-    path,
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    by: callerOf(request).name,
-    ip,
-  };
-}
-
-function sendProblem(problem: HttpProblem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return reply
-    .code(problem.status)
-    .headers(problem.headers)
-    .header('content-type', PROBLEM_TYPE)
-    .header('x-request-id', request.id)
-    .send(JSON.stringify(problem.body(request.id)));
 }
 
 /** What is not even HTTP has no request to answer. */
