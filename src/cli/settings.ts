@@ -12,6 +12,8 @@ interface Setting {
   readonly about: string;
   readonly value: unknown;
   readonly fallback: unknown;
+  /** Absent while it has its default. */
+  readonly revision?: number;
   readonly changedBy?: string;
   readonly changedAtMs?: number;
 }
@@ -87,11 +89,16 @@ function setSetting(cli: Cli): Command {
   );
   return act<{ readonly file?: string }>(cli, command, async (session, { args: [name = '', ...said], options }) => {
     if ((options.file === undefined) === (said.length === 0)) throw usage('Give values or a file, one of them.');
+    let headers = {};
+    const present = async (): Promise<unknown> => {
+      const before = await session.client.get<Setting>(settingPath(name));
+      // Fields are changed in what was read: if somebody else changes it meanwhile, that is not undone.
+      if (before.revision !== undefined) headers = { 'if-match': `"${before.revision}"` };
+      return before.value;
+    };
     const value =
-      options.file === undefined
-        ? await valueFrom(said, async () => (await session.client.get<Setting>(settingPath(name))).value)
-        : await readInput(session.terminal, options.file);
-    const one = await session.client.write<Setting>('PUT', settingPath(name), { body: { value } });
+      options.file === undefined ? await valueFrom(said, present) : await readInput(session.terminal, options.file);
+    const one = await session.client.write<Setting>('PUT', settingPath(name), { body: { value }, headers });
     await session.one(one, facts(one, session.nowMs()));
     return undefined;
   });

@@ -22,8 +22,8 @@ export interface AgentProgramOptions {
 
 export async function agent(options: AgentProgramOptions): Promise<number> {
   const stop = stopSignal((text) => process.stderr.write(text));
+  const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   try {
-    const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
     const running = startAgent({
       servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),
       name: options.host,
@@ -39,8 +39,8 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
     await untilStopped({ ended: running.ended, stop: () => running.stop() }, stop);
     return 0;
   } catch (error) {
-    if (!(error instanceof CannotStart)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    if (error instanceof CannotStart) process.stderr.write(`${error.message}\n`);
+    else log.fatal({ err: error }, 'the agent cannot go on');
     return 1;
   }
 }

@@ -15,7 +15,7 @@ import { realIds } from './ids.ts';
 import { listenAddress } from './listen-address.ts';
 import { openStore, type OpenStore } from './open-store.ts';
 import { DRIVERS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
-import { CannotStart, cannotListen } from './start-failure.ts';
+import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
 
 export interface ControlPlaneOptions {
@@ -56,7 +56,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     return await startOn(open, options);
   } catch (error) {
     await open.close();
-    throw error;
+    throw cannotOpenStore(open.name, error) ?? error;
   }
 }
 

@@ -45,7 +45,10 @@ export function lockFolder(path: string): LockedFolder {
     );
   }
   writeFileSync(join(path, OWNER_FILE), `${process.pid}\n`);
-  return { path, release: () => database.close() };
+  const release = (): void => {
+    if (database.isOpen) database.close();
+  };
+  return { path, release };
 }
 
 const SQLITE_BUSY = 5;

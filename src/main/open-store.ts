@@ -7,6 +7,8 @@ import { lockFolder, prepareFolder } from './data-folder.ts';
 import { CannotStart, cannotOpenStore } from './start-failure.ts';
 
 export interface OpenStore {
+  /** For sentences: without a password. */
+  readonly name: string;
   readonly store: Store;
   close(): Promise<void>;
 }
@@ -26,6 +28,7 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
     const store = await opened(path, () => openSqliteStore({ path }));
     await takeOverFromTheDead(store);
     return {
+      name: path,
       store,
       close: async () => {
         await store.close();
@@ -47,8 +50,9 @@ async function takeOverFromTheDead(store: Store): Promise<void> {
 async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   // Only for the first admin token: several servers may share it.
   prepareFolder(dataFolder);
-  const store = await opened(withoutPassword(url), () => openPostgresStore({ connectionString: url }));
-  return { store, close: () => store.close() };
+  const name = withoutPassword(url);
+  const store = await opened(name, () => openPostgresStore({ connectionString: url }));
+  return { name, store, close: () => store.close() };
 }
 
 async function opened(name: string, open: () => Promise<Store>): Promise<Store> {

@@ -1,6 +1,7 @@
 // muster serve: one control plane server, until it is stopped.
 import { pino, type Logger } from 'pino';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
+import { listenAddress } from './listen-address.ts';
 import { CannotStart } from './start-failure.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -56,15 +57,24 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
   if (advertise !== undefined && !URL.canParse(advertise)) {
     throw new CannotStart(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
   }
+  const store = options.store ?? process.env['MUSTER_STORE'] ?? 'sqlite';
+  demandAddress(options, store);
   return {
     dataFolder: options.data,
     listen: options.listen,
-    store: options.store ?? process.env['MUSTER_STORE'] ?? 'sqlite',
+    store,
     insecure: options.insecure === true,
     version,
     ...(advertise !== undefined && { advertise }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
   };
+}
+
+/** Servers that share a store send writes to each other: "everywhere" is no address to send to. */
+function demandAddress({ listen, advertise }: ServeOptions, store: string): void {
+  const { host } = listenAddress(listen);
+  if (store === 'sqlite' || advertise !== undefined || (host !== '0.0.0.0' && host !== '::')) return;
+  throw new CannotStart(`Other servers cannot reach this one at ${host}. Name its own address with --advertise.`);
 }
 
 async function withDemo(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {

@@ -130,6 +130,7 @@ describe('a server that cannot start says why, with 1', () => {
     ['half of TLS', ['--tls-cert', 'x'], 'TLS needs both --tls-cert and --tls-key.'],
     ['no certificate', ['--tls-cert', '/nowhere', '--tls-key', '/nowhere'], '--tls-cert /nowhere cannot be read'],
     ['not a store', ['--store', 'mysql://x'], '"mysql://x" is not a store.'],
+    ['no address', ['--listen', '0.0.0.0:0', '--insecure', '--store', 'postgres://x'], 'with --advertise.'],
     ['not a URL to be reached at', ['--advertise', 'here'], '"here" is not a URL.'],
   ])('%s', async (_why, more, sentence) => {
     await refused(run(['serve', '--data', folder(), '--listen', '127.0.0.1:0', ...more]), sentence);
