@@ -44,20 +44,21 @@ const DEADLINE_GRACE_MS = 10_000;
 function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): string[] {
   const machine = world.machines.find(({ name }) => name === doc.target.id);
   const host = fleet.get(HOST, idOf(HOST, doc.target.id))?.doc;
-  if (machine === undefined || host === undefined) return [`item ${id} waits for a host that is not there`];
+  if (host === undefined) return [`item ${id} waits for a host that is not there`];
   return isTrue(doc, machine, host)
     ? []
     : [`item ${id} waits at ${doc.step} (${doc.reason?.code ?? doc.state}), untruly`];
 }
 
-function isTrue({ reason }: Item, machine: Machine, host: Host): boolean {
+/** There is no machine when whoever asked for the host never heard that it was registered. */
+function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boolean {
   switch (reason?.code) {
     case 'agent-not-joined':
-      return host.credential === undefined && (machine.life === undefined || machine.joinToken === undefined);
+      return host.credential === undefined && (machine?.life === undefined || machine.joinToken === undefined);
     case 'agent-not-heard':
-      return host.connection.state !== 'up' && machine.life === undefined;
+      return host.connection.state !== 'up' && machine?.life === undefined;
     case 'preflight-failed':
-      return !machine.fit;
+      return machine?.fit === false;
     default:
       return false;
   }
