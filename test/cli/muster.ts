@@ -6,13 +6,15 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
+const ROOT = resolve(import.meta.dirname, '../..');
+const MUSTER = join(ROOT, 'bin/muster.js');
 
 /** Nothing of whoever runs the tests gets in: no server, no token, no colours. */
 const ENV = {
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],
-  NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+  // These suites start the program a hundred times: the sources are read once.
+  NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/muster'),
 };
 
 export interface Ended {
