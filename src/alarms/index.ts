@@ -1,2 +1,2 @@
 export { ALARM, alarmId, alarmsModel, cleared, raised } from './model.ts';
-export type { Alarm, AlarmId } from './model.ts';
+export type { Alarm } from './model.ts';

@@ -1,13 +1,12 @@
 export { idOf, isId, put, remove } from './document.ts';
 export type { AnyDoc, Change, Id, Kind, Reason, Refusal, Stored } from './document.ts';
 export { Fleet } from './fleet.ts';
-export { listOf } from './reader.ts';
 export type { FleetReader } from './reader.ts';
 export { Registry } from './registry.ts';
-export type { Applied, Index, Invariant, Model, Projected, Projection } from './registry.ts';
+export type { Applied, Index, Invariant, Model } from './registry.ts';
 export { Stage } from './stage.ts';
-export { checker, problemsFrom, schemaKind, suggestion } from './schema.ts';
-export type { Problem, SchemaError } from './schema.ts';
+export { checker, schemaKind, suggestion } from './schema.ts';
+export type { Problem } from './schema.ts';
 export { setting, SETTING, valueOf } from './setting.ts';
-export type { Setting, SettingId } from './setting.ts';
+export type { Setting } from './setting.ts';
 export { listenToMarks, mark } from './mark.ts';

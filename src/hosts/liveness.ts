@@ -46,7 +46,7 @@ export const NEVER_HEARD: Heard = { lastMs: undefined, steadySinceMs: 0, losses:
 /** Losses older than this no longer count against a host. */
 const LOSSES_FORGOTTEN_MS = 600_000;
 const STEADY_DOUBLINGS_MAX = 5;
-export const MASS_SILENCE_WINDOW_MS = 60_000;
+const MASS_SILENCE_WINDOW_MS = 60_000;
 
 export function heardAgain(heard: Heard, nowMs: number, settings: LivenessSettings): Heard {
   const gap = heard.lastMs === undefined || nowMs - heard.lastMs > settings.suspectAfterMs;

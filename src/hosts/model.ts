@@ -81,7 +81,7 @@ export type HostId = Id<'host'>;
 
 export const HOST = schemaKind('host', HOST_SCHEMA);
 
-export const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
+const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
   joining: ['active'],
   active: ['draining'],
   draining: ['drained', 'recovering'],

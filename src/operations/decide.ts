@@ -174,7 +174,7 @@ function reopened(fleet: FleetReader, operation: StoredOperation, nowMs: number)
     });
 }
 
-export function unknownOperation(id: string): Refusal {
+function unknownOperation(id: string): Refusal {
   const message = `There is no operation "${id}". List them with "muster operations list".`;
   return { kind: 'not-found', code: 'unknown-operation', message, facts: { operation: id } };
 }

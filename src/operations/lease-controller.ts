@@ -5,8 +5,8 @@ import { StoreUnavailable, type Clock, type Journal, type Lease, type LeaseAnswe
 import type { Log } from './log.ts';
 
 export const DECIDING_LEASE = 'fleet';
-export const LEASE_TTL_MS = 10_000;
-export const LEASE_RENEW_MS = 3_000;
+const LEASE_TTL_MS = 10_000;
+const LEASE_RENEW_MS = 3_000;
 
 export interface LeaseOptions {
   readonly journal: Journal;

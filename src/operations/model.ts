@@ -136,7 +136,7 @@ export const ITEMS_BY_OPERATION: ItemIndex = {
   keysOf: (doc) => [doc.operation],
 };
 
-export const ITEMS_BY_STATE: ItemIndex = {
+const ITEMS_BY_STATE: ItemIndex = {
   name: 'items-by-operation-and-state',
   kind: ITEM,
   keysOf: (doc) => [stateKey(doc.operation, doc.state)],
@@ -162,7 +162,7 @@ export const UNFINISHED_OPERATIONS: Index<'operation', Operation> = {
   keysOf: (doc) => (isUnfinished(doc) ? ['unfinished'] : []),
 };
 
-export function stateKey(operation: string, state: ItemState): string {
+function stateKey(operation: string, state: ItemState): string {
   return `${operation}|${state}`;
 }
 
