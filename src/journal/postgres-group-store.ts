@@ -1,6 +1,7 @@
-// Writes a group in three round trips whatever its size: move the head and look, write everything, commit. All that decides
-// anything is read after the head row is locked, each statement with a snapshot of its own.
-import { escapeLiteral, type PoolClient, type QueryResult } from 'pg';
+// Writes a group in three round trips whatever its size: lock and move the head, write everything and look at what was there
+// before, commit or roll back. All that decides anything is read after the head row is locked, each statement with a
+// snapshot of its own.
+import { escapeLiteral, type PoolClient } from 'pg';
 import { effectsOf, preconditionKeys, resourceConflictOf, revisionLookup } from './group-effects.ts';
 import {
   DURABILITY_COLUMNS,
@@ -9,7 +10,7 @@ import {
   type Ending,
   lastOf,
 } from './postgres-connections-store.ts';
-import type { Batch, Conflict, Group, ResourceKey, Written } from './store.ts';
+import type { Batch, Conflict, Fence, Group, ResourceKey, Written } from './store.ts';
 import { encodeChanges } from './stored-changes.ts';
 
 export class PostgresGroups {
@@ -21,49 +22,38 @@ export class PostgresGroups {
     this.#channel = options.channel;
   }
 
-  /** Begins a transaction and locks the head. */
-  async lockHead(client: PoolClient): Promise<number> {
-    const head = await lastOf<MovedHead>(client, this.#moveHead([]));
-    return movedTo(head);
+  /** Begins a transaction and moves the head; answers the new head. `batches` may be empty: then it only locks. */
+  async lockHead(client: PoolClient, batches: readonly Batch[] = []): Promise<number> {
+    const last = batches.at(-1);
+    const commitId = last === undefined ? '' : `, commit_id = ${escapeLiteral(last.id)}`;
+    const head = await lastOf<DurabilitySettings & { readonly revision: string }>(
+      client,
+      `BEGIN ISOLATION LEVEL READ COMMITTED;
+       UPDATE ${this.#schema}.head SET revision = revision + ${batches.length}${commitId}
+       RETURNING revision, ${DURABILITY_COLUMNS}`,
+    );
+    if (head === undefined) throw new Error('the head row is gone');
+    demandDurability(head);
+    return Number(head.revision);
   }
 
-  /** Several statements sent as one text run one after the other, each with a snapshot of its own: what is looked at here
-   * is looked at after the head is locked. */
   async write(client: PoolClient, group: Group): Promise<Ending<Written>> {
-    const { batches, fence } = group;
-    const keys = preconditionKeys(batches);
-    const text = `${this.#moveHead(batches)}; ${this.#look(fence?.lease ?? null, keys)}`;
-    const [, moved, looked] = (await client.query(text)) as unknown as QueryResult[];
-    const revision = movedTo(moved?.rows[0] as MovedHead | undefined);
-    const head = revision - batches.length;
-    const conflict = conflictOf(group, head, { keys, found: looked?.rows[0] as Looked | undefined });
+    const revision = await this.lockHead(client, group.batches);
+    const head = revision - group.batches.length;
+    const keys = preconditionKeys(group.batches);
+    const found = await this.#insertAndLook(client, group, { head, keys });
+    const conflict = conflictOf(group, { head, keys, found });
     if (conflict !== undefined) return { end: 'rollback', answer: { kind: 'conflict', conflict } };
-    if (batches.length > 0) await this.#insert(client, batches, head);
     return { end: 'commit', answer: { kind: 'written', revision } };
   }
 
-  /** Without batches it only locks. */
-  #moveHead(batches: readonly Batch[]): string {
-    const last = batches.at(-1);
-    const commitId = last === undefined ? '' : `, commit_id = ${escapeLiteral(last.id)}`;
-    return `BEGIN ISOLATION LEVEL READ COMMITTED;
-      UPDATE ${this.#schema}.head SET revision = revision + ${batches.length}${commitId}
-      RETURNING revision, ${DURABILITY_COLUMNS}`;
-  }
-
-  #look(lease: string | null, keys: readonly ResourceKey[]): string {
-    const kinds = textArray(keys.map(([kind]) => kind));
-    const ids = textArray(keys.map(([, id]) => id));
-    return `SELECT held.epoch AS lease_epoch, held.holder AS lease_holder, held.expires_at <= clock_timestamp() AS lease_expired,
-        ARRAY(SELECT r.revision
-          FROM unnest(${kinds}, ${ids}) WITH ORDINALITY AS wanted (kind, id, nth)
-          LEFT JOIN ${this.#schema}.resource r ON r.kind = wanted.kind AND r.id = wanted.id
-          ORDER BY wanted.nth) AS revisions
-      FROM (SELECT) AS one
-      LEFT JOIN ${this.#schema}.lease held ON held.name = ${lease === null ? 'NULL' : escapeLiteral(lease)}`;
-  }
-
-  async #insert(client: PoolClient, batches: readonly Batch[], head: number): Promise<void> {
+  /** Writes the group, and answers what its conditions need to know of the moment before: every part of a statement sees
+   * that moment, also the look at what the others replace. */
+  async #insertAndLook(
+    client: PoolClient,
+    { batches, fence }: Group,
+    { head, keys }: { readonly head: number; readonly keys: readonly ResourceKey[] },
+  ): Promise<Found | undefined> {
     const { touched, upserts, deletes } = effectsOf(batches, head);
     const s = this.#schema;
     // Every part runs to its end although only the last one is asked for; no two of them touch the same row.
@@ -82,7 +72,13 @@ export class PostgresGroups {
       dropped AS (
         DELETE FROM ${s}.resource r USING unnest($15::text[], $16::text[]) AS given (kind, id)
         WHERE r.kind = given.kind AND r.id = given.id)
-      SELECT pg_notify($17, $18)`;
+      SELECT pg_notify($17, $18), held.epoch AS lease_epoch, held.holder AS lease_holder,
+        held.expires_at <= clock_timestamp() AS lease_expired,
+        ARRAY(SELECT r.revision
+          FROM unnest($20::text[], $21::text[]) WITH ORDINALITY AS wanted (kind, id, nth)
+          LEFT JOIN ${s}.resource r ON r.kind = wanted.kind AND r.id = wanted.id
+          ORDER BY wanted.nth) AS revisions
+      FROM (SELECT) AS one LEFT JOIN ${s}.lease held ON held.name = $19`;
     const values = [
       ...[head, batches.map((one) => one.id), batches.map((one) => one.atMs), batches.map((one) => one.by)],
       ...[batches.map((one) => one.why ?? null), batches.map((one) => one.operation ?? null)],
@@ -92,37 +88,29 @@ export class PostgresGroups {
       upserts.map((one) => one.body),
       ...[deletes.map(([kind]) => kind), deletes.map(([, id]) => id)],
       ...[this.#channel, String(head + batches.length)],
+      ...[fence?.lease ?? null, keys.map(([kind]) => kind), keys.map(([, id]) => id)],
     ];
-    await client.query({ name: 'insert', text, values });
+    return (await client.query<Found>({ name: 'insert', text, values })).rows[0];
   }
 }
 
-interface MovedHead extends DurabilitySettings {
-  readonly revision: string;
-}
-
-interface Looked {
+interface Found {
   readonly lease_epoch: string | null;
+  readonly lease_holder: string | null;
   readonly lease_expired: boolean | null;
+  /** Of the resources that were asked for, in that order. */
   readonly revisions: readonly (string | null)[];
 }
 
-function movedTo(head: MovedHead | undefined): number {
-  if (head === undefined) throw new Error('the head row is gone');
-  demandDurability(head);
-  return Number(head.revision);
+interface Looked {
+  readonly head: number;
+  readonly keys: readonly ResourceKey[];
+  readonly found: Found | undefined;
 }
 
-function conflictOf(
-  { batches, fence, expectedHead }: Group,
-  head: number,
-  { keys, found }: { readonly keys: readonly ResourceKey[]; readonly found: Looked | undefined },
-): Conflict | undefined {
-  if (fence !== undefined) {
-    const expired = found?.lease_expired ?? true;
-    const actualEpoch = Number(found?.lease_epoch ?? 0);
-    if (actualEpoch !== fence.epoch || expired) return { kind: 'lease', ...fence, actualEpoch, expired };
-  }
+function conflictOf({ batches, fence, expectedHead }: Group, { head, keys, found }: Looked): Conflict | undefined {
+  const stale = fence === undefined ? undefined : staleFence(fence, found);
+  if (stale !== undefined) return stale;
   if (expectedHead !== undefined && expectedHead !== head)
     return { kind: 'head', expected: expectedHead, actual: head };
   const stored = keys.flatMap(([kind, id], nth) => {
@@ -132,6 +120,10 @@ function conflictOf(
   return resourceConflictOf(batches, head, revisionLookup(stored));
 }
 
-function textArray(values: readonly string[]): string {
-  return `ARRAY[${values.map((value) => escapeLiteral(value)).join(',')}]::text[]`;
+function staleFence({ lease, epoch, holder }: Fence, found: Found | undefined): Conflict | undefined {
+  const expired = found?.lease_expired ?? true;
+  const actualEpoch = Number(found?.lease_epoch ?? 0);
+  const isHolder = holder === undefined || holder === found?.lease_holder;
+  if (actualEpoch === epoch && isHolder && !expired) return undefined;
+  return { kind: 'lease', lease, epoch, actualEpoch, expired };
 }
