@@ -317,10 +317,13 @@ export class Journal {
   /** Follows what others commit until `signal` is aborted. The store's hint only shortens the periodic read. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#hintOrPoll(signal);
+      const { revision } = this.fleet;
+      const woken = await this.#hintOrPoll(signal);
       if (signal.aborted) return;
+      // A group of our own is announced before the fleet shows it. If there is more, the next hint comes at once.
+      const isOwn = (): boolean => woken === 'hint' && this.#fence !== undefined && this.fleet.revision > revision;
       try {
-        await this.catchUp();
+        await this.#alone(async () => (isOwn() ? undefined : this.#readOn()));
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         await this.#clock.sleep(this.#pollMs, signal);
@@ -328,16 +331,17 @@ export class Journal {
     }
   }
 
-  async #hintOrPoll(signal: AbortSignal): Promise<void> {
+  async #hintOrPoll(signal: AbortSignal): Promise<'hint' | 'poll'> {
     const over = new AbortController();
     const stop = (): void => over.abort();
     signal.addEventListener('abort', stop, { once: true });
-    await Promise.race([
-      this.store.changed(this.fleet.revision, over.signal),
-      this.#clock.sleep(this.#pollMs, over.signal),
+    const woken = await Promise.race([
+      this.store.changed(this.fleet.revision, over.signal).then(() => 'hint' as const),
+      this.#clock.sleep(this.#pollMs, over.signal).then(() => 'poll' as const),
     ]);
     signal.removeEventListener('abort', stop);
     over.abort();
+    return woken;
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
