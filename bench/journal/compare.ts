@@ -18,8 +18,8 @@ export interface Comparison {
 }
 
 const GOAL = 0.7;
-const ROUNDS = 7;
-export const ROUND_MS = 1500;
+const ROUNDS = 11;
+const ROUND_MS = 1000;
 /** Both sides of every round, the one that warms up, and what it takes to set up and tear down. */
 export const SECONDS = Math.ceil(((ROUNDS + 1) * 2 * ROUND_MS) / 1000) + 2;
 
@@ -27,7 +27,7 @@ export async function compare(scope: Scope, comparison: Comparison): Promise<Fig
   const { name, callers, store, bare, bareName } = comparison;
   await fill(store);
   const sizes: number[] = [];
-  const journal = await leadingJournal(countingGroups(store, sizes));
+  const journal = await leadingJournal(scope, countingGroups(store, sizes));
   const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => {
     sizes.length = 0;
     const rate = await runLoad(journal, { callers, forMs: ROUND_MS });

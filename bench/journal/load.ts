@@ -6,6 +6,7 @@ import { accept, Journal, refuse, type Group, type Store, type Written } from '.
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { sitesModel } from '../../src/sites/index.ts';
+import type { Scope } from '../scope.ts';
 import { sampleHost, sampleHostId } from '../sample-hosts.ts';
 
 /** Enough that callers never meet, few enough that they are soon loaded. */
@@ -13,13 +14,20 @@ export const HOSTS = 2_048;
 const LEASE = { name: 'fleet', holder: 'bench', url: 'http://127.0.0.1', ttlMs: 3_600_000 };
 const LOAD_AT_ONCE = 512;
 
-export async function leadingJournal(store: Store): Promise<Journal> {
+/** A journal that decides and follows, as in a server. */
+export async function leadingJournal(scope: Scope, store: Store): Promise<Journal> {
   const registry = new Registry([hostsModel, sitesModel]);
   const journal = new Journal({ store, registry, clock: realClock, ids: realIds() });
   await journal.open();
   const answer = await store.acquireLease(LEASE);
   if (answer.kind !== 'held') throw new Error('the lease of a fresh store is taken');
   await journal.lead({ lease: LEASE.name, epoch: answer.lease.epoch });
+  const over = new AbortController();
+  const following = journal.follow(over.signal);
+  scope.onClose(async () => {
+    over.abort();
+    await following;
+  });
   return journal;
 }
 
