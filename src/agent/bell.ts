@@ -2,13 +2,16 @@
 // next wait, so that nothing is missed between a look and the wait after it.
 import type { Clock } from '../journal/index.ts';
 
+/** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
+const OVER = 'over';
+
 export class Bell {
   #rung = false;
   #waiting: AbortController | undefined;
 
   ring(): void {
     this.#rung = true;
-    this.#waiting?.abort();
+    this.#waiting?.abort(OVER);
   }
 
   /** Resolves when it rings, when `signal` is aborted, and after `atMost` if that is given. */
@@ -16,10 +19,10 @@ export class Bell {
     if (!this.#rung && !signal.aborted) {
       const over = new AbortController();
       this.#waiting = over;
-      signal.addEventListener('abort', () => over.abort(), { signal: over.signal });
+      signal.addEventListener('abort', () => over.abort(OVER), { signal: over.signal });
       if (atMost === undefined) await aborted(over.signal);
       else await atMost.clock.sleep(atMost.ms, over.signal);
-      over.abort();
+      over.abort(OVER);
     }
     this.#rung = false;
   }

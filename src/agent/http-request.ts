@@ -5,9 +5,6 @@ import { LinkDown } from './ports.ts';
 
 /** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
-/** Connections kept for the next call; those that wait for a view are in use and do not count. */
-const IDLE_CONNECTIONS_MAX = 256;
-
 export interface Asked {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
@@ -29,7 +26,9 @@ export class Connections {
 
   /** `ca`: certificates in PEM that servers are trusted by, instead of the system's. */
   constructor(options: { readonly ca?: string | undefined } = {}) {
-    const kept = { keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS_MAX };
+    // As many as were in use at once: when ten thousand polls end in one second, closing most of their connections and
+    // opening them again costs more than everything else together. The server closes those that stay idle.
+    const kept = { keepAlive: true, maxFreeSockets: Infinity };
     this.#http = new HttpAgent(kept);
     this.#https = new HttpsAgent({ ...kept, ...(options.ca !== undefined && { ca: options.ca }) });
   }
