@@ -208,6 +208,19 @@ test('a-secret-with-one-character-changed-opens-nothing', async () => {
   await world.close();
 });
 
+test('a-token-that-was-in-use-opens-nothing-once-it-is-revoked-or-expired', async () => {
+  const world = await startWorld();
+  const admin = await world.token('admin');
+  const revoked = await world.token('viewer');
+  const expiring = await world.token('viewer', { expiresAtMs: world.clock.nowMs() + 5000 });
+  const status = async (secret: string) => (await world.call(secret, { url: '/api/v1/hosts' })).statusCode;
+  expect([await status(revoked), await status(expiring)]).toEqual([200, 200]);
+  await world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${idIn(revoked)}` });
+  world.clock.ahead(5000);
+  expect([await status(revoked), await status(expiring)]).toEqual([401, 401]);
+  await world.close();
+});
+
 test('the-last-admin-token-is-not-revoked', async () => {
   const world = await startWorld();
   const [one, other] = [await world.token('admin'), await world.token('admin')];

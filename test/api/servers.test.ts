@@ -1,6 +1,7 @@
 // Several servers on one store: writes go to the one that decides, reads are answered anywhere, and a server that stops
 // loses nothing.
 import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { SITE } from '../../src/sites/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
@@ -183,6 +184,7 @@ describe('shutting down', () => {
     const { world, url } = await server();
     await lead(world);
     const admin = await world.token('admin');
+    slowStore(world, 10);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     const sent: Promise<{ name: string; status: number }>[] = [];
     for (let at = 0; at < 200; at += 1) {
@@ -203,15 +205,27 @@ describe('shutting down', () => {
     agent.destroy();
   });
 
-  test('answers what has begun', async () => {
-    const { world } = await server();
+  test('answers what has begun, and tells what comes after it to go elsewhere', async () => {
+    const { world, url } = await server();
     await lead(world);
     const admin = await world.token('admin');
-    const begun = world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'begun' } });
-    await new Promise((resolve) => setImmediate(resolve));
+    slowStore(world, 100);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    const auth = `host: x\r\nauthorization: Bearer ${admin}\r\n`;
+    const body = '{"name":"begun"}';
+    const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+    socket.write(`POST /api/v1/sites HTTP/1.1\r\n${auth}${head}\r\n${body}`);
+    await new Promise((resolve) => setTimeout(resolve, 40));
     const closing = world.server.close();
-    expect((await begun).statusCode).toBe(201);
+    socket.write(`GET /api/v1/sites HTTP/1.1\r\n${auth}\r\n`);
     await closing;
+    await expect.poll(() => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['201', '503']);
+    expect(text).toContain('"code":"shutting-down"');
+    expect(world.journal.fleet.get(SITE, idOf(SITE, 'begun'))).toBeDefined();
   });
 
   test('is quick even with idle connections open', async () => {
@@ -226,6 +240,15 @@ describe('shutting down', () => {
     agent.destroy();
   });
 });
+
+/** A store that takes its time, so that requests are under way when something happens. */
+function slowStore({ journal }: World, ms: number): void {
+  const write = journal.store.write.bind(journal.store);
+  journal.store.write = async (group) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return write(group);
+  };
+}
 
 function get(agent: Agent, url: string, secret: string): Promise<number> {
   return new Promise((resolve, reject) => {
