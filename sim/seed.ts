@@ -31,6 +31,8 @@ export interface SeedResult {
 }
 
 const STACK_DEPTH = 10;
+/** With what comes after everything has healed, every seed makes more than 2,000. */
+const TROUBLED_CALLS_MIN = 1500;
 const FAULTS_PLANNED_MIN = 24;
 const FAULTS_PLANNED_MAX = 44;
 /** Long enough for every lease to run out, every retry to happen and every deadline of the workloads to pass. */
@@ -85,8 +87,9 @@ function withWorkloads(parts: Parts): Parts {
 async function trouble(world: World): Promise<void> {
   for (const server of world.servers) server.start();
   const plays = WORKLOADS.map((workload) => workload.start(world));
-  const troubleMs = planFaults(world);
-  await world.scheduler.run(troubleMs);
+  // A small world takes longer to have seen enough.
+  do await world.scheduler.run(planFaults(world));
+  while (world.violation === undefined && world.calls.total < TROUBLED_CALLS_MIN);
   if (world.violation !== undefined) return;
   heal(world);
   await world.scheduler.run(world.scheduler.nowMs + REST_MS);
@@ -96,16 +99,16 @@ async function trouble(world: World): Promise<void> {
   if (world.violation === undefined) await atRest(world, plays);
 }
 
-/** Spreads the faults over the time of trouble and answers how long that is. */
+/** Spreads faults over the time to come and answers until when that is. */
 function planFaults(world: World): number {
   const { rng, scheduler } = world;
   const count = rng.between(FAULTS_PLANNED_MIN, FAULTS_PLANNED_MAX);
-  let atMs = 2000;
+  let afterMs = 2000;
   for (let n = 0; n < count; n += 1) {
-    atMs += rng.pick([rng.below(200), rng.below(5000), rng.below(9000)]);
-    scheduler.after(atMs, 'a fault is due', () => strike(world));
+    afterMs += rng.pick([rng.below(200), rng.below(5000), rng.below(9000)]);
+    scheduler.after(afterMs, 'a fault is due', () => strike(world));
   }
-  return atMs + 5000;
+  return scheduler.nowMs + afterMs + 5000;
 }
 
 function strike(world: World): void {

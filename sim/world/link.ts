@@ -3,9 +3,6 @@ import type { Rng } from '../kernel/rng.ts';
 import type { Life, Server } from './server.ts';
 import type { World } from './world.ts';
 
-/** What the sender hears. `unknown`: nothing in time; it may have been done or not. */
-export type Heard<T> = { readonly kind: 'answer'; readonly answer: T } | { readonly kind: 'unknown' };
-
 export interface Message<T> {
   readonly label: string;
   readonly to: Server;

@@ -9,7 +9,7 @@ import { accept, refuse, type Decision, type Request } from './request.ts';
 import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type Written } from './store.ts';
 
 export const NOTE = schemaKind('note', Type.Object({ text: Type.Unknown() }, { additionalProperties: false }));
-export const registry = new Registry([{ kinds: [NOTE] }]);
+const registry = new Registry([{ kinds: [NOTE] }]);
 export const noteId = (id: string): Id<'note'> => idOf(NOTE, id);
 
 /** What happens to one write. */
