@@ -20,6 +20,8 @@ export interface Filter<D extends AnyDoc> {
   readonly of: (doc: D, id: string) => readonly (string | number | boolean | undefined)[];
   /** Set when documents can be found by the value instead of being looked through. */
   readonly index?: Index<string, D>;
+  /** The key of a value in that index, when it is not the value itself. */
+  readonly keyOf?: (value: string) => string;
 }
 
 export interface Listing<K extends string, D extends AnyDoc> {
@@ -27,6 +29,8 @@ export interface Listing<K extends string, D extends AnyDoc> {
   readonly filters: Readonly<Record<string, Filter<D>>>;
   /** The JSON text of one, when it shows more than its document. */
   readonly text?: (stored: Stored<K, D>, fleet: FleetReader) => string;
+  /** Set when the name is the id: sorting by it costs nothing then. */
+  readonly nameIsId?: boolean;
   /** By name; `id` is always there. */
   readonly sorts: Readonly<Record<string, (doc: D) => SortValue>>;
 }
@@ -78,7 +82,8 @@ export function listResources<K extends string, D extends AnyDoc>(
 ): Answered {
   const { view } = listing;
   if (!permits(call.caller, view.access)) return refused(notYours(view.kind.name));
-  const { after, limit = LIMIT_DEFAULT, sort = 'id' } = call.query;
+  const { after, limit = LIMIT_DEFAULT, sort: asked = 'id' } = call.query;
+  const sort = asked === 'name' && listing.nameIsId === true ? 'id' : asked;
   const cursor = after === undefined ? undefined : cursorFrom(after);
   if (after !== undefined && cursor === undefined) return refused(badCursor());
   const wanted = wantedBy(fleet, listing, call);
@@ -127,9 +132,9 @@ function inIdOrder<K extends string, D extends AnyDoc>(
   const { kind } = listing.view;
   if (wanted === undefined) return fleet.page(kind, after, limit + 1);
   const found: Stored<K, D>[] = [];
-  const under = indexed(listing, call);
+  const under = indexed(fleet, listing, call);
   if (under !== undefined) {
-    for (const id of fleet.idsUnder(under.index, under.key)) {
+    for (const id of under) {
       if (id <= after) continue;
       const stored = fleet.get(kind, id as Id<K>);
       if (stored !== undefined && wanted(stored.doc, id)) found.push(stored);
@@ -146,15 +151,20 @@ function inIdOrder<K extends string, D extends AnyDoc>(
   return found;
 }
 
+/** The shortest list of ids that holds everything wanted; undefined when no filter has an index. */
 function indexed<K extends string, D extends AnyDoc>(
+  fleet: Fleet,
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
-): { readonly index: string; readonly key: string } | undefined {
-  for (const [name, filter] of Object.entries(listing.filters)) {
+): readonly string[] | undefined {
+  let best: readonly string[] | undefined;
+  for (const [name, { index, keyOf }] of Object.entries(listing.filters)) {
     const value = call.query[name] ?? (name === 'site' ? call.caller.site : undefined);
-    if (filter.index !== undefined && typeof value === 'string') return { index: filter.index.name, key: value };
+    if (index === undefined || typeof value !== 'string') continue;
+    const ids = fleet.idsUnder(index.name, keyOf?.(value) ?? value);
+    if (best === undefined || ids.length < best.length) best = ids;
   }
-  return undefined;
+  return best;
 }
 
 function candidates<K extends string, D extends AnyDoc>(
@@ -162,10 +172,9 @@ function candidates<K extends string, D extends AnyDoc>(
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
 ): Iterable<Stored<K, D>> {
-  const under = indexed(listing, call);
+  const under = indexed(fleet, listing, call);
   if (under === undefined) return fleet.all(listing.view.kind);
-  const ids = [...fleet.idsUnder(under.index, under.key)];
-  return ids.map((id) => fleet.get(listing.view.kind, id as Id<K>)).filter((stored) => stored !== undefined);
+  return under.map((id) => fleet.get(listing.view.kind, id as Id<K>)).filter((stored) => stored !== undefined);
 }
 
 interface Sorting<K extends string, D extends AnyDoc> {

@@ -44,6 +44,7 @@ import {
   HOST_FACTS,
   HOST_STATES,
   HOSTS_BY_SITE,
+  HOSTS_BY_STATE,
   isTombstoned,
   type Host,
 } from './model.ts';
@@ -86,13 +87,24 @@ const LISTING: Listing<'host', Host> = {
   view: HOST_VIEW,
   filters: {
     site: { schema: ID, of: (doc) => [doc.site], index: HOSTS_BY_SITE },
-    state: { schema: Type.Enum(HOST_STATES), of: (doc) => [doc.state] },
-    connection: { schema: Type.Enum(CONNECTION_STATES), of: (doc) => [doc.connection.state] },
+    state: {
+      schema: Type.Enum(HOST_STATES),
+      of: (doc) => [doc.state],
+      index: HOSTS_BY_STATE,
+      keyOf: (value) => `state:${value}`,
+    },
+    connection: {
+      schema: Type.Enum(CONNECTION_STATES),
+      of: (doc) => [doc.connection.state],
+      index: HOSTS_BY_STATE,
+      keyOf: (value) => `connection:${value}`,
+    },
     zone: { schema: HOST_FACTS.zone, of: (doc) => [doc.zone] },
     enabled: { schema: Type.Boolean(), of: (doc) => [doc.disabled === undefined] },
     aggregate: { schema: HOST_FACTS.zone, of: (doc) => doc.aggregates },
     trait: { schema: HOST_FACTS.zone, of: (doc) => doc.traits },
   },
+  nameIsId: true,
   sorts: {
     name: (doc) => doc.name,
     site: (doc) => doc.site,

@@ -30,7 +30,12 @@ export const SITE_VIEW = viewOf<'site', Site>({
   },
 });
 
-const LISTING: Listing<'site', Site> = { view: SITE_VIEW, filters: {}, sorts: { name: (doc) => doc.name } };
+const LISTING: Listing<'site', Site> = {
+  view: SITE_VIEW,
+  filters: {},
+  nameIsId: true,
+  sorts: { name: (doc) => doc.name },
+};
 const ONE = { 200: { about: 'the site', schema: SITE_VIEW.schema } };
 
 export function siteRoutes(uses: readonly SiteUse[]): Route[] {
