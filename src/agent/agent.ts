@@ -19,9 +19,9 @@ export interface AgentOptions extends MembershipOptions {
 }
 
 /** Three of them fit into the 15 s after which a silent host is suspect. */
-export const HEARTBEAT_MS = 5000;
+const HEARTBEAT_MS = 5000;
 /** Grows when an agent learns something that servers must know of before they ask it for it. */
-export const SERVICE_VERSION = 1;
+const SERVICE_VERSION = 1;
 
 export interface AgentStatus {
   readonly host: string | undefined;

@@ -5,7 +5,7 @@ const FIRST_MS = 250;
 /** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */
 const LONGEST_MS = 10_000;
 
-export function backOffMs(failures: number, random: () => number): number {
+function backOffMs(failures: number, random: () => number): number {
   const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
   return Math.ceil(longest * (0.5 + random() / 2));
 }

@@ -31,7 +31,7 @@ export function sha256(text: string): string {
 }
 
 /** Ids as no other owner has them. */
-export function countedIds(owner: string): Ids {
+function countedIds(owner: string): Ids {
   let count = 0;
   const counted = (): string => String((count += 1)).padStart(6, '0');
   return {

@@ -1,15 +1,13 @@
 export { Agent } from './agent.ts';
-export type { AgentOptions, AgentStatus } from './agent.ts';
+export type { AgentOptions } from './agent.ts';
 export { Desk } from './desk.ts';
-export type { DeskOptions } from './desk.ts';
 export { FileDisk } from './file-disk.ts';
 export { InProcessLink } from './in-process-link.ts';
 export { MemoryDisk } from './memory-disk.ts';
 export { DiskFailed, LinkDown } from './ports.ts';
 export type * from './ports.ts';
 export { agentRoutes } from './routes.ts';
-export { runSimulatedAgents, SimulatedAgents } from './simulated-agents.ts';
+export { runSimulatedAgents } from './simulated-agents.ts';
 export { SimulatedDriver } from './simulated-driver.ts';
 export { SimulatedFleet } from './simulated-fleet.ts';
 export { startAgent } from './start-agent.ts';
-export type { RunningAgent, StartAgent } from './start-agent.ts';

@@ -1,0 +1,67 @@
+// The link over HTTP where only real sockets tell: whom it trusts, and what it takes for an answer.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer as createPlain } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { HttpLink } from '../../src/agent/http-link.ts';
+import { LinkDown } from '../../src/agent/ports.ts';
+
+async function certificate(): Promise<{ readonly key: string; readonly cert: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert],
+    ...names,
+  ]);
+  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+}
+
+test('a-server-is-trusted-by-the-given-certificates-only', async () => {
+  const { key, cert } = await certificate();
+  const heard: (string | undefined)[] = [];
+  const server = createServer({ key, cert }, (request, response) => {
+    heard.push(request.headers.authorization);
+    request.resume().once('end', () => response.end('{"report":"known"}'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const to = { server: `https://127.0.0.1:${port}`, secret: 'mst_tk-1_secret' };
+  const [trusting, wary] = [new HttpLink({ ca: cert }), new HttpLink()];
+  onTestFinished(async () => {
+    trusting.close();
+    wary.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  await expect(wary.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
+  expect(heard).toEqual([]);
+  expect(await trusting.heartbeat(to, { serviceVersion: 1 })).toEqual({ kind: 'answer', answer: { report: 'known' } });
+  expect(heard).toEqual(['Bearer mst_tk-1_secret']);
+});
+
+test.each<[string, number, string]>([
+  ['a-page-of-a-proxy', 502, '<html>bad gateway</html>'],
+  ['another-program-on-the-port', 404, 'not found'],
+  ['an-answer-that-is-not-ours', 200, '{"hello":"world"}'],
+  ['an-answer-that-is-no-json', 200, 'hello'],
+  ['too-many-requests', 429, '{"code":"too-many-requests","detail":"Slow down."}'],
+])('%s-is-a-link-that-is-down', async (_name, status, body) => {
+  const server = createPlain((request, response) => {
+    request.resume().once('end', () => response.writeHead(status).end(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const link = new HttpLink();
+  onTestFinished(async () => {
+    link.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const to = { server: `http://127.0.0.1:${port}`, secret: 'mst_tk-1_secret' };
+  await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
+});
