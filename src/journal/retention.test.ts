@@ -139,6 +139,18 @@ describe('retention', () => {
     w.journal.stepDown();
     await w.look();
     expect(w.journal.fleet.count(WORK)).toBe(1);
+  });
+
+  test('a-server-that-does-not-decide-compacts-nothing', async () => {
+    const w = await world();
+    await w.commit(w.work('one'));
+    await w.commit(w.work('other'));
+    w.passDays(100);
+    w.journal.stepDown();
+    await w.look();
+    expect(await w.store.history({ limit: 10 })).toHaveLength(2);
+    await w.lead();
+    await w.look();
     expect(await w.store.history({ limit: 10 })).toHaveLength(1);
   });
 });
