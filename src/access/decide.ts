@@ -73,6 +73,15 @@ export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision
   return accept(changes, agentToken.id);
 }
 
+/** Every token of a host that is no more: whoever has one of them does not get in under a later host of the same name. */
+export function tokensOfHost(fleet: FleetReader, host: string): Stored<'token', Token>[] {
+  return [...fleet.find(TOKENS_BY_HOST, host)];
+}
+
+export function revokedToken(token: Stored<'token', Token>, by: string, nowMs: number): Change {
+  return revoked(token, { by, nowMs });
+}
+
 export function isExpired(token: Token, nowMs: number): boolean {
   return token.expiresAtMs !== undefined && token.expiresAtMs <= nowMs;
 }

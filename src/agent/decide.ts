@@ -10,7 +10,9 @@ import {
   itemOfTask,
   OPERATION,
   recordStep,
+  stopOperation,
   taskId,
+  type RecordStep,
   type StoredItem,
   type TaskAnswer,
 } from '../operations/index.ts';
@@ -92,8 +94,15 @@ export function recordAnswer(
   if (item === undefined || !isAwaited(fleet, kinds, item, { host, task: answer.task })) return stale();
   const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
   const kind = kinds.get(operation?.doc.kind ?? '');
-  if (kind?.answered === undefined) throw new Error(`operation kind "${kind?.name}" has tasks but takes no answers`);
-  return recordStep(fleet, kind.answered(fleet, item, answer, nowMs), nowMs);
+  if (operation === undefined || kind?.answered === undefined) return stale();
+  let step: RecordStep;
+  try {
+    step = kind.answered(fleet, item, answer, nowMs);
+  } catch (error) {
+    // A bug in the kind's reading of the answer stops its operation; the agent need not repeat itself until the deadline.
+    return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));
+  }
+  return recordStep(fleet, step, nowMs);
 }
 
 function isAwaited(

@@ -1,5 +1,6 @@
-import { idOf, put, type FleetReader } from '../fleet/index.ts';
+import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
 import type { Journal } from '../journal/index.ts';
+import { accessModel, TOKEN } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { ITEMS_BY_OPERATION, itemOfTask, recordStep, taskId, type StoredItem } from '../operations/index.ts';
 import { torture } from '../operations/torture.ts';
@@ -54,11 +55,29 @@ const notActive = (fleet: FleetReader): string[] =>
 const stillJoining = (fleet: FleetReader): string[] =>
   [...fleet.all(HOST)].filter((host) => host.doc.state === 'joining').map((host) => `${host.id} is still joining`);
 
+const openTokens = (fleet: FleetReader): string[] =>
+  [...fleet.all(TOKEN)]
+    .filter(({ doc }) => doc.revoked === undefined && fleet.get(HOST, idOf(HOST, doc.host ?? '')) === undefined)
+    .map(({ id }) => `${id} still opens the door for a host that is gone`);
+
+const joinToken = (name: string): Change =>
+  put(TOKEN, idOf(TOKEN, `tk-${name}`), {
+    name: `join/${name}`,
+    role: 'join',
+    host: name,
+    hash: 'a'.repeat(64),
+    createdAtMs: 0,
+    createdBy: 'test',
+  });
+
 const subject: Subject = {
   name: 'host-join',
-  models: [sitesModel, alarmsModel, hostsModel],
+  models: [accessModel, sitesModel, alarmsModel, hostsModel],
   kind: hostJoin,
-  prepare: [put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 })],
+  prepare: [
+    put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 }),
+    ...names.map(joinToken),
+  ],
   start: (operation, nowMs) => ({
     by: 'test',
     decide: (fleet) =>
@@ -72,7 +91,7 @@ const subject: Subject = {
   }),
   world: agents,
   wrongWhenDone: notActive,
-  wrongWhenCancelled: stillJoining,
+  wrongWhenCancelled: (fleet) => [...stillJoining(fleet), ...openTokens(fleet)],
 };
 
 torture(subject);

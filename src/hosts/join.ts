@@ -1,5 +1,6 @@
 // The operation `host-join`: a registered host comes into service when its agent was heard and has looked over its
 // machine. Until then it waits, and says for what.
+import { revokedToken, TOKEN, tokensOfHost } from '../access/index.ts';
 import { put, remove } from '../fleet/index.ts';
 import {
   expecting,
@@ -34,10 +35,14 @@ export const hostJoin: OperationKind = {
       return host === undefined ? [fail(item, gone(item))] : nextStep(item, host, nowMs);
     }),
 
-  undo: (fleet, item) => {
+  undo: (fleet, item, nowMs) => {
     const host = findHost(fleet, item.doc.target.id);
     if (host?.doc.state !== 'joining') return { changes: [], expects: [] };
-    return { changes: [remove(HOST, host.id)], expects: [expecting(HOST, host)] };
+    const tokens = tokensOfHost(fleet, host.id);
+    return {
+      changes: [remove(HOST, host.id), ...tokens.map((token) => revokedToken(token, 'operation:host-join', nowMs))],
+      expects: [expecting(HOST, host), ...tokens.map((token) => expecting(TOKEN, token))],
+    };
   },
 
   task: (_fleet, item) =>

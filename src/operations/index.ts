@@ -1,4 +1,4 @@
-export { cancelOperation, newOperation, recordStep, retryOperation } from './decide.ts';
+export { cancelOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
 export { expecting, fail, itemOfTask, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
 export type { Log } from './log.ts';
