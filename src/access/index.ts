@@ -1,5 +1,5 @@
 export { answer, noSuch, readResource, refused, resourceAfter } from './answer.ts';
-export { consumeJoinToken, createToken, hasAdmin, isExpired } from './decide.ts';
+export { consumeJoinToken, createToken, hasAdmin, isExpired, revokedToken, tokensOfHost } from './decide.ts';
 export type { NewToken } from './decide.ts';
 export { guarded } from './idempotency.ts';
 export type { Guard } from './idempotency.ts';
@@ -9,7 +9,7 @@ export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export type { Token, TokenId } from './model.ts';
 export { NOBODY, permits, seesSite } from './role.ts';
 export type { Caller } from './role.ts';
-export { BY_ID, closed, ID, read, stream, write } from './route.ts';
+export { BY_ID, closed, ID, optionalFields, read, stream, write } from './route.ts';
 export type * from './route.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_VIEW } from './token-view.ts';

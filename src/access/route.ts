@@ -161,6 +161,14 @@ export function closed<T extends TProperties>(
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
 
+/** The fields of an object, each of them optional. */
+export function optionalFields<F extends Readonly<Record<string, TSchema>>>(
+  fields: F,
+): { [K in keyof F]: ReturnType<typeof Type.Optional<F[K]>> } {
+  const entries = Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]);
+  return Object.fromEntries(entries) as { [K in keyof F]: ReturnType<typeof Type.Optional<F[K]>> };
+}
+
 /** An id as it appears in paths and bodies. */
 export const ID = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$',

@@ -1,87 +1,28 @@
 // The HTTP surface of hosts: join them, look at them, edit them, take them in and out of maintenance.
-import { Type, type TSchema } from 'typebox';
+import { Type } from 'typebox';
 import {
-  answer,
   BY_ID,
   closed,
-  createToken,
   ID,
   listAnswer,
   listQuery,
   listResources,
-  newSecret,
+  optionalFields,
   read,
   readResource,
-  refused,
   resourceAfter,
-  TOKEN_VIEW,
-  viewOf,
   write,
-  type Caller,
   type Listing,
   type Route,
 } from '../access/index.ts';
-import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { refuse, type Decision } from '../journal/index.ts';
-import { OPERATION } from '../operations/index.ts';
-import { NAME_PATTERN } from '../sites/index.ts';
-import {
-  clearForcedDown,
-  disableHost,
-  editHost,
-  enableHost,
-  findHost,
-  forceDownHost,
-  joinHosts,
-  unknownHost,
-  type Decree,
-} from './decide.ts';
-import { JOIN_DEADLINE_MS } from './join.ts';
-import {
-  CAPACITY,
-  CONNECTION_STATES,
-  HOST,
-  HOST_FACTS,
-  HOST_STATES,
-  HOSTS_BY_SITE,
-  HOSTS_BY_STATE,
-  isTombstoned,
-  type Host,
-} from './model.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import type { Decision } from '../journal/index.ts';
+import { clearForcedDown, disableHost, editHost, enableHost, forceDownHost, type Decree } from './decide.ts';
+import { HOST_VIEW } from './host-view.ts';
+import { joinRoutes } from './join-routes.ts';
+import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
 
-/** A join is one commit and one page of items for a person to look over. */
-const JOIN_AT_ONCE_MAX = 1000;
-const JOIN_DEADLINE_MAX_MS = 7 * 24 * 3600 * 1000;
-/** Long enough to install a machine, short enough that a forgotten one is worthless. */
-const JOIN_TOKEN_MS = 24 * 3600 * 1000;
-
-const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
-
-export const HOST_VIEW = viewOf<'host', Host>({
-  kind: HOST,
-  siteOf: (doc) => doc.site,
-  show: ({ credential: _, ...doc }) => ({
-    ...doc,
-    enabled: doc.disabled === undefined,
-    tombstoned: isTombstoned(doc),
-  }),
-  fields: {
-    name: Type.String(),
-    site: Type.String(),
-    ...HOST_FACTS,
-    tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
-    enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
-    disabled: Type.Optional(Said),
-    forcedDown: Type.Optional(Said),
-    state: Type.Enum(HOST_STATES),
-    tombstoned: Type.Boolean({ description: 'leaving: chosen for nothing' }),
-    connection: Type.Object({ state: Type.Enum(CONNECTION_STATES), sinceMs: Type.Integer() }),
-    serviceVersion: Type.Integer(),
-    joinedAtMs: Type.Optional(Type.Integer()),
-    changedBy: Type.String(),
-    changedAtMs: Type.Integer(),
-  },
-});
+export { HOST_VIEW } from './host-view.ts';
 
 const LISTING: Listing<'host', Host> = {
   view: HOST_VIEW,
@@ -118,32 +59,8 @@ const LISTING: Listing<'host', Host> = {
 const REASON = Type.String({ minLength: 1, maxLength: 500 });
 const ONE = { 200: { about: 'the host', schema: HOST_VIEW.schema } };
 
-/** The fields of an object, each of them optional. */
-function optional<F extends Readonly<Record<string, TSchema>>>(
-  fields: F,
-): { [K in keyof F]: ReturnType<typeof Type.Optional<F[K]>> } {
-  const entries = Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)]);
-  return Object.fromEntries(entries) as { [K in keyof F]: ReturnType<typeof Type.Optional<F[K]>> };
-}
-
-const { capacity: _capacity, ...PLAIN_FACTS } = HOST_FACTS;
-const { ratios: RATIOS, ...SIZES } = CAPACITY.properties;
-
-const Spec = closed({
-  name: Type.String({ pattern: NAME_PATTERN }),
-  site: Type.Optional(ID),
-  ...optional(PLAIN_FACTS),
-  capacity: Type.Optional(closed({ ...optional(SIZES), ratios: Type.Optional(closed(optional(RATIOS.properties))) })),
-});
-
-const Join = closed({
-  hosts: Type.Array(Spec, { minItems: 1, maxItems: JOIN_AT_ONCE_MAX }),
-  reason: Type.Optional(REASON),
-  deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: JOIN_DEADLINE_MAX_MS })),
-});
-
 const Edit = closed(
-  { ...optional(HOST_FACTS), tunnelAddress: Type.Optional(Type.Union([HOST_FACTS.tunnelAddress, Type.Null()])) },
+  { ...optionalFields(HOST_FACTS), tunnelAddress: Type.Optional(Type.Union([HOST_FACTS.tunnelAddress, Type.Null()])) },
   { minProperties: 1 },
 );
 
@@ -171,38 +88,6 @@ export const hostRoutes: readonly Route[] = [
     handle: (call, { journal }) => readResource(journal.fleet, HOST_VIEW, call),
   }),
   write({
-    method: 'POST',
-    path: '/api/v1/hosts',
-    tag: 'hosts',
-    about: 'Join hosts: register them all, or none, and start the operation that brings them into service',
-    access: 'operator',
-    scope: 'site',
-    body: Join,
-    answers: {
-      202: {
-        about: 'the operation to follow',
-        schema: Type.Object({ operation: Type.String(), hosts: Type.Array(Type.String()) }),
-      },
-    },
-    handle: ({ body, caller }, { clock, ids }) => {
-      const hosts = body.hosts.map((spec) => ({ ...(caller.site !== undefined && { site: caller.site }), ...spec }));
-      const away = hosts.findIndex((spec) => caller.site !== undefined && spec.site !== caller.site);
-      if (away !== -1) return refused(otherSite(caller, `/hosts/${away}/site`));
-      const operation = idOf(OPERATION, ids.next('op'));
-      const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-      const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
-      return {
-        why: why ?? 'join hosts',
-        operation,
-        decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
-        answer: () => ({
-          ...answer({ operation, hosts: hosts.map((spec) => spec.name) }, 202),
-          headers: { location: `/api/v1/operations/${operation}` },
-        }),
-      };
-    },
-  }),
-  write({
     method: 'PATCH',
     path: '/api/v1/hosts/:id',
     tag: 'hosts',
@@ -226,7 +111,7 @@ export const hostRoutes: readonly Route[] = [
   withReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
   withoutReason('enable', 'Take a host out of maintenance', enableHost),
   withoutReason('clear-force-down', 'Stop vouching for a host being off', clearForcedDown),
-  joinTokenRoute(),
+  ...joinRoutes(),
 ];
 
 function withReason(
@@ -278,58 +163,4 @@ function commandFace(verb: string, about: string) {
     params: BY_ID,
     answers: ONE,
   } as const;
-}
-
-/** A token with which the agent of one host gets its own credential, once. */
-function joinTokenRoute(): Route {
-  const { schema } = TOKEN_VIEW;
-  return write({
-    ...commandFace('join-token', 'Make a one-time token for the agent of a host; its secret is in this answer only'),
-    body: closed({ lifetimeMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: JOIN_DEADLINE_MAX_MS })) }),
-    answers: {
-      201: {
-        about: 'the token and, once, its secret',
-        schema: Type.Object({
-          ...schema.properties,
-          secret: Type.Optional(Type.String()),
-          note: Type.Optional(Type.String()),
-        }),
-      },
-    },
-    handle: ({ params, body, caller }, world) => {
-      const { id, secret, hash } = newSecret(world);
-      const nowMs = world.clock.nowMs();
-      const token = {
-        name: `join ${params.id}`.slice(0, 100),
-        role: 'join' as const,
-        host: params.id,
-        hash,
-        createdAtMs: nowMs,
-        createdBy: caller.name,
-        expiresAtMs: nowMs + (body.lifetimeMs ?? JOIN_TOKEN_MS),
-      };
-      return {
-        target: { view: HOST_VIEW, id: params.id },
-        why: `make a join token for ${params.id}`,
-        decide: (fleet) => joinable(fleet, params.id) ?? createToken(fleet, { id, ...token }),
-        answer: (made, after) => ({
-          ...resourceAfter(TOKEN_VIEW, after, { id: made, status: 201 }),
-          secrets: { secret },
-        }),
-      };
-    },
-  });
-}
-
-function joinable(fleet: FleetReader, id: string): Decision<never> | undefined {
-  const host = findHost(fleet, id);
-  if (host === undefined) return refuse(unknownHost(id));
-  if (host.doc.state !== 'removed') return undefined;
-  const message = `Host "${id}" was removed. Join it again first.`;
-  return refuse({ kind: 'conflict', code: 'host-removed', message, facts: { host: id } });
-}
-
-function otherSite({ site }: Caller, field: string): Refusal {
-  const message = `Your token is bound to site "${site}": hosts of another site are not yours to join.`;
-  return { kind: 'forbidden', code: 'other-site', message, field };
 }

@@ -1,0 +1,32 @@
+// How a host is shown: with what follows from its document, and without its credential.
+import { Type } from 'typebox';
+import { viewOf } from '../access/index.ts';
+import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
+
+const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
+
+export const HOST_VIEW = viewOf<'host', Host>({
+  kind: HOST,
+  siteOf: (doc) => doc.site,
+  show: ({ credential: _, ...doc }) => ({
+    ...doc,
+    enabled: doc.disabled === undefined,
+    tombstoned: isTombstoned(doc),
+  }),
+  fields: {
+    name: Type.String(),
+    site: Type.String(),
+    ...HOST_FACTS,
+    tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
+    enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
+    disabled: Type.Optional(Said),
+    forcedDown: Type.Optional(Said),
+    state: Type.Enum(HOST_STATES),
+    tombstoned: Type.Boolean({ description: 'leaving: chosen for nothing' }),
+    connection: Type.Object({ state: Type.Enum(CONNECTION_STATES), sinceMs: Type.Integer() }),
+    serviceVersion: Type.Integer(),
+    joinedAtMs: Type.Optional(Type.Integer()),
+    changedBy: Type.String(),
+    changedAtMs: Type.Integer(),
+  },
+});

@@ -1,0 +1,146 @@
+// The HTTP surface of joining: register hosts, and make the one-time tokens with which their agents come in.
+import { Type } from 'typebox';
+import {
+  answer,
+  BY_ID,
+  closed,
+  createToken,
+  ID,
+  newSecret,
+  optionalFields,
+  refused,
+  resourceAfter,
+  TOKEN_VIEW,
+  write,
+  type Caller,
+  type Route,
+} from '../access/index.ts';
+import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { refuse, type Decision } from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
+import { NAME_PATTERN } from '../sites/index.ts';
+import { findHost, joinHosts, unknownHost } from './decide.ts';
+import { HOST_VIEW } from './host-view.ts';
+import { JOIN_DEADLINE_MS } from './join.ts';
+import { CAPACITY, HOST_FACTS } from './model.ts';
+
+/** A join is one commit and one page of items for a person to look over. */
+const JOIN_AT_ONCE_MAX = 1000;
+const JOIN_DEADLINE_MAX_MS = 7 * 24 * 3600 * 1000;
+/** Long enough to install a machine, short enough that a forgotten one is worthless. */
+const JOIN_TOKEN_MS = 24 * 3600 * 1000;
+
+const { capacity: _capacity, ...PLAIN_FACTS } = HOST_FACTS;
+const { ratios: RATIOS, ...SIZES } = CAPACITY.properties;
+
+const Spec = closed({
+  name: Type.String({ pattern: NAME_PATTERN }),
+  site: Type.Optional(ID),
+  ...optionalFields(PLAIN_FACTS),
+  capacity: Type.Optional(
+    closed({ ...optionalFields(SIZES), ratios: Type.Optional(closed(optionalFields(RATIOS.properties))) }),
+  ),
+});
+
+const Join = closed({
+  hosts: Type.Array(Spec, { minItems: 1, maxItems: JOIN_AT_ONCE_MAX }),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: JOIN_DEADLINE_MAX_MS })),
+});
+
+export function joinRoutes(): Route[] {
+  return [joinRoute, joinTokenRoute()];
+}
+
+const joinRoute = write({
+  method: 'POST',
+  path: '/api/v1/hosts',
+  tag: 'hosts',
+  about: 'Join hosts: register them all, or none, and start the operation that brings them into service',
+  access: 'operator',
+  scope: 'site',
+  body: Join,
+  answers: {
+    202: {
+      about: 'the operation to follow',
+      schema: Type.Object({ operation: Type.String(), hosts: Type.Array(Type.String()) }),
+    },
+  },
+  handle: ({ body, caller }, { clock, ids }) => {
+    const hosts = body.hosts.map((spec) => ({ ...(caller.site !== undefined && { site: caller.site }), ...spec }));
+    const away = hosts.findIndex((spec) => caller.site !== undefined && spec.site !== caller.site);
+    if (away !== -1) return refused(otherSite(caller, `/hosts/${away}/site`));
+    const operation = idOf(OPERATION, ids.next('op'));
+    const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
+    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    return {
+      why: why ?? 'join hosts',
+      operation,
+      decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
+      answer: () => ({
+        ...answer({ operation, hosts: hosts.map((spec) => spec.name) }, 202),
+        headers: { location: `/api/v1/operations/${operation}` },
+      }),
+    };
+  },
+});
+
+/** A token with which the agent of one host gets its own credential, once. */
+function joinTokenRoute(): Route {
+  const { schema } = TOKEN_VIEW;
+  return write({
+    method: 'POST',
+    path: '/api/v1/hosts/:id/join-token',
+    tag: 'hosts',
+    about: 'Make a one-time token for the agent of a host; its secret is in this answer only',
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: closed({ lifetimeMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: JOIN_DEADLINE_MAX_MS })) }),
+    answers: {
+      201: {
+        about: 'the token and, once, its secret',
+        schema: Type.Object({
+          ...schema.properties,
+          secret: Type.Optional(Type.String()),
+          note: Type.Optional(Type.String()),
+        }),
+      },
+    },
+    handle: ({ params, body, caller }, world) => {
+      const { id, secret, hash } = newSecret(world);
+      const nowMs = world.clock.nowMs();
+      const token = {
+        name: `join ${params.id}`.slice(0, 100),
+        role: 'join' as const,
+        host: params.id,
+        hash,
+        createdAtMs: nowMs,
+        createdBy: caller.name,
+        expiresAtMs: nowMs + (body.lifetimeMs ?? JOIN_TOKEN_MS),
+      };
+      return {
+        target: { view: HOST_VIEW, id: params.id },
+        why: `make a join token for ${params.id}`,
+        decide: (fleet) => joinable(fleet, params.id) ?? createToken(fleet, { id, ...token }),
+        answer: (made, after) => ({
+          ...resourceAfter(TOKEN_VIEW, after, { id: made, status: 201 }),
+          secrets: { secret },
+        }),
+      };
+    },
+  });
+}
+
+function joinable(fleet: FleetReader, id: string): Decision<never> | undefined {
+  const host = findHost(fleet, id);
+  if (host === undefined) return refuse(unknownHost(id));
+  if (host.doc.state !== 'removed') return undefined;
+  const message = `Host "${id}" was removed. Join it again first.`;
+  return refuse({ kind: 'conflict', code: 'host-removed', message, facts: { host: id } });
+}
+
+function otherSite({ site }: Caller, field: string): Refusal {
+  const message = `Your token is bound to site "${site}": hosts of another site are not yours to join.`;
+  return { kind: 'forbidden', code: 'other-site', message, field };
+}
