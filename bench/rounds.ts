@@ -22,6 +22,10 @@ export async function inTurns(
     const pair = await both(round);
     if (round > 0) pairs.push(pair);
   }
+  return compared(pairs);
+}
+
+export function compared(pairs: readonly (readonly [ours: number, peers: number])[]): Compared {
   return {
     ours: median(pairs.map(([ours]) => ours)),
     peers: median(pairs.map(([, peers]) => peers)),

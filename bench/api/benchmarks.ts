@@ -3,11 +3,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atLeast, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
-import { inTurns } from '../rounds.ts';
+import { compared, inTurns } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import type { Scope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
-import { startNode, startServer } from '../server-process.ts';
+import { cpuSeconds, startNode, startServer, type ServerProcess } from '../server-process.ts';
 import type { LoadJob } from './load-client.ts';
 import { startLoader } from './loader.ts';
 
@@ -32,33 +32,55 @@ async function compare(scope: Scope, methods: readonly [ours: LoadJob['method'],
   await writeFile(file, await answer.text());
   const bare = await startNode(scope, (port) => [resolve(import.meta.dirname, 'bare-server.ts'), `${port}`, file]);
   const load = startLoader(scope);
-  const ask = async (url: string, method: LoadJob['method']): Promise<number> => {
-    const result = await load({ port: Number(new URL(url).port), method, hosts, secrets, forMs: ROUND_MS });
-    return result.perSecond;
+  const cpu: (readonly [ours: number, peers: number])[] = [];
+  const ask = async ({ url, pid }: ServerProcess, method: LoadJob['method']) => {
+    const before = await cpuSeconds(pid);
+    const { requests, perSecond } = await load({ port: portOf(url), method, hosts, secrets, forMs: ROUND_MS });
+    return { perSecond, cpuUs: (((await cpuSeconds(pid)) - before) * 1e6) / requests };
   };
-  return inTurns(scope, ROUNDS, async () => [await ask(server.url, methods[0]), await ask(bare.url, methods[1])]);
+  const rate = await inTurns(scope, ROUNDS, async (round) => {
+    const [ours, peers] = [await ask(server, methods[0]), await ask(bare, methods[1])];
+    if (round > 0) cpu.push([ours.cpuUs, peers.cpuUs]);
+    return [ours.perSecond, peers.perSecond];
+  });
+  return { rate, cpu: compared(cpu) };
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+/** Requests per second are what the machine made of it with the client beside them; processor time is the server's alone. */
+async function figures(
+  scope: Scope,
+  name: string,
+  { methods, bareName, goal }: { methods: Parameters<typeof compare>[1]; bareName: string; goal: typeof noGoal },
+): Promise<Figure[]> {
+  const { rate, cpu } = await compare(scope, methods);
+  const peer = `${bareName}: ${Math.round(rate.peers)} requests/s`;
+  const cpuPeer = `${bareName}: ${cpu.peers.toFixed(1)} us/request`;
+  return [
+    { name, value: rate.ours, unit: 'requests/s', peer, ...goal(rate.ratio) },
+    { name: `${name}-cpu`, value: cpu.ours, unit: 'us/request', peer: cpuPeer, ...goal(1 / cpu.ratio) },
+  ];
 }
 
 const get: Benchmark = {
   name: 'api-get',
   about: 'GET /api/v1/hosts/{id} on 64 connections, beside a bare Fastify route that answers the same bytes',
   seconds: SECONDS,
-  run: async (scope): Promise<Figure[]> => {
-    const { ours, peers, ratio } = await compare(scope, ['GET', 'GET']);
-    const peer = `bare Fastify: ${Math.round(peers)} requests/s`;
-    return [{ name: 'api-get', value: ours, unit: 'requests/s', peer, ...atLeast(GOAL, ratio) }];
-  },
+  run: (scope) =>
+    figures(scope, 'api-get', {
+      methods: ['GET', 'GET'],
+      bareName: 'bare Fastify',
+      goal: (ratio) => atLeast(GOAL, ratio),
+    }),
 };
 
 const patch: Benchmark = {
   name: 'api-patch',
   about: 'a durable PATCH of a host on 64 connections, beside a bare Fastify POST of the same body that keeps nothing',
   seconds: SECONDS,
-  run: async (scope): Promise<Figure[]> => {
-    const { ours, peers, ratio } = await compare(scope, ['PATCH', 'POST']);
-    const peer = `bare Fastify POST: ${Math.round(peers)} requests/s`;
-    return [{ name: 'api-patch', value: ours, unit: 'requests/s', peer, ...noGoal(ratio) }];
-  },
+  run: (scope) =>
+    figures(scope, 'api-patch', { methods: ['PATCH', 'POST'], bareName: 'bare Fastify POST', goal: noGoal }),
 };
 
 export const apiBenchmarks: readonly Benchmark[] = [get, patch];

@@ -15,6 +15,7 @@ export interface LoadJob {
 }
 
 export interface LoadResult {
+  readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -112,7 +113,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const seconds = (performance.now() - startedMs) / 1000;
   const sorted = Float64Array.from(askers.flatMap(({ latencies }) => latencies)).sort();
   const quantile = (q: number): number => sorted[Math.floor((sorted.length - 1) * q)] ?? NaN;
-  return { perSecond: sorted.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+  return { requests: sorted.length, perSecond: sorted.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
 }
 
 process.on('message', (job: LoadJob) => {
