@@ -1,12 +1,11 @@
 // The agent as a program of its own, over real HTTP: it joins once, and is the same host after a restart.
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { newFolder, run, serverForFile, start } from './muster.ts';
+import { expect, test } from 'vitest';
+import { newFolder, run, start, startServer } from './muster.ts';
 
-const server = await serverForFile(afterAll);
+const server = await startServer(newFolder());
 const folder = newFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('an agent joins with its token, its host comes into service, and a restart needs no token', async () => {
   const waiting = server.startCommand('hosts', 'join', 'edge-1', '--wait', '--timeout', '1m');

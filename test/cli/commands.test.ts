@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { afterAll, describe, expect, test } from 'vitest';
-import { serverForFile } from './muster.ts';
+import { describe, expect, test } from 'vitest';
+import { newFolder, startServer } from './muster.ts';
 
-const server = await serverForFile(afterAll);
+const server = await startServer(newFolder());
 const { muster, json } = server;
 
 const done = { code: 0, signal: null };

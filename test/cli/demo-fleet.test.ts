@@ -1,7 +1,6 @@
 // The simulated fleet beside a real server in this process: what its agents keep makes them the same hosts after a restart.
-import { rmSync } from 'node:fs';
 import { pino } from 'pino';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { TOKEN } from '../../src/access/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { startControlPlane, type ControlPlane } from '../../src/main/control-plane.ts';
@@ -9,7 +8,6 @@ import { startDemoFleet } from '../../src/main/demo-fleet.ts';
 import { newFolder } from './muster.ts';
 
 const dataFolder = newFolder();
-afterAll(() => rmSync(dataFolder, { recursive: true, force: true }));
 
 const log = pino({ level: 'silent' });
 const HOSTS = ['compute-1', 'compute-2', 'north-1'];

@@ -1,12 +1,11 @@
 // What the program says of itself at the top, and that it loads no more than it needs.
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { newFolder, run, serverForFile } from './muster.ts';
+import { describe, expect, test } from 'vitest';
+import { newFolder, run, startServer } from './muster.ts';
 
-const server = await serverForFile(afterAll);
+const server = await startServer(newFolder());
 const folder = newFolder();
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const manifest = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8')) as {
   readonly version: string;

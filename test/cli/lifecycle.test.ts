@@ -1,27 +1,17 @@
 // A server from its start to its end, however it ends: what was answered is there at the next start.
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, test } from 'vitest';
-import { freePort, newFolder, run, signalGroup, start, startServer, type Ended } from './muster.ts';
-
-const folders: string[] = [];
-const folder = (): string => {
-  const made = newFolder();
-  folders.push(made);
-  return made;
-};
-afterAll(() => {
-  for (const made of folders) rmSync(made, { recursive: true, force: true });
-});
+import { describe, expect, test } from 'vitest';
+import { type Ended, freePort, newFolder, run, signalGroup, start, startServer } from './muster.ts';
 
 const serve = (data: string, ...more: string[]): Promise<Ended> =>
   run(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more]);
 
 describe('starting and stopping', () => {
   test('the first start leaves a token for its owner alone; Ctrl-C stops cleanly, and all is there again', async () => {
-    const data = folder();
+    const data = newFolder();
     const first = await startServer(data);
     expect(statSync(join(data, 'admin-token')).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(data, 'admin-token'), 'utf8')).toMatch(/^mst_\S+\n$/);
@@ -44,7 +34,7 @@ describe('starting and stopping', () => {
   });
 
   test('kill -9, and the next start goes on at once', async () => {
-    const data = folder();
+    const data = newFolder();
     const first = await startServer(data);
     const { operation } = await first.json<{ operation: string }>('hosts', 'join', 'c1');
     await first.stop('SIGKILL');
@@ -57,7 +47,7 @@ describe('starting and stopping', () => {
   });
 
   test('a second Ctrl-C stops at once', async () => {
-    const server = await startServer(folder());
+    const server = await startServer(newFolder());
     // A request that is begun and never ends holds up the clean stop.
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
@@ -83,43 +73,43 @@ describe('a server that cannot start says why, with 1', () => {
   };
 
   test('the data folder is used by another server, and stays usable for it', async () => {
-    const server = await startServer(folder());
+    const server = await startServer(newFolder());
     await refused(serve(server.data), `is used by another Muster server (process ${server.child.pid})`);
     expect(await server.muster('sites', 'list')).toMatchObject({ code: 0 });
     await server.stop();
   });
 
   test('the port is in use', async () => {
-    const server = await startServer(folder());
+    const server = await startServer(newFolder());
     const address = new URL(server.url).host;
     await refused(
-      run(['serve', '--data', folder(), '--listen', address]),
+      run(['serve', '--data', newFolder(), '--listen', address]),
       `Cannot listen on ${address}: something listens there already`,
     );
     await server.stop();
   });
 
   test('the data folder is a file, or lies where nothing can be written', async () => {
-    const path = join(folder(), 'file');
+    const path = join(newFolder(), 'file');
     writeFileSync(path, '');
     await refused(serve(path), 'it is not a folder');
     await refused(serve('/proc/muster'), 'The data folder /proc/muster cannot be used: no folder can be made there');
   });
 
   test('the store is newer than the program, or no database at all', async () => {
-    const newer = folder();
+    const newer = newFolder();
     const database = new DatabaseSync(join(newer, 'muster.db'));
     database.exec('PRAGMA user_version = 99');
     database.close();
     await refused(serve(newer), 'has schema 99, this program knows schemas up to');
-    const other = folder();
+    const other = newFolder();
     writeFileSync(join(other, 'muster.db'), 'this is a letter to my aunt'.repeat(100));
     await refused(serve(other), 'the file is not a SQLite database');
   });
 
   test('PostgreSQL is not there, and its password is not shown', async () => {
     const store = `postgres://muster:hunter2@127.0.0.1:${await freePort()}/muster`;
-    const ended = serve(folder(), '--store', store);
+    const ended = serve(newFolder(), '--store', store);
     await refused(ended, 'The store postgres://muster@127.0.0.1');
     expect((await ended).err).not.toContain('hunter2');
   });
@@ -133,7 +123,7 @@ describe('a server that cannot start says why, with 1', () => {
     ['no address', ['--listen', '0.0.0.0:0', '--insecure', '--store', 'postgres://x'], 'with --advertise.'],
     ['not a URL to be reached at', ['--advertise', 'here'], '"here" is not a URL.'],
   ])('%s', async (_why, more, sentence) => {
-    await refused(run(['serve', '--data', folder(), '--listen', '127.0.0.1:0', ...more]), sentence);
+    await refused(run(['serve', '--data', newFolder(), '--listen', '127.0.0.1:0', ...more]), sentence);
   });
 });
 
@@ -143,7 +133,7 @@ describe('the demonstration', () => {
 
   test('npm start prints the address, how to log in and three commands; --demo none is an empty fleet', async () => {
     const root = join(import.meta.dirname, '../..');
-    const data = folder();
+    const data = newFolder();
     const npm = start(['start', '--silent', '--', '--demo', 'none', '--data', data, '--listen', '127.0.0.1:0'], {
       command: ['npm'],
       cwd: root,
@@ -174,8 +164,7 @@ describe('the demonstration', () => {
   });
 
   test('the fleet comes into service, and is there at the second start with its agents heard', async () => {
-    const data = folder();
-    mkdirSync(data, { recursive: true });
+    const data = newFolder();
     const demo = (): ReturnType<typeof start> =>
       start(['demo', '--demo', 'small', '--data', data, '--listen', '127.0.0.1:0']);
     const first = demo();

@@ -1,10 +1,12 @@
 // The real program as these suites run it: servers that listen on a free port with a data folder of their own, and
 // commands against them.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { afterAll } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const MUSTER = join(ROOT, 'bin/muster.js');
@@ -42,8 +44,14 @@ export interface StartOptions {
 }
 
 const leftOver = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of leftOver) signalGroup(child, 'SIGKILL');
+const folders: string[] = [];
+// For the file that imports this: a suite that fails half-way leaves no server and no folder behind.
+afterAll(async () => {
+  for (const child of leftOver) {
+    signalGroup(child, 'SIGKILL');
+    await once(child, 'close');
+  }
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 /** What Ctrl-C does: the program and everything it has started get the signal. */
@@ -93,8 +101,11 @@ export function run(args: readonly string[], options: StartOptions = {}): Promis
   return start(args, options).ended;
 }
 
+/** Gone when the file's tests have ended. */
 export function newFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'muster-cli-'));
+  const folder = mkdtempSync(join(tmpdir(), 'muster-cli-'));
+  folders.push(folder);
+  return folder;
 }
 
 /** A port that nothing listens on, a moment ago. */
@@ -140,18 +151,4 @@ export async function startServer(data: string, ...more: readonly string[]): Pro
       return started.ended;
     },
   };
-}
-
-/** A server for a whole file, and its folder; both are gone at the end. */
-export async function serverForFile(
-  afterAll: (done: () => Promise<void>) => void,
-  ...more: readonly string[]
-): Promise<ServerProcess> {
-  const data = newFolder();
-  const server = await startServer(data, ...more);
-  afterAll(async () => {
-    if (server.child.exitCode === null && server.child.signalCode === null) await server.stop('SIGKILL');
-    rmSync(data, { recursive: true, force: true });
-  });
-  return server;
 }

@@ -1,23 +1,13 @@
 // Several servers on one PostgreSQL, as operators run them: any of them takes a write, and one goes when another is killed.
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { freshDatabase, postgresSuite } from '../postgres/suite.ts';
-import { newFolder, run, startServer, type Ended, type ServerProcess } from './muster.ts';
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+import { type Ended, newFolder, run, type ServerProcess, startServer } from './muster.ts';
 
 postgresSuite('several servers on PostgreSQL', (postgres) => {
   test('a write at any server counts at all of them; kill -9 of the holder, and the other decides', async () => {
     const store = await freshDatabase(postgres.url);
-    const server = (): Promise<ServerProcess> => {
-      const data = newFolder();
-      folders.push(data);
-      return startServer(data, '--store', store);
-    };
+    const server = (): Promise<ServerProcess> => startServer(newFolder(), '--store', store);
     const first = await server();
     const second = await server();
     const token = ['--token-file', join(first.data, 'admin-token')];

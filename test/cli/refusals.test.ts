@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ran } from '../../src/cli/terminal-fixture.ts';
-import { freePort, newFolder, run, serverForFile } from './muster.ts';
+import { freePort, newFolder, run, startServer } from './muster.ts';
 
-const server = await serverForFile(afterAll);
+const server = await startServer(newFolder());
 
 const file = (name: string, text: string): string => {
   const path = join(server.data, name);

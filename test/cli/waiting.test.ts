@@ -1,10 +1,10 @@
 // --wait, on a server whose simulated hosts come into service by themselves.
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ran } from '../../src/cli/terminal-fixture.ts';
-import { serverForFile } from './muster.ts';
+import { newFolder, startServer } from './muster.ts';
 
 // Hosts that are joined here get a simulated agent a few seconds later.
-const server = await serverForFile(afterAll, '--demo', '1');
+const server = await startServer(newFolder(), '--demo', '1');
 
 interface Host {
   readonly name: string;
