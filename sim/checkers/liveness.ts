@@ -47,12 +47,16 @@ export const downWasSilent: Checker = {
  * stood still or lost the lease in between: then its times cannot be told any more.
  */
 function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): number | undefined {
-  const program = world.servers.find(({ life }) => life?.program.name === writer)?.life?.program;
+  const { hearing, servers } = world;
+  const program = servers.find(({ life }) => life?.program.name === writer)?.life?.program;
   if (program === undefined) return undefined;
-  const judgedMs = commit.atMs - WORLD_BEGINS_MS - program.skewMs;
-  const listenedFromMs = Math.max(epochSinceMs, world.hearing.pauseEndedAt(writer));
-  if (listenedFromMs > judgedMs) return undefined;
-  return judgedMs - Math.max(listenedFromMs, world.hearing.heardBefore(writer, host, judgedMs));
+  const clockMs = commit.atMs - WORLD_BEGINS_MS;
+  const judgedMs = clockMs - program.skewMs;
+  const pause = hearing.lastPause(writer);
+  const beforePause = pause !== undefined && clockMs - pause.skewBeforeMs <= pause.fromMs;
+  if (beforePause || epochSinceMs > judgedMs) return undefined;
+  const silentFromMs = Math.max(epochSinceMs, hearing.heardBefore(writer, host, judgedMs));
+  return judgedMs - silentFromMs - hearing.stillFor(writer, silentFromMs, judgedMs);
 }
 
 function settingIn(body: string | null): number {

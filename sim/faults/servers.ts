@@ -1,4 +1,5 @@
 // Servers that die, stop, sleep and come back.
+import type { Program } from '../kernel/program.ts';
 import type { Server } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
@@ -38,6 +39,13 @@ export const stop: Fault = {
   },
 };
 
+function standStill(world: World, program: Program, forMs: number, clockSetMs: number): void {
+  const { nowMs } = world.scheduler;
+  world.hearing.paused(program.name, { fromMs: nowMs, untilMs: nowMs + forMs, skewBeforeMs: program.skewMs });
+  program.pause(forMs);
+  program.skewMs += clockSetMs;
+}
+
 export const pause: Fault = {
   name: 'pause',
   weight: 5,
@@ -45,11 +53,10 @@ export const pause: Fault = {
     const server = victim(world);
     const program = server?.life?.program;
     if (program === undefined || program.paused) return undefined;
-    const forMs = world.rng.between(5000, 40_000);
-    program.pause(forMs);
-    world.hearing.paused(program.name, world.scheduler.nowMs + forMs);
+    // The shorter ones leave it the lease.
+    const forMs = world.rng.pick([world.rng.between(5000, 9500), world.rng.between(5000, 40_000)]);
     // Its clock may have stood still meanwhile, or been set.
-    if (world.rng.chance(0.3)) program.skewMs += world.rng.between(-forMs, 5000);
+    standStill(world, program, forMs, world.rng.chance(0.3) ? world.rng.between(-forMs, 5000) : 0);
     return `${server?.name} for ${forMs} ms`;
   },
 };
@@ -69,9 +76,7 @@ export const staleHolder: Fault = {
     const forMs = world.rng.pick([world.rng.between(12_000, 25_000), world.rng.between(31_000, 40_000)]);
     const staleMs = world.rng.between(2000, 9500);
     const misled = world.machines.map(({ link }) => link);
-    program.pause(forMs);
-    program.skewMs -= forMs;
-    world.hearing.paused(program.name, world.scheduler.nowMs + forMs);
+    standStill(world, program, forMs, -forMs);
     server.storeLink.cut = true;
     world.scheduler.after(forMs, 'agents are sent astray', () => misled.forEach((link) => (link.misroutePercent = 60)));
     restartSome(world, forMs + 100, staleMs);

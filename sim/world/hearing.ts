@@ -1,8 +1,15 @@
 // When each server really heard each host, and when each last stood still: by the world's clock, not by their own.
 
+/** A time in which a server stood still, and how far its clock was off before: it may have been set meanwhile. */
+export interface Pause {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly skewBeforeMs: number;
+}
+
 export class Hearing {
   readonly #heard = new Map<string, number[]>();
-  readonly #pauses = new Map<string, number>();
+  readonly #pauses = new Map<string, Pause[]>();
 
   heard(server: string, host: string, atMs: number): void {
     const key = `${server} ${host}`;
@@ -16,11 +23,21 @@ export class Hearing {
     return this.#heard.get(`${server} ${host}`)?.findLast((time) => time <= atMs) ?? 0;
   }
 
-  paused(server: string, untilMs: number): void {
-    this.#pauses.set(server, untilMs);
+  paused(server: string, pause: Pause): void {
+    const pauses = this.#pauses.get(server);
+    if (pauses === undefined) this.#pauses.set(server, [pause]);
+    else pauses.push(pause);
   }
 
-  pauseEndedAt(server: string): number {
-    return this.#pauses.get(server) ?? 0;
+  lastPause(server: string): Pause | undefined {
+    return this.#pauses.get(server)?.at(-1);
+  }
+
+  /** For how much of a time the server stood still. */
+  stillFor(server: string, fromMs: number, toMs: number): number {
+    const overlaps = (this.#pauses.get(server) ?? []).map(
+      (pause) => Math.min(pause.untilMs, toMs) - Math.max(pause.fromMs, fromMs),
+    );
+    return overlaps.reduce((sum, overlapMs) => sum + Math.max(0, overlapMs), 0);
   }
 }
