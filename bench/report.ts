@@ -10,10 +10,14 @@ export interface Reporter {
 
 type Write = (text: string) => void;
 
-export function jsonReporter(write: Write): Reporter {
+/** What takes time is said beforehand, on `progress`, whatever the form of the figures. */
+const announce = (progress: Write) => (benchmark: Benchmark) =>
+  progress(`${benchmark.name}: ${benchmark.about}; about ${benchmark.seconds} s\n`);
+
+export function jsonReporter(write: Write, progress: Write): Reporter {
   const line = (value: object): void => write(`${JSON.stringify(value)}\n`);
   return {
-    begins: () => {},
+    begins: announce(progress),
     figure: (figure) => line({ ...figure, met: figure.met ?? null }),
     skipped: (name, reason) =>
       line({ name, value: null, unit: null, peer: null, ratio: null, goal: null, met: null, skipped: reason }),
@@ -24,11 +28,11 @@ export function jsonReporter(write: Write): Reporter {
 const COLUMNS = ['name', 'value', 'unit', 'peer', 'ratio', 'goal', 'met'] as const;
 const LEFT = new Set<string>(['name', 'unit', 'peer', 'goal', 'met']);
 
-/** What takes time is said beforehand, on `progress`; the table comes at the end. */
+/** The table comes at the end. */
 export function tableReporter(write: Write, progress: Write): Reporter {
   const rows: string[][] = [];
   return {
-    begins: (benchmark) => progress(`${benchmark.name}: ${benchmark.about}; about ${benchmark.seconds} s\n`),
+    begins: announce(progress),
     figure: (figure) => rows.push(cells(figure)),
     skipped: (name, reason) => rows.push([name, 'skipped', '', reason, '', '', '']),
     ends: () => {
@@ -42,7 +46,7 @@ function cells({ name, value, unit, peer, ratio, goal, met }: Figure): string[] 
 }
 
 /** Three digits that mean something. */
-export function shown(value: number): string {
+function shown(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toPrecision(3);
 }

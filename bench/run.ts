@@ -32,19 +32,29 @@ async function main(): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const unknown = positionals.find((name) => !BENCHMARKS.some((one) => one.name.startsWith(name)));
-  if (unknown !== undefined) throw new TypeError(`no benchmark begins with "${unknown}"; --list shows what there is`);
-  const chosen = BENCHMARKS.filter(
-    ({ name }) => positionals.length === 0 || positionals.some((wanted) => name.startsWith(wanted)),
-  );
+  const chosen = chosenBy(positionals);
   if (values.list) {
     for (const { name, about, seconds } of chosen) process.stdout.write(`${name}: ${about}; about ${seconds} s\n`);
     return 0;
   }
   const write = (text: string): void => void process.stdout.write(text);
   const progress = (text: string): void => void process.stderr.write(text);
-  const reporter = values.json ? jsonReporter(write) : tableReporter(write, progress);
+  const reporter = values.json ? jsonReporter(write, progress) : tableReporter(write, progress);
   return runAll(chosen, { reporter, folder: resolve(values.data), signal: untilCtrlC() });
+}
+
+/** A name in full is that one alone, though others begin with it. */
+function chosenBy(names: readonly string[]): readonly Benchmark[] {
+  if (names.length === 0) return BENCHMARKS;
+  const wanted = new Set(
+    names.flatMap((name) => {
+      const exact = BENCHMARKS.filter((one) => one.name === name);
+      const found = exact.length > 0 ? exact : BENCHMARKS.filter((one) => one.name.startsWith(name));
+      if (found.length === 0) throw new TypeError(`no benchmark begins with "${name}"; --list shows what there is`);
+      return found;
+    }),
+  );
+  return BENCHMARKS.filter((one) => wanted.has(one));
 }
 
 interface Run {

@@ -9,9 +9,11 @@ import { compare, SECONDS } from './compare.ts';
 
 const CALLERS = [1, 16, 256];
 
+const callersText = (count: number): string => (count === 1 ? 'one caller' : `${count} callers`);
+
 const onSqlite = (callers: number): Benchmark => ({
   name: `journal-sqlite-${callers}`,
-  about: `durable commits with ${callers} callers, beside bare node:sqlite writing the same rows in the same batches`,
+  about: `durable commits with ${callersText(callers)}, beside bare node:sqlite writing the same rows in the same batches`,
   seconds: SECONDS,
   run: async (scope) => {
     const folder = await scope.tempDir();
@@ -24,7 +26,7 @@ const onSqlite = (callers: number): Benchmark => ({
 
 const onPostgres = (callers: number): Benchmark => ({
   name: `journal-postgres-${callers}`,
-  about: `durable commits with ${callers} callers, beside bare pg writing the same rows in the same batches`,
+  about: `durable commits with ${callersText(callers)}, beside bare pg writing the same rows in the same batches`,
   seconds: SECONDS + 5, // a cluster of its own
   run: async (scope) => {
     const postgres = await privatePostgres(scope);
