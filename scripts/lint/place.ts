@@ -21,7 +21,7 @@ type Role =
   | 'outside'; // not under src/
 
 /** A room may import rooms of its own rank or below. Rooms that are not listed are features, between the two groups. */
-const GROUND = ['fleet', 'journal', 'operations'];
+const GROUND = ['fleet', 'journal', 'access', 'operations'];
 const FEATURE_RANK = GROUND.length;
 const ABOVE = new Map([
   ['agent', FEATURE_RANK + 1],

@@ -2,6 +2,7 @@
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createToken, hasAdmin, newSecret } from '../access/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
 import { accept, type Clock, type Decision, type Ids, type Journal } from '../journal/index.ts';
 import { hashSecret } from './authenticate.ts';
 
@@ -12,12 +13,16 @@ export interface FirstToken {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly dataFolder: string;
+  /** Makes one although others are good: for whoever has lost theirs and owns the machine. */
+  readonly another?: boolean;
 }
 
 /** Answers the file's path when a token was made. The caller holds the deciding lease. */
-export async function ensureAdminToken({ journal, clock, ids, dataFolder }: FirstToken): Promise<string | undefined> {
+export async function ensureAdminToken(options: FirstToken): Promise<string | undefined> {
+  const { journal, clock, ids, dataFolder, another = false } = options;
   const nowMs = clock.nowMs();
-  if (hasAdmin(journal.fleet, nowMs)) return undefined;
+  const isNeeded = (fleet: FleetReader): boolean => another || !hasAdmin(fleet, nowMs);
+  if (!isNeeded(journal.fleet)) return undefined;
   const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
   const path = join(dataFolder, ADMIN_TOKEN_FILE);
   // The file comes first: a token that nobody knows the secret of would keep the next start from making another.
@@ -25,8 +30,8 @@ export async function ensureAdminToken({ journal, clock, ids, dataFolder }: Firs
   const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
   const outcome = await journal.submit({
     by: 'first start',
-    why: 'nobody could administer the fleet',
-    decide: (fleet): Decision<unknown> => (hasAdmin(fleet, nowMs) ? accept([], undefined) : createToken(fleet, token)),
+    why: another ? 'asked for by whoever started the server' : 'nobody could administer the fleet',
+    decide: (fleet): Decision<unknown> => (isNeeded(fleet) ? createToken(fleet, token) : accept([], undefined)),
   });
   if (outcome.kind === 'accepted' && outcome.answer !== undefined) return path;
   await rm(path);

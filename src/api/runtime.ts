@@ -1,6 +1,7 @@
 export { hashSecret } from './authenticate.ts';
 export { ADMIN_TOKEN_FILE, ensureAdminToken } from './first-token.ts';
 export { InsecureListen } from './listen.ts';
+export { Metrics } from './metrics.ts';
 export type { Tally } from './metrics.ts';
 export { openApi } from './openapi.ts';
 export { createServer } from './server.ts';

@@ -34,6 +34,8 @@ export interface ServerOptions {
   readonly settings: readonly Setting[];
   readonly tallies?: readonly Tally<never>[];
   readonly log: Logger;
+  /** Made by whoever counts what the server does not see. */
+  readonly metrics?: Metrics;
   readonly limits?: Partial<Limits>;
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
   readonly insecure?: boolean;
@@ -67,7 +69,7 @@ const PARAM_LENGTH_MAX = 600;
 export function createServer(options: ServerOptions): Server {
   const closing = new AbortController();
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const metrics = new Metrics();
+  const metrics = options.metrics ?? new Metrics();
   const parts = partsOf(options, { closing: closing.signal, limits, metrics });
   const replies = new Replies({ metrics, log: options.log });
   const app = newApp(options, limits, replies);

@@ -10,8 +10,8 @@ export interface Problem {
   readonly message: string;
 }
 
-/** A validation error as TypeBox and Ajv both report it. */
-export interface SchemaError {
+/** A validation error as TypeBox reports it. */
+interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly params: object;
@@ -48,7 +48,7 @@ export function schemaKind<K extends string, S extends TSchema>(
   return { name, check, ...extra };
 }
 
-export function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[] {
+function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[] {
   const problems = new Map<string, Problem>();
   for (const error of errors) {
     for (const problem of problemsOf(error, schema)) {
@@ -66,11 +66,9 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
     case 'boolean':
       return [unknownField(schema, at.slice(0, at.lastIndexOf('/')), at.slice(at.lastIndexOf('/') + 1))];
     case 'additionalProperties':
-      return namesIn(params, 'additionalProperties', 'additionalProperty').map((name) =>
-        unknownField(schema, at, name),
-      );
+      return namesIn(params['additionalProperties']).map((name) => unknownField(schema, at, name));
     case 'required':
-      return namesIn(params, 'requiredProperties', 'missingProperty').map((name) => ({
+      return namesIn(params['requiredProperties']).map((name) => ({
         field: `${at}/${name}`,
         message: 'is required',
       }));
@@ -88,9 +86,8 @@ function unknownField(schema: TSchema, parent: string, name: string): Problem {
   return { field: `${parent}/${name}`, message };
 }
 
-function namesIn(params: Readonly<Record<string, unknown>>, many: string, one: string): string[] {
-  const names = params[many] ?? params[one];
-  return (Array.isArray(names) ? names : [names]).filter((name) => typeof name === 'string');
+function namesIn(names: unknown): string[] {
+  return (Array.isArray(names) ? names : []).filter((name) => typeof name === 'string');
 }
 
 interface Node {

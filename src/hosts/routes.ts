@@ -22,8 +22,6 @@ import { HOST_VIEW } from './host-view.ts';
 import { joinRoutes } from './join-routes.ts';
 import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
 
-export { HOST_VIEW } from './host-view.ts';
-
 const LISTING: Listing<'host', Host> = {
   view: HOST_VIEW,
   filters: {

@@ -1,1 +1,3 @@
+export { HOST_VIEW } from './host-view.ts';
 export { LivenessController } from './liveness-controller.ts';
+export { hostRoutes } from './routes.ts';

@@ -1,5 +1,5 @@
 export { Journal } from './journal.ts';
-export type { CommitListener, JournalOptions } from './journal.ts';
+export type { JournalOptions } from './journal.ts';
 export type { Clock, Ids } from './ports.ts';
 export { accept, NotHolder, refuse } from './request.ts';
 export type { Commit, Decision, Outcome, Request } from './request.ts';

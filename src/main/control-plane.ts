@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { Desk } from '../agent/runtime.ts';
-import { ADMIN_TOKEN_FILE, createServer, hashSecret, type Server } from '../api/runtime.ts';
+import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { LivenessController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
@@ -26,6 +26,7 @@ export interface ControlPlaneOptions {
   readonly advertise?: string;
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly insecure: boolean;
+  readonly newAdminToken: boolean;
   readonly version: string;
   readonly log: Logger;
   /** Aborted when it is to stop, which may be before it has started. */
@@ -61,18 +62,24 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { log, dataFolder, signal } = options;
+  const { log, dataFolder, newAdminToken, signal } = options;
   const journal = new Journal({ store: open.store, registry: newRegistry(), clock, ids });
   await journal.open();
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
+  const metrics = new Metrics();
   const desk = new Desk({
     journal,
     clock,
     log,
     source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-    liveness,
+    liveness: {
+      heard: (host) => {
+        metrics.heartbeatSeen();
+        liveness.heard(host);
+      },
+    },
     hash: hashSecret,
     holderUrl: () => deciding.lease?.holder()?.url,
   });
@@ -83,6 +90,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     clock,
     ids,
     settings: SETTINGS,
+    metrics,
     log,
   });
   const url = await listening(server, options);
@@ -104,7 +112,10 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await open.close();
   };
   try {
-    await Promise.race([prepareFirstStart({ journal, clock, ids, lease, dataFolder, log, signal }), parts.broken]);
+    await Promise.race([
+      prepareFirstStart({ journal, clock, ids, lease, dataFolder, newAdminToken, log, signal }),
+      parts.broken,
+    ]);
   } catch (error) {
     await stop();
     throw error;

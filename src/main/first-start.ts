@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { ensureAdminToken } from '../api/runtime.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
+import { CannotStart } from './start-failure.ts';
 
 export interface FirstStart {
   readonly journal: Journal;
@@ -10,6 +11,7 @@ export interface FirstStart {
   readonly ids: Ids;
   readonly lease: { holder(): Lease | undefined };
   readonly dataFolder: string;
+  readonly newAdminToken: boolean;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -18,17 +20,25 @@ const LOOK_MS = 20;
 
 /** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
 export async function prepareFirstStart(start: FirstStart): Promise<void> {
-  const { journal, clock, ids, lease, dataFolder, log, signal } = start;
+  const { journal, clock, ids, lease, dataFolder, newAdminToken, log, signal } = start;
   while (lease.holder() === undefined && !signal.aborted) await clock.sleep(LOOK_MS, signal);
-  if (journal.fence === undefined) return;
+  if (journal.fence === undefined) {
+    const holder = lease.holder()?.url;
+    if (newAdminToken && holder !== undefined) throw new CannotStart(notHere(holder));
+    return;
+  }
   try {
     await beginFleet(journal, clock.nowMs());
-    const path = await ensureAdminToken({ journal, clock, ids, dataFolder });
-    if (path !== undefined) log.info({ path }, 'made the first admin token');
+    const path = await ensureAdminToken({ journal, clock, ids, dataFolder, another: newAdminToken });
+    if (path !== undefined) log.info({ path }, 'made an admin token');
   } catch (error) {
     // Another server took over at this very moment, and does the same.
     if (!(error instanceof NotHolder)) throw error;
   }
+}
+
+function notHere(holder: string): string {
+  return `Only the server that decides makes tokens, and that is ${holder}. Start that one with --new-admin-token.`;
 }
 
 /** Only at the very beginning: a site that an operator has deleted does not come back. */

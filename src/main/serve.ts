@@ -14,6 +14,7 @@ export interface ServeOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly insecure?: boolean;
+  readonly newAdminToken?: boolean;
   /** How many simulated hosts, as text. */
   readonly demo: string;
   readonly logLevel: string;
@@ -64,6 +65,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     listen: options.listen,
     store,
     insecure: options.insecure === true,
+    newAdminToken: options.newAdminToken === true,
     version,
     ...(advertise !== undefined && { advertise }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),

