@@ -10,7 +10,7 @@ import type { Scope } from '../scope.ts';
 import { sampleHost, sampleHostId } from '../sample-hosts.ts';
 
 /** Enough that callers never meet, few enough that they are soon loaded. */
-export const HOSTS = 2_048;
+const HOSTS = 2_048;
 const LEASE = { name: 'fleet', holder: 'bench', url: 'http://127.0.0.1', ttlMs: 3_600_000 };
 const LOAD_AT_ONCE = 512;
 
