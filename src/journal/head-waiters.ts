@@ -1,7 +1,8 @@
 // Those who wait for the next commit. It only wakes them: what there is to read they find out by reading.
 
 export class HeadWaiters {
-  readonly #waiting = new Set<() => void>();
+  /** Each with the revision that it has. */
+  readonly #waiting = new Map<() => void, number>();
   #head = 0;
 
   /** Resolves when a head above `revision` was announced, at `wakeAll`, or when `signal` is aborted. */
@@ -13,23 +14,20 @@ export class HeadWaiters {
         signal.removeEventListener('abort', wake);
         resolve();
       };
-      this.#waiting.add(wake);
+      this.#waiting.set(wake, revision);
       signal.addEventListener('abort', wake);
     });
   }
 
+  /** Whoever has that revision already sleeps on: a server hears of its own commits too. */
   announce(head: number): void {
     if (head > this.#head) this.#head = head;
-    this.#wake();
+    for (const [wake, revision] of [...this.#waiting]) if (head > revision) wake();
   }
 
   /** Forgets the head: after a lost connection the store may be a promoted standby that is behind it. */
   wakeAll(): void {
     this.#head = 0;
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of [...this.#waiting.keys()]) wake();
   }
 }
