@@ -340,7 +340,7 @@ export class Journal {
       this.#clock.sleep(this.#pollMs, over.signal).then(() => 'poll' as const),
     ]);
     signal.removeEventListener('abort', stop);
-    over.abort();
+    over.abort('over'); // without a reason an error is made, with its stack
     return woken;
   }
 
