@@ -6,6 +6,7 @@ export const EXPECTED_MARKS: readonly string[] = [
   'desk-join-repeated',
   'desk-stale-answer',
   'engine-deadline-passed',
+  'engine-no-room',
   'engine-stale-step',
   'journal-conflict-head',
   'journal-conflict-lease',

@@ -91,12 +91,17 @@ function driver({ program, clock }: Born, world: World): Driver {
   };
 }
 
+/** Mostly a few; now and then more than the engine acts on at once. */
+function itemCount({ rng }: World): number {
+  return rng.chance(0.05) ? rng.between(65, 90) : rng.between(1, 5);
+}
+
 async function work(world: World): Promise<void> {
   const operator = world.newOperator('builder');
   for (let count = 1; world.troubled; count += 1) {
     const tag = `build-${count}`;
     const id = idOf(OPERATION, `op-${tag}`);
-    const things = Array.from({ length: world.rng.between(1, 5) }, (_, at) => `thing-${count}-${at}`);
+    const things = Array.from({ length: itemCount(world) }, (_, at) => `thing-${count}-${at}`);
     if (world.rng.chance(0.2)) builderOf(world).broken.add(world.rng.pick(things));
     const deadlineMs = world.rng.between(3000, 60_000);
     const items = things.map((thing) => ({ key: thing, target: { kind: THING.name, id: thing }, step: 'build' }));

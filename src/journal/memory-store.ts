@@ -50,7 +50,7 @@ export class MemoryDisk {
   #written = emptyState();
   #unflushed: ((state: State) => void)[] = [];
   readonly #durable = emptyState();
-  readonly #waiters: (() => void)[] = [];
+  readonly #waiters = new Set<() => void>();
 
   constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
     this.journalId = options.journalId;
@@ -82,14 +82,22 @@ export class MemoryDisk {
   }
 
   announce(): void {
-    for (const wake of this.#waiters.splice(0)) wake();
+    for (const wake of [...this.#waiters]) wake();
   }
 
   whenAnnounced(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener('abort', () => resolve(), { once: true });
-      this.#waiters.push(resolve);
+      if (signal.aborted) {
+        resolve();
+        return;
+      }
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake);
+        this.#waiters.delete(wake);
+        resolve();
+      };
+      signal.addEventListener('abort', wake, { once: true });
+      this.#waiters.add(wake);
     });
   }
 }

@@ -1,7 +1,7 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only make it look
 // sooner; a periodic scan finds everything they missed.
-import { idOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { finishOperation, recordStep, stopOperation } from './decide.ts';
 import type { Driver, Next, OperationKind, RecordStep, StoredItem, StoredOperation } from './kind.ts';
@@ -39,6 +39,10 @@ export class OperationsController {
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
   readonly #underWay = new Set<string>();
+  /** Operations with actions that found no room; looked at again when one ends. */
+  readonly #wantRoom = new Set<OperationId>();
+  /** Items whose driver knows of a newer epoch: this server hears of it soon, and asking at once would only repeat it. */
+  readonly #stale = new Set<string>();
   #scanAtMs = 0;
   #sleep = new AbortController();
 
@@ -77,6 +81,7 @@ export class OperationsController {
     this.#woken.clear();
     if (nowMs >= this.#scanAtMs) {
       this.#scanAtMs = nowMs + this.#scanMs;
+      this.#stale.clear();
       return [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')].map((operation) => ({ operation, items: 'all' }));
     }
     return [...woken].flatMap(([id, items]): Due[] => {
@@ -104,7 +109,12 @@ export class OperationsController {
       await this.#stop(due.operation, error);
       return;
     }
-    await Promise.all(steps.map((step) => this.#take(due.operation, kind, step)));
+    try {
+      await Promise.all(steps.map((step) => this.#take(due.operation, kind, step)));
+    } catch (error) {
+      // A step that the journal does not take as a document is a bug of its kind as well.
+      await this.#stop(due.operation, error);
+    }
   }
 
   async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
@@ -121,46 +131,64 @@ export class OperationsController {
   }
 
   #start(operation: StoredOperation, kind: OperationKind, step: Next & { readonly kind: 'act' }): void {
-    if (this.#underWay.has(step.item)) return;
-    if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) return this.#wakeAll(operation.id);
+    if (this.#underWay.has(step.item) || this.#stale.has(step.item)) return;
+    if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) {
+      mark('engine-no-room');
+      this.#wantRoom.add(operation.id);
+      return;
+    }
     this.#underWay.add(step.item);
-    void this.#carryOut(operation, kind, step).finally(() => {
+    void this.#carryOut(operation, kind, step).then((again) => {
       this.#underWay.delete(step.item);
-      this.#wakeItem(operation.id, step.item);
+      if (again) this.#wakeItem(operation.id, step.item);
+      for (const waiting of this.#wantRoom) this.#wakeAll(waiting);
+      this.#wantRoom.clear();
     });
   }
 
+  /** Answers whether the item is to be looked at again at once; else the scan does so. */
   async #carryOut(
     operation: StoredOperation,
     kind: OperationKind,
     step: Next & { readonly kind: 'act' },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { journal, clock, drivers } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
     const driver = drivers.get(step.action.driver);
-    if (leaseEpoch === undefined) return;
-    if (driver === undefined) return this.#stop(operation, new Error(`no driver "${step.action.driver}"`));
+    if (leaseEpoch === undefined) return false;
     try {
+      if (driver === undefined) throw new Error(`no driver "${step.action.driver}"`);
       const { deadlineAtMs } = operation.doc;
       const outcome = await driver.carryOut(step.action, { leaseEpoch, operation: operation.id, deadlineAtMs });
+      if (outcome.kind === 'stale') {
+        this.#stale.add(step.item);
+        return false;
+      }
       const item = journal.fleet.get(ITEM, step.item);
       // If the item moved on meanwhile (cancelled, failed by its deadline), the answer is not for it any more.
-      if (outcome.kind === 'stale' || item?.revision !== step.expected) return;
+      if (item?.revision !== step.expected) return true;
       if (kind.observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
       await this.#record(operation, kind.observe(journal.fleet, item, outcome, clock.nowMs()));
+      return true;
     } catch (error) {
       // Drivers answer with failures; what they throw is a bug, and so is a fault in the kind's reading of the answer.
       await this.#stop(operation, error);
+      return false;
     }
   }
 
   async #stop(operation: StoredOperation, error: unknown): Promise<void> {
     this.#options.log.error({ operation: operation.id, err: error }, 'operation stopped by a fault of the program');
     const detail = error instanceof Error ? error.message : String(error);
-    await this.#commit(operation, (fleet) => {
-      const current = fleet.get(OPERATION, operation.id) ?? operation;
-      return stopOperation(fleet, current, detail.slice(0, 500));
-    });
+    try {
+      await this.#commit(operation, (fleet) => {
+        const current = fleet.get(OPERATION, operation.id) ?? operation;
+        return stopOperation(fleet, current, detail.slice(0, 500));
+      });
+    } catch (failure) {
+      // Not even that could be written down. The scan comes to the same point again.
+      this.#options.log.error({ operation: operation.id, err: failure }, 'operation not stopped');
+    }
   }
 
   async #commit(operation: StoredOperation, decide: (fleet: FleetReader) => Decision<unknown>): Promise<void> {

@@ -6,7 +6,7 @@ import { Journal, StoreUnavailable, type Clock } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { OperationsController } from './controller.ts';
 import { newOperation } from './decide.ts';
-import { record, wait, type OperationKind } from './kind.ts';
+import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { LeaseController } from './lease-controller.ts';
 import { ITEM, OPERATION, operationsModel } from './model.ts';
 
@@ -59,7 +59,7 @@ const whenReady: OperationKind = {
     }),
 };
 
-function world(kind: OperationKind = whenReady) {
+function world(kind: OperationKind = whenReady, drivers = new Map<string, Driver>()) {
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() });
   const server = (name: string) => {
@@ -69,7 +69,7 @@ function world(kind: OperationKind = whenReady) {
     const journal = new Journal({ store, registry: new Registry([operationsModel, { kinds: [THING] }]), clock, ids });
     const lease = new LeaseController({ journal, clock, log, holder: name, url: `http://${name}` });
     const kinds = new Map([[kind.name, kind]]);
-    const engine = new OperationsController({ journal, clock, kinds, drivers: new Map(), log });
+    const engine = new OperationsController({ journal, clock, kinds, drivers, log });
     return { store, journal, lease, engine };
   };
   return { clock, server };
@@ -160,6 +160,80 @@ describe('the engine', () => {
       reason: { code: 'internal-error', detail: 'boom' },
     });
     stop.abort();
+  });
+});
+
+describe('actions', () => {
+  const ITEMS = 150;
+  const acting: OperationKind = {
+    ...whenReady,
+    plan: (_fleet, _operation, items) =>
+      items.map((item) => {
+        const action = { driver: 'slow', item: item.id, step: 'look', attempt: item.doc.attempt, args: {} };
+        return { kind: 'act', item: item.id, expected: item.revision, action };
+      }),
+    observe: (_fleet, item) => record(item, { state: 'done', step: 'look' }),
+  };
+
+  async function runActions(driver: Driver): Promise<{ journal: Journal; clock: TestClock; stop: () => void }> {
+    const { clock, server } = world(acting, new Map([['slow', driver]]));
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    const items = Array.from({ length: ITEMS }, (_, at) => ({
+      key: `${at}`,
+      target: { kind: 'thing', id: `${at}` },
+      step: 'look',
+    }));
+    const operation = { id: OP, kind: 'when-ready', title: 'act', by: 'test', nowMs: 0, deadlineMs: 1e9, items };
+    await journal.submit({
+      by: 'test',
+      decide: () => ({ kind: 'accept', changes: newOperation(operation), answer: null }),
+    });
+    await settled();
+    return { journal, clock, stop: () => stop.abort() };
+  }
+
+  test('more-than-fit-at-once-are-carried-out-as-room-is-made-and-each-once', async () => {
+    let [underWay, most, calls] = [0, 0, 0];
+    const waiting: (() => void)[] = [];
+    const { journal, stop } = await runActions({
+      carryOut: async () => {
+        calls += 1;
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        underWay -= 1;
+        return { kind: 'applied' };
+      },
+    });
+    expect(underWay).toBe(64);
+    while (waiting.length > 0) {
+      waiting.shift()?.();
+      await settled();
+    }
+    expect({ most, calls }).toEqual({ most: 64, calls: ITEMS });
+    expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
+    stop();
+  });
+
+  test('one-that-is-stale-is-not-repeated-before-the-next-scan', async () => {
+    let calls = 0;
+    const { clock, stop } = await runActions({
+      carryOut: () => {
+        calls += 1;
+        return Promise.resolve({ kind: 'stale' });
+      },
+    });
+    const before = calls;
+    await settled();
+    expect(calls).toBe(before);
+    expect(before).toBeLessThanOrEqual(2 * ITEMS);
+    await clock.pass(5000);
+    expect(calls).toBeGreaterThan(before);
+    stop();
   });
 });
 
