@@ -33,6 +33,8 @@ const SCAN_MS = 5000;
 /** Driver calls under way at once; more would only queue inside the drivers. */
 const ACTIONS_AT_ONCE_MAX = 64;
 
+type ActStep = Next & { readonly kind: 'act' };
+
 export class OperationsController {
   readonly #options: OperationsOptions;
   readonly #scanMs: number;
@@ -130,7 +132,7 @@ export class OperationsController {
     await this.#commit(operation, (fleet) => recordStep(fleet, step, nowMs));
   }
 
-  #start(operation: StoredOperation, kind: OperationKind, step: Next & { readonly kind: 'act' }): void {
+  #start(operation: StoredOperation, kind: OperationKind, step: ActStep): void {
     if (this.#underWay.has(step.item) || this.#stale.has(step.item)) return;
     if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) {
       mark('engine-no-room');
@@ -138,20 +140,19 @@ export class OperationsController {
       return;
     }
     this.#underWay.add(step.item);
-    void this.#carryOut(operation, kind, step).then((again) => {
-      this.#underWay.delete(step.item);
-      if (again) this.#wakeItem(operation.id, step.item);
-      for (const waiting of this.#wantRoom) this.#wakeAll(waiting);
-      this.#wantRoom.clear();
-    });
+    void this.#carryOutInRoom(operation, kind, step);
+  }
+
+  async #carryOutInRoom(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<void> {
+    const again = await this.#carryOut(operation, kind, step);
+    this.#underWay.delete(step.item);
+    if (again) this.#wakeItem(operation.id, step.item);
+    for (const waiting of this.#wantRoom) this.#wakeAll(waiting);
+    this.#wantRoom.clear();
   }
 
   /** Answers whether the item is to be looked at again at once; else the scan does so. */
-  async #carryOut(
-    operation: StoredOperation,
-    kind: OperationKind,
-    step: Next & { readonly kind: 'act' },
-  ): Promise<boolean> {
+  async #carryOut(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<boolean> {
     const { journal, clock, drivers } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
     const driver = drivers.get(step.action.driver);
