@@ -77,6 +77,8 @@ export const productionParts: Parts = {
       journal,
       clock,
       log,
+      // Real ends of waits are spread for the sake of other callers; here that would only be more ticks.
+      lookMs: 1000,
       source: viewSource(world),
       liveness: {
         heard: (host) => {

@@ -45,7 +45,8 @@ export interface AgentWord {
   readonly report?: Report | undefined;
 }
 
-const LOOK_MS = 1000;
+/** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
+const LOOK_MS = 50;
 const UNCHANGED: Reply<ViewAnswer> = { kind: 'answer', answer: { kind: 'unchanged' } };
 const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known' } };
 const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted' } };

@@ -4,7 +4,17 @@ import { mark, valueOf, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
-import { heardAgain, LIVENESS, lost, NEVER_HEARD, type Heard } from './liveness.ts';
+import { findHost } from './decide.ts';
+import {
+  heardAgain,
+  LIVENESS,
+  lost,
+  NEVER_HEARD,
+  type Heard,
+  type Listening,
+  type LivenessSettings,
+} from './liveness.ts';
+import { HOST } from './model.ts';
 import {
   planLiveness,
   recordSilentSites,
@@ -28,7 +38,10 @@ const TRANSITIONS_PER_COMMIT = 100;
 
 export class LivenessController {
   readonly #options: LivenessOptions;
+  /** In the order of hearing, the longest silent first: a look stops at the first host that was heard lately. */
   readonly #heard = new Map<string, Heard>();
+  /** Heard, but not up yet: joining, or back after a loss. */
+  readonly #returning = new Set<string>();
   #epoch: number | undefined;
   #listeningSinceMs = 0;
   #lookedMs = 0;
@@ -41,7 +54,10 @@ export class LivenessController {
   heard(host: string): void {
     const { journal, clock } = this.#options;
     const settings = valueOf(journal.fleet, LIVENESS);
-    this.#heard.set(host, heardAgain(this.#heard.get(host) ?? NEVER_HEARD, clock.nowMs(), settings));
+    const heard = heardAgain(this.#heard.get(host) ?? NEVER_HEARD, clock.nowMs(), settings);
+    this.#heard.delete(host);
+    this.#heard.set(host, heard);
+    if (findHost(journal.fleet, host)?.doc.connection.state !== 'up') this.#returning.add(host);
   }
 
   /** When a host was last heard by this server. */
@@ -68,15 +84,45 @@ export class LivenessController {
     this.#listenAnewIfAway(journal.fence.epoch, nowMs);
     this.#lookedMs = nowMs;
     const listening = { sinceMs: this.#listeningSinceMs, nowMs };
-    const plan = planLiveness(journal.fleet, this.#heard, listening, valueOf(journal.fleet, LIVENESS));
-    await this.#record(plan, nowMs);
+    const settings = valueOf(journal.fleet, LIVENESS);
+    const watched = this.#watched(journal.fleet, listening, settings);
+    await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
   }
 
   #listenAnewIfAway(epoch: number, nowMs: number): void {
     if (epoch === this.#epoch && nowMs - this.#lookedMs <= ABSENT_AFTER_MS) return;
     if (epoch === this.#epoch) mark('liveness-own-absence');
+    if (epoch !== this.#epoch) this.#expectAll();
     this.#epoch = epoch;
     this.#listeningSinceMs = nowMs;
+  }
+
+  /** A new holder knows nobody's voice yet: whoever was heard before is expected to be heard again. Costs O(fleet), once. */
+  #expectAll(): void {
+    const known = new Map(this.#heard);
+    this.#heard.clear();
+    for (const { id, doc } of this.#options.journal.fleet.all(HOST)) {
+      if (doc.connection.state !== 'unknown' && !known.has(id)) this.#heard.set(id, NEVER_HEARD);
+    }
+    for (const [host, heard] of known) this.#heard.set(host, heard);
+  }
+
+  /** The hosts that a look has to judge, and forgets those that are no more. */
+  #watched(fleet: FleetReader, listening: Listening, settings: LivenessSettings): Map<string, Heard> {
+    const watched = new Map<string, Heard>();
+    for (const [host, heard] of this.#heard) {
+      if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) break;
+      if (findHost(fleet, host) === undefined) this.#heard.delete(host);
+      else watched.set(host, heard);
+    }
+    for (const host of this.#returning) {
+      const heard = this.#heard.get(host);
+      const stored = findHost(fleet, host);
+      if (heard === undefined || stored === undefined || stored.doc.connection.state === 'up')
+        this.#returning.delete(host);
+      else watched.set(host, heard);
+    }
+    return watched;
   }
 
   async #record(plan: LivenessPlan, nowMs: number): Promise<void> {

@@ -2,23 +2,16 @@
 import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { alarmId, cleared, raised } from '../alarms/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import {
-  isMassSilence,
-  judge,
-  NEVER_HEARD,
-  silence,
-  type Heard,
-  type Listening,
-  type LivenessSettings,
-  type Watched,
-} from './liveness.ts';
+import { isMassSilence, judge, silence, type Heard, type Listening, type LivenessSettings } from './liveness.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
-import { HOST, type ConnectionState, type Host } from './model.ts';
+import { HOST, HOSTS_BY_SITE, type ConnectionState, type Host } from './model.ts';
 
 export interface Transition {
   readonly host: string;
   readonly from: ConnectionState;
   readonly to: ConnectionState;
+  /** For a host that is about to be declared down. */
+  readonly silentSinceMs?: number;
 }
 
 export interface LivenessPlan {
@@ -27,61 +20,79 @@ export interface LivenessPlan {
   readonly silentSites: readonly { readonly site: string; readonly silent: number; readonly hosts: number }[];
 }
 
-/** Looks at every host: O(fleet), once a second at the holder. */
+/** What is seen of one site in one look. */
+interface SiteLook {
+  readonly silentSince: number[];
+  readonly falling: Transition[];
+}
+
+/**
+ * Judges the hosts that are given: all that are silent, and those that may have come back. Hosts that are up and heard
+ * need no look, so that a look costs what is wrong and not what there is.
+ */
 export function planLiveness(
   fleet: FleetReader,
-  heard: ReadonlyMap<string, Heard>,
+  watched: Iterable<readonly [host: string, heard: Heard]>,
   listening: Listening,
   settings: LivenessSettings,
 ): LivenessPlan {
-  const bySite = new Map<string, { hosts: number; silentSince: number[]; falling: Transition[] }>();
+  const sites = new Map<string, SiteLook>();
   const transitions: Transition[] = [];
-  for (const { id, doc } of fleet.all(HOST)) {
-    if (doc.state === 'removed' || (doc.connection.state === 'unknown' && !heard.has(id))) continue;
-    const watched: Watched = {
-      host: id,
-      site: doc.site,
-      connection: doc.connection.state,
-      heard: heard.get(id) ?? NEVER_HEARD,
-    };
-    let site = bySite.get(doc.site);
-    if (site === undefined) bySite.set(doc.site, (site = { hosts: 0, silentSince: [], falling: [] }));
-    site.hosts += 1;
-    const silentMs = silence(watched.heard, listening);
+  for (const [host, heard] of watched) {
+    const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (doc === undefined || doc.state === 'removed') continue;
+    const from = doc.connection.state;
+    const site = lookOf(sites, doc.site);
+    const silentMs = silence(heard, listening);
     // Hosts that are down already fell silent before; they say nothing about the site's uplink now.
-    if (silentMs >= settings.suspectAfterMs && watched.connection !== 'down')
+    if (silentMs >= settings.suspectAfterMs && from !== 'down' && from !== 'unknown') {
       site.silentSince.push(listening.nowMs - silentMs);
-    const to = judge(watched, listening, settings);
-    if (to === watched.connection) continue;
-    const transition = { host: id, from: watched.connection, to };
-    if (to === 'down') site.falling.push(transition);
-    else transitions.push(transition);
+    }
+    const to = judge({ host, site: doc.site, connection: from, heard }, listening, settings);
+    if (to === from) continue;
+    if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
+    else transitions.push({ host, from, to });
   }
-  return withSites(transitions, bySite, { heard, listening, settings });
+  return withSites(fleet, transitions, sites, settings);
+}
+
+function lookOf(sites: Map<string, SiteLook>, site: string): SiteLook {
+  let look = sites.get(site);
+  if (look === undefined) sites.set(site, (look = { silentSince: [], falling: [] }));
+  return look;
 }
 
 function withSites(
+  fleet: FleetReader,
   transitions: Transition[],
-  bySite: ReadonlyMap<string, { hosts: number; silentSince: number[]; falling: Transition[] }>,
-  told: { heard: ReadonlyMap<string, Heard>; listening: Listening; settings: LivenessSettings },
+  sites: ReadonlyMap<string, SiteLook>,
+  settings: LivenessSettings,
 ): LivenessPlan {
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
-  for (const [site, { hosts, silentSince, falling }] of bySite) {
-    const held = falling.some(({ host }) => {
-      const since = told.listening.nowMs - silence(told.heard.get(host) ?? NEVER_HEARD, told.listening);
-      return isMassSilence(silentSince, hosts, since, told.settings);
-    });
-    if (!held) transitions.push(...falling);
-    else {
-      mark('mass-silence-held');
-      silentSites.push({ site, silent: silentSince.length, hosts });
-      // Down is not said, but silent they are.
-      transitions.push(
-        ...falling.filter(({ from }) => from === 'up').map((one) => ({ ...one, to: 'suspect' as const })),
-      );
+  for (const [site, { silentSince, falling }] of sites) {
+    if (falling.length === 0) continue;
+    const hosts = everHeard(fleet, site);
+    if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, hosts, silentSinceMs, settings))) {
+      transitions.push(...falling);
+      continue;
     }
+    mark('mass-silence-held');
+    silentSites.push({ site, silent: silentSince.length, hosts });
+    // Down is not said, but silent they are.
+    transitions.push(
+      ...falling.filter(({ from }) => from === 'up').map(({ host, from }) => ({ host, from, to: 'suspect' as const })),
+    );
   }
   return { transitions, silentSites };
+}
+
+/** Costs O(site), and only while one of its hosts is about to be declared down. */
+function everHeard(fleet: FleetReader, site: string): number {
+  let count = 0;
+  for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
+    if (doc.state !== 'removed' && doc.connection.state !== 'unknown') count += 1;
+  }
+  return count;
 }
 
 /** Commits a slice of transitions. A host that changed meanwhile is judged again at the next look. */

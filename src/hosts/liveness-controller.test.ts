@@ -1,0 +1,125 @@
+// Listening over time: who falls, who comes back, and what a holder that was away does not hold against anybody.
+import { expect, test } from 'vitest';
+import { alarmsModel } from '../alarms/index.ts';
+import { idOf, put, Registry, SETTING } from '../fleet/index.ts';
+import { Journal } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
+import { operationsModel } from '../operations/index.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { LivenessController } from './liveness-controller.ts';
+import { HOST, hostsModel, type Host } from './model.ts';
+
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const hostNamed = (name: string): Host => ({
+  name,
+  site: 'central',
+  zone: 'default',
+  aggregates: [],
+  capacity: { vcpus: 1, memoryMiB: 1, diskGiB: 1, ratios: { vcpus: 1, memory: 1, disk: 1 } },
+  traits: [],
+  physicalNetworks: [],
+  baseWeight: 0,
+  state: 'active',
+  connection: { state: 'unknown', sinceMs: 0 },
+  serviceVersion: 1,
+  changedBy: 'test',
+  changedAtMs: 0,
+});
+
+class Hearing {
+  nowMs = 0;
+  readonly #disk = new MemoryDisk({ journalId: 'j', nowMs: () => this.nowMs });
+  #epochs = 0;
+  journal!: Journal;
+  liveness!: LivenessController;
+
+  /** Another server takes over: it has the fleet and no memory of any heartbeat. */
+  async takeOver(): Promise<void> {
+    this.#epochs += 1;
+    const clock = { nowMs: () => this.nowMs, sleep: () => Promise.resolve(), turn: () => Promise.resolve() };
+    let count = 0;
+    const ids = { next: (prefix: string) => `${prefix}-${this.#epochs}-${(count += 1)}`, secret: () => 's' };
+    const registry = new Registry([operationsModel, alarmsModel, sitesModel, hostsModel, { kinds: [SETTING] }]);
+    const store = new MemoryStore(this.#disk);
+    this.journal = new Journal({ store, registry, clock, ids });
+    await this.journal.open();
+    await store.releaseLease('fleet', this.#epochs - 1);
+    const answer = await store.acquireLease({ name: 'fleet', holder: `s${this.#epochs}`, url: 'http://s', ttlMs: 1e9 });
+    if (answer.kind !== 'held') throw new Error('no lease');
+    await this.journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
+    this.liveness = new LivenessController({ journal: this.journal, clock, log });
+  }
+
+  async addHosts(...names: string[]): Promise<void> {
+    const site = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
+    const changes = [site, ...names.map((name) => put(HOST, idOf(HOST, name), hostNamed(name)))];
+    await this.journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes, answer: null }) });
+  }
+
+  /** Seconds pass; these hosts beat every five of them. */
+  async pass(seconds: number, ...beating: string[]): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      if (second % 5 === 0) for (const host of beating) this.liveness.heard(host);
+      await this.liveness.look();
+      this.nowMs += 1000;
+    }
+    await this.liveness.look();
+  }
+
+  get states(): string {
+    return [...this.journal.fleet.all(HOST)].map(({ id, doc }) => `${id} ${doc.connection.state}`).join(', ');
+  }
+}
+
+async function hearing(...names: string[]): Promise<Hearing> {
+  const world = new Hearing();
+  await world.takeOver();
+  await world.addHosts(...names);
+  return world;
+}
+
+test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-heard-steadily', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  expect(world.states).toBe('c1 up, c2 up');
+  await world.pass(12, 'c1');
+  expect(world.states).toBe('c1 up, c2 suspect');
+  await world.pass(48, 'c1');
+  expect(world.states).toBe('c1 up, c2 down');
+  await world.pass(4, 'c1', 'c2');
+  expect(world.states).toBe('c1 up, c2 down');
+  await world.pass(20, 'c1', 'c2');
+  expect(world.states).toBe('c1 up, c2 up');
+});
+
+test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  world.nowMs += 50_000;
+  await world.takeOver();
+  await world.pass(14, 'c1');
+  expect(world.states).toBe('c1 up, c2 up');
+  await world.pass(50, 'c1');
+  expect(world.states).toBe('c1 up, c2 down');
+});
+
+test('a-holder-that-stood-still-blames-nobody', async () => {
+  const world = await hearing('c1', 'c2', 'c3', 'c4');
+  await world.pass(10, 'c1', 'c2', 'c3', 'c4');
+  world.nowMs += 300_000;
+  const { revision } = world.journal.fleet;
+  await world.pass(10);
+  expect(world.journal.fleet.revision).toBe(revision);
+});
+
+test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c2');
+  await world.journal.submit({
+    by: 'test',
+    decide: () => ({ kind: 'accept', changes: [{ kind: 'host', id: 'c2', doc: null }], answer: null }),
+  });
+  await world.pass(100);
+  expect(world.states).toBe('c1 unknown');
+});
