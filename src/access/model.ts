@@ -11,6 +11,7 @@ export const IDEMPOTENCY_KEPT_MS = DAY_MS;
 
 export const TOKEN_NAME = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:@/ -]{0,99}$',
+  'x-form': 'a name of letters, digits, spaces and . _ : @ / - (at most 100)',
   description: 'what the history shows as the author: letters, digits, spaces and . _ : @ / -',
 });
 

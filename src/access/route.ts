@@ -172,6 +172,7 @@ export function optionalFields<F extends Readonly<Record<string, TSchema>>>(
 /** An id as it appears in paths and bodies. */
 export const ID = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$',
+  'x-form': 'an id of letters, digits and . _ : @ - (at most 200)',
   description: 'letters, digits and . _ : @ -, at most 200',
 });
 

@@ -28,6 +28,24 @@ describe('checker', () => {
     ]);
   });
 
+  it('says in words which form is wanted, where the schema has them', () => {
+    const told = checker(
+      Type.Object({
+        colour: Type.String({ pattern: '^[a-z]+$', 'x-form': 'a colour in lower case' }),
+        code: Type.String({ pattern: '^[0-9]$' }),
+      }),
+    );
+    expect(told({ colour: 'RED', code: 'x' })).toEqual([
+      { field: '/colour', message: 'must be a colour in lower case' },
+      { field: '/code', message: 'must match pattern "^[0-9]$"' },
+    ]);
+  });
+
+  it('never: takes a document for fine because the report of what is wrong was cut short', () => {
+    const flood = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`x${at}`, at]));
+    expect(problems({ name: 'c1', state: 'active', ...flood }).length).toBeGreaterThan(0);
+  });
+
   it('names a missing field', () => {
     expect(problems({ state: 'active' })).toEqual([{ field: '/name', message: 'is required' }]);
   });

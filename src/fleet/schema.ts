@@ -76,6 +76,8 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
     case 'enum':
     case 'anyOf':
       return [{ field: at, message: allowedAt(schema, at) ?? error.message ?? 'is not allowed' }];
+    case 'pattern':
+      return [{ field: at, message: formAt(schema, at) ?? error.message ?? 'has a form that is not allowed' }];
     default:
       return [{ field: at, message: error.message ?? `violates "${error.keyword}"` }];
   }
@@ -96,6 +98,8 @@ interface Node {
   readonly anyOf?: readonly Node[];
   readonly allOf?: readonly Node[];
   readonly const?: unknown;
+  /** Beside a pattern: what it asks for, in words. */
+  readonly 'x-form'?: string;
   readonly enum?: readonly unknown[];
 }
 
@@ -114,6 +118,11 @@ function spread(node: Node | undefined): Node[] {
 
 function propertiesAt(schema: TSchema, pointer: string): string[] {
   return nodesAt(schema, pointer).flatMap((node) => Object.keys(node.properties ?? {}));
+}
+
+function formAt(schema: TSchema, pointer: string): string | undefined {
+  const form = nodesAt(schema, pointer).find((node) => node['x-form'] !== undefined)?.['x-form'];
+  return form === undefined ? undefined : `must be ${form}`;
 }
 
 function allowedAt(schema: TSchema, pointer: string): string | undefined {

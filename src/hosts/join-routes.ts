@@ -18,7 +18,7 @@ import {
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { NAME_PATTERN } from '../sites/index.ts';
+import { NAME } from '../sites/index.ts';
 import { findHost, joinHosts, unknownHost } from './decide.ts';
 import { HOST_VIEW } from './host-view.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
@@ -34,7 +34,7 @@ const { capacity: _capacity, ...PLAIN_FACTS } = HOST_FACTS;
 const { ratios: RATIOS, ...SIZES } = CAPACITY.properties;
 
 const Spec = closed({
-  name: Type.String({ pattern: NAME_PATTERN }),
+  name: NAME,
   site: Type.Optional(ID),
   ...optionalFields(PLAIN_FACTS),
   capacity: Type.Optional(

@@ -1,10 +1,13 @@
 // Hosts: compute nodes with their capacity, their place, and where they are between joining and removed.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
-import { NAME_PATTERN, SITE, type SiteUse } from '../sites/index.ts';
+import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 
 const CLOSED = { additionalProperties: false };
-const word = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$' });
+const word = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$',
+  'x-form': 'a word of letters, digits and _ . : - (at most 100)',
+});
 const words = (maxItems: number) => Type.Array(word, { maxItems, uniqueItems: true });
 
 /** More tags on one host than this is a mistake in some script. */
@@ -55,7 +58,7 @@ const DECREE = Type.Object(
 
 const HOST_SCHEMA = Type.Object(
   {
-    name: Type.String({ pattern: NAME_PATTERN }),
+    name: NAME,
     site: Type.String(),
     ...HOST_FACTS,
     tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),

@@ -3,11 +3,14 @@ import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Model } from '../fleet/index.ts';
 
 /** Names appear in URLs, host names and file names: lower case, digits, dots and dashes. */
-export const NAME_PATTERN = '^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$';
+export const NAME = Type.String({
+  pattern: '^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$',
+  'x-form': 'a name of lower-case letters, digits, dots and dashes (at most 63), with a letter or digit at both ends',
+});
 
 const SITE_SCHEMA = Type.Object(
   {
-    name: Type.String({ pattern: NAME_PATTERN }),
+    name: NAME,
     description: Type.Optional(Type.String({ maxLength: 500 })),
     changedBy: Type.String(),
     changedAtMs: Type.Integer(),

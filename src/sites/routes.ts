@@ -15,7 +15,7 @@ import {
   type Route,
 } from '../access/index.ts';
 import { createSite, deleteSite, describeSite } from './decide.ts';
-import { NAME_PATTERN, SITE, type Site, type SiteUse } from './model.ts';
+import { NAME, SITE, type Site, type SiteUse } from './model.ts';
 
 const DESCRIPTION = Type.String({ maxLength: 500 });
 
@@ -72,7 +72,7 @@ const create = write({
   tag: 'sites',
   about: 'Create a site',
   access: 'admin',
-  body: closed({ name: Type.String({ pattern: NAME_PATTERN }), description: Type.Optional(DESCRIPTION) }),
+  body: closed({ name: NAME, description: Type.Optional(DESCRIPTION) }),
   answers: { 201: { about: 'the site', schema: SITE_VIEW.schema } },
   handle: ({ body, caller }, { clock }) => {
     const command = { ...body, by: caller.name, nowMs: clock.nowMs() };
