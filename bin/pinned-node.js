@@ -2,10 +2,10 @@
 // Node 20 understands, and no dependencies: it must work before anything else does.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import nodeModule, { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PINNED_MAJOR = '24';
 
@@ -19,6 +19,7 @@ const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 export async function runPinned(entry, args) {
   if (process.versions.node.split('.')[0] === PINNED_MAJOR) {
     dropExperimentalWarnings();
+    keepCompiledCode();
     process.argv = [process.execPath, entry, ...args];
     await import(pathToFileURL(entry).href);
     return;
@@ -30,6 +31,11 @@ export async function runPinned(entry, args) {
     return;
   }
   startAndFollow(node, [...NODE_OPTIONS, entry, ...args]);
+}
+
+/** Types are stripped and code is compiled once, not at every start. Node 24 has it; without a place to write it does nothing. */
+function keepCompiledCode() {
+  nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/muster', import.meta.url)));
 }
 
 /** The package may lie at another level when this one is a dependency or linked, so Node's own resolution finds it. */
