@@ -2,7 +2,7 @@
 // After the deadline nothing is done but to say so.
 import type { FleetReader } from '../fleet/index.ts';
 import { record, type Next, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
-import { countsOf, isOpen, ITEMS_BY_OPERATION, sameReason, type Counts, type Operation } from './model.ts';
+import { countsOf, isOpen, ITEMS_BY_OPERATION, sameReason, type Counts, type Item, type Operation } from './model.ts';
 
 export interface Finish {
   readonly kind: 'finish';
@@ -31,7 +31,8 @@ export function planOperation(
   if (operation.doc.state === 'cancelling') return items.map((item) => cancelled(fleet, kind, item, nowMs));
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(item));
   if (operation.doc.stopped === true) return [];
-  return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(items, next));
+  const byId = new Map(items.map((item) => [item.id, item.doc]));
+  return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(byId.get(next.item), next));
 }
 
 function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
@@ -45,9 +46,8 @@ function overdue(item: StoredItem): Next {
 }
 
 /** A wait that says again what the item says already is no news. */
-function isSame(items: readonly StoredItem[], next: Next): boolean {
+function isSame(item: Item | undefined, next: Next): boolean {
   if (next.kind !== 'record' || next.changes.length > 0) return false;
-  const item = items.find((one) => one.id === next.item)?.doc;
   const { progress } = next;
   return (
     item !== undefined &&
