@@ -101,20 +101,24 @@ function wantedBy(precondition: Precondition): number | 'absent' {
   return precondition.kind === 'at' ? precondition.revision : 'absent';
 }
 
-/** The resources that any precondition of the group names, each once. */
-export function preconditionKeys(batches: readonly Batch[]): readonly ResourceKey[] {
-  const keys = new Map<string, ResourceKey>();
-  for (const { preconditions } of batches) {
-    for (const { resource } of preconditions) keys.set(keyOf(...resource), resource);
-  }
-  return [...keys.values()];
+/** A precondition in its group, for a store that learns the head only while it writes. */
+export interface GroupPrecondition {
+  readonly batch: number;
+  readonly resource: ResourceKey;
+  readonly expected: number | 'absent';
+  /** How an earlier batch leaves the resource: `n` at the revision of the group's nth batch. Undefined if none changes it. */
+  readonly left: number | 'absent' | undefined;
 }
 
-/** Revisions by resource, for stores that fetch them all at once. */
-export function revisionLookup(
-  rows: Iterable<{ readonly kind: string; readonly id: string; readonly revision: number }>,
-): (key: ResourceKey) => number | 'absent' {
-  const revisions = new Map<string, number>();
-  for (const { kind, id, revision } of rows) revisions.set(keyOf(kind, id), revision);
-  return (key) => revisions.get(keyOf(...key)) ?? 'absent';
+/** Every precondition, in the order in which they count. */
+export function groupPreconditions(batches: readonly Batch[]): readonly GroupPrecondition[] {
+  const inGroup = new Map<string, number | 'absent'>();
+  return batches.flatMap(({ preconditions, changes }, batch) => {
+    const placed = preconditions.map((precondition): GroupPrecondition => {
+      const { resource } = precondition;
+      return { batch, resource, expected: wantedBy(precondition), left: inGroup.get(keyOf(...resource)) };
+    });
+    for (const { kind, id, body } of changes) inGroup.set(keyOf(kind, id), body === null ? 'absent' : batch + 1);
+    return placed;
+  });
 }

@@ -1,5 +1,5 @@
-// Connections to PostgreSQL and transactions on them. It decides what a lost connection means for a write: before COMMIT
-// was sent nothing happened; after that nobody knows.
+// Connections to PostgreSQL and transactions on them. It decides what a lost connection means for a write: before COMMIT, or
+// a statement that commits by itself, was sent nothing happened; after that nobody knows.
 import { type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
 import { commitOutcome, postgresFailure } from './postgres-failure-store.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
@@ -16,6 +16,8 @@ const ANSWER_TIMEOUT_MS = 15_000;
 // Every prepared statement finds its rows by key, whatever its values: planning it anew for each group costs more than running
 // it. Options in the connection string replace this.
 const KEEP_PLANS = '-c plan_cache_mode=force_generic_plan';
+// What a statement reads after it waited for the head row must be what is there by then, also without a BEGIN that says so.
+const FRESH_SNAPSHOTS = String.raw`-c default_transaction_isolation=read\ committed`;
 
 export function clientConfig(connectionString: string): ClientConfig {
   return {
@@ -26,7 +28,7 @@ export function clientConfig(connectionString: string): ClientConfig {
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
-    options: KEEP_PLANS,
+    options: `${KEEP_PLANS} ${FRESH_SNAPSHOTS}`,
   };
 }
 
@@ -73,6 +75,19 @@ export class PostgresConnections {
       // The session may be in a broken transaction; ending it rolls back without another round trip.
       release(error);
       throw postgresFailure(error);
+    }
+  }
+
+  /** `work` sends one statement that is a transaction of its own: from then until the server answers nobody knows. */
+  async autocommit<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const { client, release } = await this.#checkOut();
+    try {
+      const answer = await work(client);
+      release();
+      return answer;
+    } catch (error) {
+      release(error);
+      throw postgresFailure(error, commitOutcome(error));
     }
   }
 

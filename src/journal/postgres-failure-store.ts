@@ -8,10 +8,12 @@ const TRY_AGAIN_CLASSES: ReadonlySet<string> = new Set(['08', '25', '40', '53', 
 // Wrong password or role, no such database, not allowed.
 const ACT_CLASSES: ReadonlySet<string> = new Set(['28', '3D']);
 const NOT_ALLOWED = '42501';
-// No such schema or table although the store was opened: the database was replaced.
-const SCHEMA_GONE: ReadonlySet<string> = new Set(['3F000', '42P01']);
-// A server that answers COMMIT with one of these classes has rolled back.
+// No such schema, table or function although the store was opened: the database was replaced.
+const SCHEMA_GONE: ReadonlySet<string> = new Set(['3F000', '42P01', '42883']);
+// A server that answers a commit with one of these has rolled back: the classes of constraints and rollback; a read-only
+// standby, a lock that was not to be had, a statement given up, which all come before the commit.
 const ROLLED_BACK_CLASSES: ReadonlySet<string> = new Set(['23', '40']);
+const ROLLED_BACK: ReadonlySet<string> = new Set(['25006', '55P03', '57014']);
 
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError];
 
@@ -33,10 +35,11 @@ export function postgresFailure(error: unknown, outcome: 'failed' | 'unknown' = 
 }
 
 /**
- * Whether a failed COMMIT may have taken effect. A server that is told to stop while it waits for its standby has
+ * Whether a failed commit may have taken effect. A server that is told to stop while it waits for its standby has
  * committed already, so only an answer that says "rolled back" is certain.
  */
 export function commitOutcome(error: unknown): 'failed' | 'unknown' {
-  const certain = error instanceof DatabaseError && ROLLED_BACK_CLASSES.has((error.code ?? '').slice(0, 2));
-  return certain ? 'failed' : 'unknown';
+  if (!(error instanceof DatabaseError)) return 'unknown';
+  const sqlState = error.code ?? '';
+  return ROLLED_BACK_CLASSES.has(sqlState.slice(0, 2)) || ROLLED_BACK.has(sqlState) ? 'failed' : 'unknown';
 }

@@ -8,6 +8,7 @@ import {
   lastOf,
   type PostgresConnections,
 } from './postgres-connections-store.ts';
+import { createWriteGroup } from './postgres-group-function-store.ts';
 import { StoreUnusable } from './store.ts';
 
 /** One step each, never edited once released; the version counts those that were applied. `s` is the quoted schema. */
@@ -53,6 +54,7 @@ const MIGRATIONS: readonly ((s: string) => string)[] = [
       epoch bigint NOT NULL,
       expires_at timestamptz NOT NULL
     );`,
+  createWriteGroup,
 ];
 
 export interface SchemaOptions {

@@ -88,7 +88,7 @@ class PostgresStore implements Store {
   }
 
   async write(group: Group): Promise<Written> {
-    const written = await this.#connections.transaction((client) => this.#groups.write(client, group));
+    const written = await this.#connections.autocommit((client) => this.#groups.write(client, group));
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }

@@ -1,11 +1,13 @@
 // What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store goes on by itself.
 import { Client } from 'pg';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { clientConfig } from '../../src/journal/postgres-connections-store.ts';
 import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
 import { again, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
+
+const NOBODY_LISTENS = 1;
 
 postgresSuite('postgres-connection-loss', (postgres) => {
   let url: string;
@@ -22,33 +24,57 @@ postgresSuite('postgres-connection-loss', (postgres) => {
 
   const failureOf = async (write: Promise<unknown>): Promise<unknown> => write.catch((error: unknown) => error);
 
-  test('cut-before-commit-is-sent-has-failed-and-nothing-is-there', async () => {
+  test('no-connection-to-send-it-on-has-failed-and-nothing-is-there', async () => {
     const { proxy, store, direct } = await throughProxy();
     const before = await snapshotOf(direct);
-    proxy.cutOnce({ at: 'BEGIN', when: 'after-server' });
+    proxy.pointTo(NOBODY_LISTENS);
+    await failureOf(snapshotOf(store)); // meets the connection that was cut, the write below makes a new one
     const failure = await failureOf(store.write({ batches: [batch([put('a')])] }));
     expect(failure).toBeInstanceOf(StoreUnavailable);
     expect(failure).toMatchObject({ outcome: 'failed' });
+    proxy.pointTo(Number(new URL(url).port));
     expect(await snapshotOf(direct)).toEqual(before);
+    expect(await again(() => mustWrite(store, batch([put('a')])))).toBe(before.position.revision + 1);
+  });
+
+  test('a-server-that-gives-up-on-the-head-has-failed-and-nothing-is-there', async () => {
+    const impatient = new URL(url);
+    impatient.searchParams.set('statement_timeout', '200');
+    const store = await openForTest(impatient.href);
+    const before = await snapshotOf(store);
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('BEGIN; UPDATE muster.head SET revision = revision');
+    expect(await failureOf(store.write({ batches: [batch([put('a')])] }))).toMatchObject({ outcome: 'failed' });
+    await holder.query('ROLLBACK');
+    expect(await snapshotOf(store)).toEqual(before);
     expect(await mustWrite(store, batch([put('a')]))).toBe(before.position.revision + 1);
   });
 
-  test('cut-after-commit-was-carried-out-is-unknown-and-the-commit-is-found-by-its-id', async () => {
-    const { proxy, store } = await throughProxy();
-    const { position } = await snapshotOf(store);
-    const lost = batch([put('b')]);
-    proxy.cutOnce({ at: 'COMMIT', when: 'after-server' });
-    expect(await failureOf(store.write({ batches: [lost] }))).toMatchObject({ outcome: 'unknown' });
-    expect((await readAll(store, position)).map((one) => one.id)).toEqual([lost.id]);
-  });
+  // The first write of a connection prepares the statement, the later ones only name it.
+  describe.each(['first', 'later'])('the %s write of a connection', (which) => {
+    async function ready() {
+      const { proxy, store, direct } = await throughProxy();
+      if (which === 'later') await mustWrite(store, batch([put('earlier')]));
+      return { proxy, store, position: (await snapshotOf(direct)).position };
+    }
 
-  test('cut-before-commit-arrived-is-unknown-and-the-commit-is-not-found', async () => {
-    const { proxy, store } = await throughProxy();
-    const { position } = await snapshotOf(store);
-    proxy.cutOnce({ at: 'COMMIT', when: 'before-server' });
-    expect(await failureOf(store.write({ batches: [batch([put('c')])] }))).toMatchObject({ outcome: 'unknown' });
-    expect(await readAll(store, position)).toEqual([]);
-    expect(await mustWrite(store, batch([put('c')]))).toBe(position.revision + 1);
+    test('cut-after-it-was-carried-out-is-unknown-and-the-commit-is-found-by-its-id', async () => {
+      const { proxy, store, position } = await ready();
+      const lost = batch([put('b')]);
+      proxy.cutOnce({ at: 'write_group', when: 'after-server' });
+      expect(await failureOf(store.write({ batches: [lost] }))).toMatchObject({ outcome: 'unknown' });
+      expect((await readAll(store, position)).map((one) => one.id)).toEqual([lost.id]);
+    });
+
+    test('cut-before-it-arrived-is-unknown-and-the-commit-is-not-found', async () => {
+      const { proxy, store, position } = await ready();
+      proxy.cutOnce({ at: 'write_group', when: 'before-server' });
+      expect(await failureOf(store.write({ batches: [batch([put('c')])] }))).toMatchObject({ outcome: 'unknown' });
+      expect(await readAll(store, position)).toEqual([]);
+      expect(await mustWrite(store, batch([put('c')]))).toBe(position.revision + 1);
+    });
   });
 
   test('sessions-ended-in-the-middle-of-writes-lose-nothing-acknowledged', async () => {

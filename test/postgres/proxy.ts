@@ -30,7 +30,7 @@ export class Proxy {
     return through.href;
   }
 
-  /** Cuts one connection, at the next message that begins with `at`. */
+  /** Cuts one connection, at the next message that has `at` in it: a statement's text, or the name it was prepared under. */
   cutOnce(cut: Cut): void {
     this.#cut = cut;
   }
@@ -76,8 +76,7 @@ export class Proxy {
 
   #cutFor(bytes: Buffer): Cut | undefined {
     const cut = this.#cut;
-    // A simple query is the letter Q, four bytes of length, and the text.
-    if (cut === undefined || bytes[0] !== 'Q'.charCodeAt(0) || !bytes.subarray(5).toString().startsWith(cut.at)) return;
+    if (cut === undefined || !bytes.includes(cut.at)) return;
     this.#cut = undefined;
     return cut;
   }

@@ -43,6 +43,31 @@ postgresSuite('postgres-start', (postgres) => {
     });
   });
 
+  test('a-schema-of-version-1-is-brought-up-to-date-and-keeps-its-commits', async () => {
+    const url = await freshDatabase(postgres.url);
+    const first = await openPostgresStore({ connectionString: url });
+    await mustWrite(first, batch([put('a')]));
+    await first.close();
+    await sql(url, 'DROP FUNCTION muster.write_group');
+    await sql(url, 'UPDATE muster.schema_version SET version = 1');
+    const store = await openForTest(url);
+    expect(store.journalId).toBe(first.journalId);
+    expect(await mustWrite(store, batch([put('b')]))).toBe(2);
+    expect(await readAll(store)).toHaveLength(2);
+  });
+
+  test('a-default-isolation-that-shows-old-rows-is-not-taken-over', async () => {
+    const url = await freshDatabase(postgres.url);
+    await sql(
+      url,
+      `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_isolation = 'repeatable read'`,
+    );
+    const stores = [await openForTest(url), await openForTest(url)];
+    const writes = Array.from({ length: 40 }, (_, n) => mustWrite(stores[n % 2]!, batch([put(`a${n}`)])));
+    const revisions = (await Promise.all(writes)).toSorted((a, b) => a - b);
+    expect(revisions).toEqual(writes.map((_, n) => n + 1));
+  });
+
   test('a-wrong-password-needs-a-person-a-server-that-is-away-does-not', async () => {
     const wrong = new URL(postgres.url);
     wrong.password = 'wrong';
