@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createToken, hasAdmin, newSecret } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
-import { accept, type Clock, type Decision, type Ids, type Journal } from '../journal/index.ts';
+import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal } from '../journal/index.ts';
 import { hashSecret } from './authenticate.ts';
 
 export const ADMIN_TOKEN_FILE = 'admin-token';
@@ -28,10 +28,15 @@ export async function ensureAdminToken(options: FirstToken): Promise<string | un
   // The file comes first: a token that nobody knows the secret of would keep the next start from making another.
   await writePrivately(path, `${secret}\n`, dataFolder);
   const token = { id, name: 'admin', role: 'admin' as const, hash, createdAtMs: nowMs, createdBy: 'first start' };
-  const outcome = await journal.submit({
+  const submitted = journal.submit({
     by: 'first start',
     why: another ? 'asked for by whoever started the server' : 'nobody could administer the fleet',
     decide: (fleet): Decision<unknown> => (isNeeded(fleet) ? createToken(fleet, token) : accept([], undefined)),
+  });
+  const outcome = await submitted.catch(async (error: unknown) => {
+    // Certainly not written: a file that opens nothing would mislead whoever finds it.
+    if (error instanceof NotHolder) await rm(path);
+    throw error;
   });
   if (outcome.kind === 'accepted' && outcome.answer !== undefined) return path;
   await rm(path);

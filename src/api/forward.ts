@@ -2,7 +2,7 @@
 // request id. It is passed on once: a second server that does not decide either says so.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
-import { noHolder, unavailable } from './problem.ts';
+import { HttpProblem, noHolder, unavailable } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';
 /** How long a look at the lease is good for: far less than a lease lasts. */
@@ -12,7 +12,17 @@ const FORWARD_TIMEOUT_MS = 30_000;
 export const FORWARDED = 'muster-forwarded';
 
 const SENT_ON = ['authorization', 'x-auth-token', 'idempotency-key', 'if-match', 'content-type', 'accept'] as const;
-const SENT_BACK = ['content-type', 'etag', 'location', 'muster-revision', 'retry-after', 'www-authenticate', 'allow'];
+const SENT_BACK = [
+  'content-type',
+  'etag',
+  'location',
+  'muster-revision',
+  'retry-after',
+  'www-authenticate',
+  'allow',
+  'cache-control',
+  'idempotency-replayed',
+];
 
 export interface Forwarded {
   readonly status: number;
@@ -55,13 +65,14 @@ export class Forwarder {
     const holder = await this.holder();
     if (holder === undefined || holder.url === this.#ownUrl() || request.headers[FORWARDED] !== undefined)
       throw noHolder();
+    const target = targetOf(request.url, holder.url);
     const headers: Record<string, string> = { [FORWARDED]: '1', 'x-request-id': request.requestId };
     for (const name of SENT_ON) {
       const value = request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
     try {
-      const answer = await fetch(new URL(request.url, holder.url), {
+      const answer = await fetch(target, {
         method: request.method,
         headers,
         redirect: 'manual',
@@ -79,6 +90,15 @@ export class Forwarder {
       throw holderSilent(error);
     }
   }
+}
+
+/** Path and query at the holder. A request line may name another server's whole URL: that is nowhere we go. */
+function targetOf(url: string, holder: string): URL {
+  if (!/^\/(?![/\\])/.test(url)) {
+    const detail = 'Name a path of this server, such as /api/v1/sites.';
+    throw new HttpProblem({ status: 400, code: 'malformed-request', detail });
+  }
+  return new URL(`${new URL(holder).origin}${url}`);
 }
 
 /** A connection that was refused carried nothing; of any other failure nobody may say that nothing was written. */

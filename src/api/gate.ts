@@ -45,6 +45,12 @@ const SENTENCES: Readonly<Record<Exclude<Authenticated['kind'], 'caller'>, strin
   revoked: 'This token was revoked. Ask an administrator for a new one.',
 };
 
+interface NextSteps {
+  readonly done: (error?: Error) => void;
+  readonly again: () => void;
+  readonly isPublic: boolean;
+}
+
 export class Gate {
   readonly #options: GateOptions;
   readonly #byToken: RateLimit;
@@ -72,14 +78,32 @@ export class Gate {
     return (request, _, done) => {
       const wanted = route.kind === 'write' ? undefined : request.headers['muster-revision'];
       if (wanted === undefined) pass(request, done);
-      else void this.#passWhenReached(wanted, done, () => pass(request, done));
+      else
+        pass(
+          request,
+          (problem) =>
+            void this.#waitAndPass(wanted, problem, {
+              done,
+              again: () => pass(request, done),
+              isPublic: route.access === 'public',
+            }),
+        );
     };
   }
 
-  async #passWhenReached(wanted: string | string[], done: (error?: Error) => void, pass: () => void): Promise<void> {
-    const problem = await this.#wait(wanted);
-    if (problem === undefined) pass();
-    else done(problem);
+  /** Only a known caller is waited for; and one whose token may be on its way here, who is counted by address. */
+  async #waitAndPass(wanted: string | string[], problem: Error | undefined, next: NextSteps): Promise<void> {
+    const onItsWay =
+      problem instanceof HttpProblem && problem.code === 'token-unknown' && this.#options.journal.fence === undefined;
+    if (problem !== undefined && !onItsWay) {
+      next.done(problem);
+      return;
+    }
+    // What everybody may read says nothing of a revision: nobody is kept waiting for it.
+    const late = next.isPublic ? malformedRevision(wanted) : await this.#wait(wanted);
+    if (problem === undefined) next.done(late);
+    else if (late === undefined) next.again();
+    else next.done(problem);
   }
 
   #admit(route: Route, request: FastifyRequest): Caller {
@@ -123,18 +147,19 @@ export class Gate {
 
   /** A read may name the revision that it has to show; this server may be a moment behind. */
   async #wait(wanted: string | string[]): Promise<HttpProblem | undefined> {
-    if (typeof wanted !== 'string' || !/^\d{1,15}$/.test(wanted)) {
-      return new HttpProblem({
-        status: 400,
-        code: 'malformed-header',
-        detail: 'Muster-Revision must be a revision, a whole number.',
-      });
-    }
+    const malformed = malformedRevision(wanted);
+    if (malformed !== undefined) return malformed;
     const { journal } = this.#options;
     if (await journal.reached(Number(wanted), CATCH_UP_MS)) return undefined;
-    const detail = `This server has not reached revision ${wanted} yet: it is at ${journal.fleet.revision}. Try again in a moment.`;
+    const detail = `This server has not reached revision ${Number(wanted)} yet: it is at ${journal.fleet.revision}. Try again in a moment.`;
     return unavailable({ code: 'revision-not-reached', detail, facts: { revision: journal.fleet.revision } });
   }
+}
+
+function malformedRevision(wanted: string | string[]): HttpProblem | undefined {
+  if (typeof wanted === 'string' && /^\d{1,15}$/.test(wanted)) return undefined;
+  const detail = 'Muster-Revision must be a revision, a whole number.';
+  return new HttpProblem({ status: 400, code: 'malformed-header', detail });
 }
 
 export function forwards(route: Route): boolean {

@@ -22,7 +22,7 @@ interface JoinOptions extends WaitOptions {
 
 interface Joining {
   readonly operation: string;
-  readonly hosts: readonly string[];
+  readonly count: number;
 }
 
 export function hostJoin(cli: Cli): Command {
@@ -54,7 +54,7 @@ export function hostJoin(cli: Cli): Command {
       ...(options.reason !== undefined && { reason: options.reason }),
     };
     const joining = await session.client.write<Joining>('POST', HOSTS, { body });
-    const what = joining.hosts.length === 1 ? `host ${joining.hosts[0]} joins` : `${joining.hosts.length} hosts join`;
+    const what = joining.count === 1 ? 'one host joins' : `${joining.count} hosts join`;
     return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
   });
 }

@@ -30,9 +30,21 @@ export interface Setting<T = unknown> {
 
 export function setting<S extends TSchema>(
   name: string,
-  options: { readonly about: string; readonly schema: S; readonly fallback: Static<S> },
+  options: {
+    readonly about: string;
+    readonly schema: S;
+    readonly fallback: Static<S>;
+    /** What the schema cannot say: how fields stand to each other. */
+    readonly check?: (value: Static<S>) => Problem[];
+  },
 ): Setting<Static<S>> {
-  return { name: idOf(SETTING, name), ...options, problems: checker(options.schema) };
+  const { about, schema, fallback, check } = options;
+  const form = checker(schema);
+  const problems = (value: unknown): Problem[] => {
+    const wrong = form(value);
+    return wrong.length > 0 ? wrong : (check?.(value as Static<S>) ?? []);
+  };
+  return { name: idOf(SETTING, name), about, schema, fallback, problems };
 }
 
 export function valueOf<T>(fleet: FleetReader, wanted: Setting<T>): T {

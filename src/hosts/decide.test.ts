@@ -75,6 +75,14 @@ describe('joining hosts', () => {
     expect(decision).toMatchObject({ kind: 'refuse', refusal: { code, facts: { hosts: named } } });
   });
 
+  test('a-host-left-joining-when-its-operation-is-over-may-be-joined-anew', () => {
+    const fleet = joined('c1');
+    expect(join(fleet, [{ name: 'c1' }])).toMatchObject({ refusal: { code: 'host-exists' } });
+    const item = fleet.get(ITEM, idOf(ITEM, 'op-1.c1'))?.doc;
+    fleet.apply(3, [put(ITEM, idOf(ITEM, 'op-1.c1'), { ...item!, state: 'failed' })]);
+    expect(join(fleet, [{ name: 'c1' }])).toMatchObject({ kind: 'accept' });
+  });
+
   test('an-unknown-site-is-refused-by-field', () => {
     const decision = join(fleetWith(), [{ name: 'c1' }, { name: 'c2', site: 'mars' }]);
     expect(decision).toMatchObject({ kind: 'refuse', refusal: { code: 'unknown-site', field: '/hosts/1/site' } });

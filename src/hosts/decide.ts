@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { newOperation, type OperationId } from '../operations/index.ts';
+import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
 import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
 
@@ -56,10 +56,11 @@ export function joinHosts(fleet: FleetReader, command: JoinHosts): Decision<{ re
       step: 'await-agent',
     })),
   });
-  return accept([...hosts.map((spec) => putNew(spec, by, nowMs)), ...changes], { operation });
+  return accept([...hosts.map((spec) => putNew(fleet, spec, by, nowMs)), ...changes], { operation });
 }
 
-function putNew(spec: HostSpec, by: string, nowMs: number): Change {
+function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): Change {
+  const before = findHost(fleet, spec.name)?.doc;
   const { capacity, ...said } = spec;
   const { ratios, ...sizes } = capacity ?? {};
   const host: Host = {
@@ -76,6 +77,8 @@ function putNew(spec: HostSpec, by: string, nowMs: number): Change {
     serviceVersion: 0,
     changedBy: by,
     changedAtMs: nowMs,
+    // Its agent may have joined already; it need not do so again.
+    ...(before?.credential !== undefined && { credential: before.credential, serviceVersion: before.serviceVersion }),
   };
   return put(HOST, idOf(HOST, spec.name), host);
 }
@@ -85,12 +88,19 @@ function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal |
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
   if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
-  const known = names.filter((name) => isId(name) && fleet.get(HOST, idOf(HOST, name)) !== undefined);
+  const known = names.filter((name) => isId(name) && isTaken(fleet, name));
   if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }
   return undefined;
+}
+
+/** A host that is still joining while nothing brings it in any more may be joined anew. */
+function isTaken(fleet: FleetReader, name: string): boolean {
+  const host = findHost(fleet, name);
+  if (host === undefined) return false;
+  return host.doc.state !== 'joining' || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, name)) > 0;
 }
 
 function listed(kind: Refusal['kind'], code: string, what: string, names: readonly string[]): Refusal {

@@ -63,7 +63,7 @@ const joinRoute = write({
   answers: {
     202: {
       about: 'the operation to follow',
-      schema: Type.Object({ operation: Type.String(), hosts: Type.Array(Type.String()) }),
+      schema: Type.Object({ operation: Type.String(), count: Type.Integer() }),
     },
   },
   handle: ({ body, caller }, { clock, ids }) => {
@@ -78,7 +78,8 @@ const joinRoute = write({
       operation,
       decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
       answer: () => ({
-        ...answer({ operation, hosts: hosts.map((spec) => spec.name) }, 202),
+        // Small however many there are, so that it is kept for a repetition.
+        ...answer({ operation, count: hosts.length }, 202),
         headers: { location: `/api/v1/operations/${operation}` },
       }),
     };

@@ -134,12 +134,7 @@ export class LivenessController {
       slices.push(plan.transitions.slice(at, at + TRANSITIONS_PER_COMMIT));
     }
     const sites = [...this.#options.journal.fleet.all(SITE)].map((site) => site.id);
-    await Promise.all([
-      ...slices.map((slice) =>
-        this.#commit('hosts heard and not heard', (fleet) => recordTransitions(fleet, slice, nowMs)),
-      ),
-      ...this.#alarms(plan, sites, nowMs),
-    ]);
+    await Promise.all([...slices.map((slice) => this.#commitSlice(slice, nowMs)), ...this.#alarms(plan, sites, nowMs)]);
   }
 
   #alarms(plan: LivenessPlan, sites: readonly string[], nowMs: number): Promise<void>[] {
@@ -147,6 +142,16 @@ export class LivenessController {
     const planned = decide(this.#options.journal.fleet);
     const changes = planned.kind === 'accept' ? planned.changes.length : 0;
     return changes === 0 ? [] : [this.#commit('silence of a whole site', decide)];
+  }
+
+  /** A host whose document cannot be written is told of by itself; the others of its slice are not held up. */
+  async #commitSlice(slice: readonly Transition[], nowMs: number): Promise<void> {
+    try {
+      await this.#commit('hosts heard and not heard', (fleet) => recordTransitions(fleet, slice, nowMs));
+    } catch (error) {
+      if (slice.length > 1) await Promise.all(slice.map((one) => this.#commitSlice([one], nowMs)));
+      else this.#options.log.error({ host: slice[0]?.host, err: error }, 'the connection of a host cannot be recorded');
+    }
   }
 
   async #commit(why: string, decide: (fleet: FleetReader) => Decision<number>): Promise<void> {

@@ -82,6 +82,11 @@ function hostIn(site: string, name: string, state: ConnectionState): Host {
   };
 }
 
+test('a-host-cannot-be-down-before-it-is-suspect', () => {
+  expect(LIVENESS.problems({ ...settings, downAfterMs: 10_000 })).toMatchObject([{ field: '/downAfterMs' }]);
+  expect(LIVENESS.problems(settings)).toEqual([]);
+});
+
 describe('a whole site', () => {
   const nowMs = START + 61_000;
   const listening = { sinceMs: 0, nowMs };
@@ -104,8 +109,9 @@ describe('a whole site', () => {
     expect(plan.silentSites).toEqual([{ site: 'edge', silent: 4, hosts: 10 }]);
   });
 
-  test('two-hosts-are-no-mass-even-in-a-site-of-two', () => {
-    expect(planned(2, 2).transitions.filter((one) => one.to === 'down')).toHaveLength(2);
+  test('one-host-is-no-mass-even-in-a-site-of-two-but-both-are', () => {
+    expect(planned(2, 1).transitions.filter((one) => one.to === 'down')).toHaveLength(1);
+    expect(planned(2, 2).transitions.filter((one) => one.to === 'down')).toHaveLength(0);
   });
 
   test('hosts-that-fell-silent-one-by-one-are-down-one-by-one', () => {

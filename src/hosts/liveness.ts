@@ -19,12 +19,16 @@ export const LIVENESS = setting('liveness', {
     },
     { additionalProperties: false },
   ),
+  check: ({ suspectAfterMs, downAfterMs }) =>
+    downAfterMs > suspectAfterMs
+      ? []
+      : [{ field: '/downAfterMs', message: 'must be more than suspectAfterMs: a host is suspect before it is down' }],
   fallback: {
     suspectAfterMs: 15_000,
     downAfterMs: 60_000,
     steadyMs: 5_000,
     massSilencePercent: 30,
-    massSilenceAtLeast: 3,
+    massSilenceAtLeast: 2,
   },
 });
 

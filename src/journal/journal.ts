@@ -43,6 +43,7 @@ export class Journal {
   #exclusive: Promise<unknown> = Promise.resolve();
   #position: Position = { revision: 0 };
   #fence: Fence | undefined;
+  #listenerFault: { readonly error: unknown } | undefined;
 
   constructor(options: JournalOptions) {
     this.store = options.store;
@@ -236,12 +237,27 @@ export class Journal {
       settle();
     }
     if (kept > 0) this.#tail.wake();
+    this.#tellListenerFault();
   }
 
   #announce(commit: Commit, applied: readonly Applied[]): void {
     this.#position = { revision: commit.revision, commitId: commit.id };
     this.#tail.add(commit);
-    for (const listener of this.#listeners) listener(commit, applied);
+    for (const listener of this.#listeners) {
+      try {
+        listener(commit, applied);
+      } catch (error) {
+        // A bug of the listener's. The commit is durable all the same: everybody else hears of it, and callers are answered.
+        this.#listenerFault ??= { error };
+      }
+    }
+  }
+
+  /** Fails whoever waits next with the listener's own error, once: a bug is not to go unseen. */
+  #tellListenerFault(): void {
+    const fault = this.#listenerFault;
+    this.#listenerFault = undefined;
+    if (fault !== undefined) throw fault.error;
   }
 
   #forgetDoubt(pending: Pending): void {

@@ -5,8 +5,29 @@ import type { Clock } from '../journal/index.ts';
 /** Beyond this a timer of Node fires at once instead of later. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
+/** A wall clock that is ahead by more than this was set, or the machine slept: time jumps forward with it. */
+const WALL_AHEAD_MS = 1000;
+
+/**
+ * Wall-clock time that never goes back: silence, leases and deadlines are measured by it. A clock that is set back, as
+ * time servers do, is followed at the next start of the process.
+ */
+export function steadyTime(wallMs: () => number, monotonicMs: () => number): () => number {
+  let [anchorWallMs, anchorMs] = [wallMs(), monotonicMs()];
+  return () => {
+    const steadyMs = anchorWallMs + (monotonicMs() - anchorMs);
+    const ahead = wallMs();
+    if (ahead - steadyMs <= WALL_AHEAD_MS) return Math.floor(steadyMs);
+    [anchorWallMs, anchorMs] = [ahead, monotonicMs()];
+    return Math.floor(ahead);
+  };
+}
+
 export const realClock: Clock = {
-  nowMs: () => Date.now(),
+  nowMs: steadyTime(
+    () => Date.now(),
+    () => performance.now(),
+  ),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted === true) {

@@ -2,6 +2,7 @@
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { Desk } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
@@ -128,8 +129,19 @@ function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOption
     insecure,
     version,
     ...(advertise !== undefined && { url: advertise }),
-    ...(tls !== undefined && { tls: { cert: pem(tls.cert, '--tls-cert'), key: pem(tls.key, '--tls-key') } }),
+    ...(tls !== undefined && { tls: readTls(tls) }),
   };
+}
+
+function readTls({ cert: certPath, key: keyPath }: { readonly cert: string; readonly key: string }) {
+  const tls = { cert: pem(certPath, '--tls-cert'), key: pem(keyPath, '--tls-key') };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const message = `${certPath} and ${keyPath} are not a certificate and its key in PEM form. Are they swapped?`;
+    throw new CannotStart(message, { cause: error });
+  }
+  return tls;
 }
 
 function pem(path: string, option: string): string {

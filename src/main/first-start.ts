@@ -1,5 +1,6 @@
 // What an empty fleet begins with: a site, and a token for whoever started it. Done by the server that decides, once.
 import type { Logger } from 'pino';
+import { hasAdmin } from '../access/index.ts';
 import { ensureAdminToken } from '../api/runtime.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
@@ -17,6 +18,7 @@ export interface FirstStart {
 }
 
 const LOOK_MS = 20;
+const BEGIN_AGAIN_MS = 1000;
 
 /** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
 export async function prepareFirstStart(start: FirstStart): Promise<void> {
@@ -25,6 +27,7 @@ export async function prepareFirstStart(start: FirstStart): Promise<void> {
   if (journal.fence === undefined) {
     const holder = lease.holder()?.url;
     if (newAdminToken && holder !== undefined) throw new CannotStart(notHere(holder));
+    void beginIfItFallsToUs(start);
     return;
   }
   try {
@@ -34,6 +37,23 @@ export async function prepareFirstStart(start: FirstStart): Promise<void> {
   } catch (error) {
     // Another server took over at this very moment, and does the same.
     if (!(error instanceof NotHolder)) throw error;
+  }
+}
+
+/** The one that decides may die before it has begun the fleet: whoever decides next does it then. */
+async function beginIfItFallsToUs({ journal, clock, ids, dataFolder, log, signal }: FirstStart): Promise<void> {
+  while (!signal.aborted && !(journal.fleet.revision > 0 && hasAdmin(journal.fleet, clock.nowMs()))) {
+    try {
+      if (journal.fence !== undefined) {
+        await beginFleet(journal, clock.nowMs());
+        const path = await ensureAdminToken({ journal, clock, ids, dataFolder });
+        if (path !== undefined) log.info({ path }, 'made an admin token');
+      }
+    } catch (error) {
+      // Tried again until somebody has done it.
+      log.warn({ err: error }, 'the fleet is not begun yet');
+    }
+    await clock.sleep(BEGIN_AGAIN_MS, signal);
   }
 }
 

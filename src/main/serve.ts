@@ -1,4 +1,5 @@
 // muster serve: one control plane server, until it is stopped.
+import { existsSync } from 'node:fs';
 import { pino, type Logger } from 'pino';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { listenAddress } from './listen-address.ts';
@@ -22,7 +23,8 @@ export interface ServeOptions {
 
 export async function serve(options: ServeOptions, version: string): Promise<number> {
   return runServer(options, version, (plane) => {
-    process.stdout.write(`Muster ${version} answers at ${plane.url}\nAdmin token: ${plane.tokenFile}\n`);
+    const token = existsSync(plane.tokenFile) ? `Admin token: ${plane.tokenFile}\n` : '';
+    process.stdout.write(`Muster ${version} answers at ${plane.url}\n${token}`);
   });
 }
 

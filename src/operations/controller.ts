@@ -4,7 +4,7 @@
 import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { finishOperation, recordStep, stopOperation } from './decide.ts';
-import type { Driver, Next, OperationKind, RecordStep, StoredItem, StoredOperation } from './kind.ts';
+import type { ActionOutcome, Driver, Next, OperationKind, RecordStep, StoredItem, StoredOperation } from './kind.ts';
 import type { Log } from './log.ts';
 import {
   isOpen,
@@ -160,7 +160,8 @@ export class OperationsController {
     try {
       if (driver === undefined) throw new Error(`no driver "${step.action.driver}"`);
       const { deadlineAtMs } = operation.doc;
-      const outcome = await driver.carryOut(step.action, { leaseEpoch, operation: operation.id, deadlineAtMs });
+      const fence = { leaseEpoch, operation: operation.id, deadlineAtMs };
+      const outcome = await this.#untilDeadline(driver.carryOut(step.action, fence), deadlineAtMs);
       if (outcome.kind === 'stale') {
         this.#stale.add(step.item);
         return false;
@@ -175,6 +176,19 @@ export class OperationsController {
       // Drivers answer with failures; what they throw is a bug, and so is a fault in the kind's reading of the answer.
       await this.#stop(operation, error);
       return false;
+    }
+  }
+
+  /** A driver that never answers does not keep its item for ever: at the deadline nobody waits for it any more. */
+  async #untilDeadline(answer: Promise<ActionOutcome>, deadlineAtMs: number): Promise<ActionOutcome> {
+    const { clock } = this.#options;
+    const answered = new AbortController();
+    const patience = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + 1, answered.signal);
+    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' }, retryable: true };
+    try {
+      return await Promise.race([answer, patience.then(() => silent)]);
+    } finally {
+      answered.abort();
     }
   }
 

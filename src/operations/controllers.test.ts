@@ -5,7 +5,7 @@ import { idOf, put, Registry, schemaKind } from '../fleet/index.ts';
 import { Journal, StoreUnavailable, type Clock } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { OperationsController } from './controller.ts';
-import { newOperation } from './decide.ts';
+import { cancelOperation, newOperation } from './decide.ts';
 import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { LeaseController } from './lease-controller.ts';
 import { ITEM, OPERATION, operationsModel } from './model.ts';
@@ -75,12 +75,12 @@ function world(kind: OperationKind = whenReady, drivers = new Map<string, Driver
   return { clock, server };
 }
 
-function start(journal: Journal, ready: boolean): Promise<unknown> {
+function start(journal: Journal, ready: boolean, deadlineMs = 1e9): Promise<unknown> {
   return journal.submit({
     by: 'test',
     decide: () => {
       const items = [{ key: 'a', target: { kind: 'thing', id: 'a' }, step: 'look' }];
-      const operation = { id: OP, kind: 'when-ready', title: 'look', by: 'test', nowMs: 0, deadlineMs: 1e9, items };
+      const operation = { id: OP, kind: 'when-ready', title: 'look', by: 'test', nowMs: 0, deadlineMs, items };
       const changes = [put(THING, idOf(THING, 'a'), { ready }), ...newOperation(operation)];
       return { kind: 'accept', changes, answer: null };
     },
@@ -234,6 +234,56 @@ describe('actions', () => {
     await clock.pass(5000);
     expect(calls).toBeGreaterThan(before);
     stop();
+  });
+});
+
+describe('a fault of the program', () => {
+  test('in-undoing-stops-the-cancel-once-and-does-not-write-on-and-on', async () => {
+    const broken: OperationKind = {
+      ...whenReady,
+      cancel: { kind: 'does', what: 'test' },
+      undo: () => {
+        throw new Error('boom');
+      },
+    };
+    const { clock, server } = world(broken);
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    await start(journal, false);
+    await settled();
+    const kinds = new Map([[broken.name, broken]]);
+    await journal.submit({ by: 'test', decide: (fleet) => cancelOperation(fleet, { id: OP, kinds, nowMs: 0 }) });
+    await settled();
+    const { revision } = journal.fleet;
+    for (let round = 0; round < 5; round += 1) await clock.pass(5000);
+    expect(journal.fleet.revision).toBe(revision);
+    expect(journal.fleet.get(OPERATION, OP)?.doc).toMatchObject({ state: 'cancelling', stopped: true });
+    stop.abort();
+  });
+
+  test('in-a-driver-that-never-answers-ends-at-the-deadline', async () => {
+    const hanging: OperationKind = {
+      ...whenReady,
+      plan: (_fleet, _operation, items) =>
+        items.map((item) => {
+          const action = { driver: 'hangs', item: item.id, step: 'look', attempt: 1, args: {} };
+          return { kind: 'act', item: item.id, expected: item.revision, action };
+        }),
+      observe: (_fleet, item, outcome) => wait(item, outcome.kind === 'failed' ? outcome.reason : { code: 'odd' }),
+    };
+    const { clock, server } = world(hanging, new Map([['hangs', { carryOut: () => new Promise(() => undefined) }]]));
+    const { journal, lease, engine } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    void engine.run(stop.signal);
+    await start(journal, false, 20_000);
+    for (let round = 0; round < 8; round += 1) await clock.pass(5000);
+    expect(journal.fleet.get(OPERATION, OP)?.doc).toMatchObject({ state: 'failed', counts: { failed: 1 } });
+    stop.abort();
   });
 });
 

@@ -121,6 +121,8 @@ export function stopOperation(
   detail: string,
 ): Decision<'recorded' | 'stale'> {
   if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return stale();
+  // Saying it again would wake the operation, and it would fail again: once is enough.
+  if (operation.doc.stopped === true) return stale();
   const reason = { code: 'internal-error', detail };
   return accept([put(OPERATION, operation.id, { ...operation.doc, stopped: true, reason })], 'recorded');
 }
@@ -137,9 +139,10 @@ export function cancelOperation(fleet: FleetReader, command: OperationCommand): 
   const { state, kind } = operation.doc;
   const meaning = command.kinds.get(kind)?.cancel;
   if (meaning?.kind !== 'does') return refuse(notMeant('cancelled', operation, meaning?.because));
-  if (state === 'cancelling' || state === 'cancelled') return accept([], operation);
+  const underWay = state === 'cancelling' && operation.doc.stopped !== true;
+  if (underWay || state === 'cancelled') return accept([], operation);
   if (!OPERATION_TRANSITIONS[state].includes('cancelling')) return refuse(wrongState('cancelled', operation));
-  const { finishedAtMs: _, counts: __, ...rest } = operation.doc;
+  const { finishedAtMs: _, counts: __, stopped: ___, reason: ____, ...rest } = operation.doc;
   const doc: Operation = { ...rest, state: 'cancelling' };
   return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
     ...operation,

@@ -8,8 +8,10 @@ export {
   ITEM,
   ITEMS_BY_OPERATION,
   OPEN_ITEMS_BY_HOST,
+  OPEN_ITEMS_BY_TARGET,
   OPERATION,
   operationsModel,
+  targetKey,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
 export { explainer, operationSentences, said } from './reason.ts';

@@ -28,7 +28,9 @@ export function planOperation(
   const items = (due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items).filter((item) =>
     isOpen(item.doc),
   );
-  if (operation.doc.state === 'cancelling') return items.map((item) => cancelled(fleet, kind, item, nowMs));
+  if (operation.doc.state === 'cancelling') {
+    return operation.doc.stopped === true ? [] : items.map((item) => cancelled(fleet, kind, item, nowMs));
+  }
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(item));
   if (operation.doc.stopped === true) return [];
   const byId = new Map(items.map((item) => [item.id, item.doc]));

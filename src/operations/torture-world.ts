@@ -29,6 +29,8 @@ export type Fault =
   | { readonly kind: 'crash'; readonly at: number; readonly effect: 'before' | 'after' }
   | { readonly kind: 'fail'; readonly at: number; readonly outcome: 'failed' | 'unknown-written' | 'unknown-lost' };
 
+const PATIENCE_MS = 60_000;
+
 class ManualClock implements Clock {
   #nowMs = 1_000_000;
   nowMs(): number {
@@ -37,9 +39,10 @@ class ManualClock implements Clock {
   advance(ms: number): void {
     this.#nowMs += ms;
   }
-  /** Nobody really sleeps here: the kit moves time between ticks. */
-  async sleep(ms: number): Promise<void> {
-    this.#nowMs += Math.min(ms, 1000);
+  /** A short sleep is a pause before another try and over at once; a long one is patience that outlasts this world. */
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms > PATIENCE_MS) await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    else this.#nowMs += Math.min(ms, 1000);
   }
   async turn(): Promise<void> {}
 }

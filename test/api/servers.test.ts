@@ -1,7 +1,7 @@
 // Several servers on one store: writes go to the one that decides, reads are answered anywhere, and a server that stops
 // loses nothing.
-import { Agent, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { Agent, createServer, request as httpRequest } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { SITE } from '../../src/sites/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
@@ -55,6 +55,7 @@ describe('a server that does not decide', () => {
     expect(holder.journal.fleet.get(SITE, idOf(SITE, 'east'))?.doc.changedBy).toMatch(/^admin/);
     const second = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'east' }, headers);
     expect(await second.text()).toBe(await first.text());
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
     // The same key at the holder itself is the same request.
     const direct = await holder.call(admin, {
       method: 'POST',
@@ -91,6 +92,30 @@ describe('a server that does not decide', () => {
     follower.journal.catchUp = () => follower.clock.sleep(20);
     const fresh = await holder.token('admin');
     expect((await post(`${followerUrl}/api/v1/sites`, fresh, { name: 'fresh' })).status).toBe(201);
+  });
+
+  test('goes nowhere but to the holder, whatever the request line names', async () => {
+    const { followerUrl, admin } = await pair();
+    const heard: string[] = [];
+    const elsewhere = createServer((request, reply) => {
+      heard.push(String(request.headers.authorization));
+      reply.end('internal');
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    const { port } = elsewhere.address() as AddressInfo;
+    const { hostname, port: followerPort } = new URL(followerUrl);
+    const statuses: (number | undefined)[] = [];
+    for (const path of [`http://127.0.0.1:${port}/api/v1/sites`, `//127.0.0.1:${port}/api/v1/sites`]) {
+      const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json', 'content-length': 15 };
+      const asked = httpRequest({ host: hostname, port: followerPort, method: 'POST', path, headers });
+      asked.end('{"name":"else"}');
+      statuses.push(
+        await new Promise((resolve) => asked.on('response', (answer) => resolve(answer.resume().statusCode))),
+      );
+    }
+    expect(heard).toEqual([]);
+    expect(statuses.every((status) => status === 400 || status === 404)).toBe(true);
+    elsewhere.close();
   });
 
   test('tells agents to go to the holder themselves', async () => {
@@ -151,6 +176,22 @@ describe('a read', () => {
     const answer = await world.call(viewer, { url: '/api/v1/hosts', headers: { 'muster-revision': '1000' } });
     expect(answer.json()).toMatchObject({ status: 503, code: 'revision-not-reached' });
     expect(answer.headers['retry-after']).toBe('1');
+  });
+
+  test('of nobody known is not waited for, and learns no revision', async () => {
+    const { world } = await server();
+    await lead(world);
+    const waited: number[] = [];
+    const { reached } = world.journal;
+    world.journal.reached = (revision, timeoutMs) => {
+      waited.push(revision);
+      return reached.call(world.journal, revision, timeoutMs);
+    };
+    const headers = { 'muster-revision': '1000' };
+    const answer = await world.server.app.inject({ url: '/api/v1/hosts', headers });
+    expect(answer.statusCode).toBe(401);
+    expect((await world.server.app.inject({ url: '/livez', headers })).statusCode).toBe(200);
+    expect(waited).toEqual([]);
   });
 
   test('waits for a revision that comes', async () => {

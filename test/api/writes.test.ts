@@ -167,6 +167,14 @@ describe('Idempotency-Key', () => {
     expect(later.json()).toMatchObject({ status: 409, code: 'site-exists' });
   });
 
+  test('the answer to the largest join is kept as well', async () => {
+    const hosts = Array.from({ length: 1000 }, (_, at) => ({ name: `a-host-with-quite-a-long-name-${at}` }));
+    const headers = { 'idempotency-key': 'many' };
+    const first = await post('/api/v1/hosts', { hosts }, headers);
+    expect(first.json()).toMatchObject({ count: 1000 });
+    expect((await post('/api/v1/hosts', { hosts }, headers)).json()).toEqual(first.json());
+  });
+
   test('a secret is shown once, and the repeated answer says so', async () => {
     const make = () => post('/api/v1/tokens', { name: 'ci', role: 'viewer' }, { 'idempotency-key': 'k8' });
     const first = (await make()).json<Record<string, string>>();
