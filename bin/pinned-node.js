@@ -69,7 +69,9 @@ function missing() {
  * @param {string[]} args
  */
 function startAndFollow(node, args) {
-  const child = spawn(node, args, { stdio: 'inherit' });
+  const watch = ['--import', new URL('end-with-launcher.js', import.meta.url).href];
+  const env = { ...process.env, MUSTER_LAUNCHER: String(process.pid) };
+  const child = spawn(node, [...watch, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], env });
   // A terminal sends Ctrl-C and its hang-up to both of us; passing them on would make one into two, and programs take
   // the second one as "stop at once". Without a terminal they were meant for this process alone.
   const onTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);

@@ -91,6 +91,17 @@ describe('from an older Node', () => {
     expect(await ended).toEqual([code, null]);
   });
 
+  test('a-launcher-that-is-killed-takes-the-program-with-it', async () => {
+    const launcher = spawn(process.execPath, [...OLD_NODE, await repository(), 'wait'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    // The program shares this pipe: it ends when both of them have.
+    const closed = once(launcher.stdout, 'close');
+    launcher.stdout.on('data', (chunk: Buffer) => chunk.includes('waiting') && launcher.kill('SIGKILL'));
+    await closed;
+    expect(launcher.signalCode).toBe('SIGKILL');
+  });
+
   test('ctrl-c-in-a-terminal-reaches-the-program-once', async () => {
     const command = [process.execPath, ...OLD_NODE, await repository(), 'wait'].map((word) => `"${word}"`).join(' ');
     const terminal = spawn('script', ['-qec', command, '/dev/null'], {
