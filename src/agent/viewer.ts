@@ -85,7 +85,17 @@ export class Viewer {
   }
 
   async #hear(answer: ViewAnswer, waitedMs: number): Promise<boolean> {
-    return answer.kind === 'view' ? this.#take(answer.view) : waitedMs >= WAITED_AT_LEAST_MS;
+    if (answer.kind === 'view') return this.#take(answer.view);
+    this.#vouchedFor();
+    return waitedMs >= WAITED_AT_LEAST_MS;
+  }
+
+  /** A holder of the same epoch has the very view that it was asked about: that is as good as sending it. */
+  #vouchedFor(): void {
+    if (this.#confirmed && this.#refusedView === undefined) return;
+    this.#confirmed = true;
+    this.#refusedView = undefined;
+    this.#parts.taken();
   }
 
   async #take(view: View): Promise<boolean> {

@@ -5,6 +5,7 @@ import { put, remove } from '../fleet/index.ts';
 import {
   expecting,
   fail,
+  OPEN_ITEMS_BY_TARGET,
   record,
   wait,
   type Next,
@@ -13,6 +14,7 @@ import {
   type RecordStep,
   type StoredItem,
   said,
+  targetKey,
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
@@ -37,7 +39,9 @@ export const hostJoin: OperationKind = {
 
   undo: (fleet, item, nowMs) => {
     const host = findHost(fleet, item.doc.target.id);
-    if (host?.doc.state !== 'joining') return { changes: [], expects: [] };
+    // A later join of the same host has it now: it is not this one's to forget.
+    const others = fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, item.doc.target.id)) > 1;
+    if (host?.doc.state !== 'joining' || others) return { changes: [], expects: [] };
     const tokens = tokensOfHost(fleet, host.id);
     return {
       changes: [remove(HOST, host.id), ...tokens.map((token) => revokedToken(token, 'operation:host-join', nowMs))],

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import type { ViewAnswer, ViewAsk, View } from './messages.ts';
+import { Viewer, type ViewerParts } from './viewer.ts';
+import type { AgentPorts } from './ports.ts';
+
+const viewAt = (leaseEpoch: number, revision: number): View => ({
+  host: 'c1',
+  stamp: { journalId: 'j', leaseEpoch, revision },
+  digest: `d${revision}`,
+  parts: {},
+  tasks: [],
+});
+
+test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-view-from-the-disk', async () => {
+  const kept = { token: 't', view: viewAt(3, 30) };
+  const answers: ViewAnswer[] = [{ kind: 'view', view: viewAt(2, 40) }, { kind: 'unchanged' }];
+  const asks: ViewAsk[] = [];
+  const stop = new AbortController();
+  const taken: boolean[] = [];
+  const ports = {
+    clock: { nowMs: () => 0, sleep: () => Promise.resolve(), turn: () => Promise.resolve() },
+    random: () => 0.5,
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    link: {
+      view: (_to: unknown, ask: ViewAsk) => {
+        asks.push(ask);
+        const answer = answers.shift();
+        if (answers.length === 0) stop.abort();
+        return Promise.resolve({ kind: 'answer', answer });
+      },
+    },
+  } as unknown as AgentPorts;
+  const parts = {
+    line: { ask: (_secret: string, tell: (to: unknown) => unknown) => tell({}) },
+    memory: { view: () => Promise.resolve(kept) },
+    membership: { credential: () => 'secret', current: { host: 'c1', token: 't' } },
+    taken: () => taken.push(viewer.confirmed),
+  } as unknown as ViewerParts;
+  const viewer = new Viewer(ports, parts);
+  await viewer.load();
+  expect(viewer.confirmed).toBe(false);
+  await viewer.run(stop.signal);
+  expect(asks).toEqual([{}, { digest: 'd30', leaseEpoch: 3 }]);
+  expect({ confirmed: viewer.confirmed, refused: viewer.refusedView, taken }).toEqual({
+    confirmed: true,
+    refused: undefined,
+    taken: [true],
+  });
+});
