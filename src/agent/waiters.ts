@@ -3,6 +3,10 @@
 
 export type Woken = 'changed' | 'over';
 
+const ENDED_AT_ONCE_MIN = 20;
+/** At 20 looks a second, all waits could be ended in 5 s: far less than a wait lasts. */
+const LOOKS_TO_END_ALL = 100;
+
 interface Waiter {
   readonly untilMs: number;
   readonly wake: (how: Woken) => void;
@@ -27,9 +31,18 @@ export class Waiters {
     this.#end(host, 'changed');
   }
 
-  /** Ends the waits whose time has come. */
+  /**
+   * Ends waits whose time has come, the longest first and not all at once: agents that started together would else ask
+   * together for ever. The others have a moment more.
+   */
   expire(nowMs: number): void {
-    for (const [host, { untilMs }] of this.#byHost) if (untilMs <= nowMs) this.#end(host, 'over');
+    let left = Math.max(ENDED_AT_ONCE_MIN, Math.ceil(this.#byHost.size / LOOKS_TO_END_ALL));
+    for (const [host, { untilMs }] of this.#byHost) {
+      if (untilMs > nowMs) continue;
+      this.#end(host, 'over');
+      left -= 1;
+      if (left === 0) return;
+    }
   }
 
   /** Everybody looks again. */

@@ -333,13 +333,10 @@ export class Journal {
   /** Follows what others commit until `signal` is aborted. The store's hint only shortens the periodic read. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const { revision } = this.fleet;
-      const woken = await this.#hintOrPoll(signal);
+      await this.#hintOrPoll(signal);
       if (signal.aborted) return;
-      // A group of our own is announced before the fleet shows it. If there is more, the next hint comes at once.
-      const isOwn = (): boolean => woken === 'hint' && this.#fence !== undefined && this.fleet.revision > revision;
       try {
-        await this.#alone(async () => (isOwn() ? undefined : this.#readOn()));
+        await this.catchUp();
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         await this.#clock.sleep(this.#pollMs, signal);
@@ -347,17 +344,21 @@ export class Journal {
     }
   }
 
-  async #hintOrPoll(signal: AbortSignal): Promise<'hint' | 'poll'> {
+  async #hintOrPoll(signal: AbortSignal): Promise<void> {
+    // Whoever decides hears of its own groups only: it looks now and then, and is not woken by each of them.
+    if (this.#fence !== undefined) {
+      await this.#clock.sleep(this.#pollMs, signal);
+      return;
+    }
     const over = new AbortController();
     const stop = (): void => over.abort();
     signal.addEventListener('abort', stop, { once: true });
-    const woken = await Promise.race([
-      this.store.changed(this.fleet.revision, over.signal).then(() => 'hint' as const),
-      this.#clock.sleep(this.#pollMs, over.signal).then(() => 'poll' as const),
+    await Promise.race([
+      this.store.changed(this.fleet.revision, over.signal),
+      this.#clock.sleep(this.#pollMs, over.signal),
     ]);
     signal.removeEventListener('abort', stop);
     over.abort('over'); // without a reason an error is made, with its stack
-    return woken;
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
