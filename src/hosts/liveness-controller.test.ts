@@ -123,3 +123,15 @@ test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten',
   await world.pass(100);
   expect(world.states).toBe('c1 unknown');
 });
+
+test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  // As an older version may have left it: a field that this one does not allow.
+  const body = JSON.stringify({ ...world.journal.fleet.get(HOST, idOf(HOST, 'c1'))?.doc, retired: true });
+  const note = { id: 'old', atMs: 0, by: 'an older version', preconditions: [] };
+  await world.journal.store.write({ batches: [{ ...note, changes: [{ kind: 'host', id: 'c1', body }] }] });
+  await world.takeOver();
+  await world.pass(20);
+  expect(world.states).toBe('c1 up, c2 suspect');
+});

@@ -16,6 +16,8 @@ export interface JournalOptions {
   readonly ids: Ids;
   /** How often a follower reads when nothing tells it to. */
   readonly pollMs?: number;
+  /** Told of a commit listener that threw: a bug that is nobody's request. */
+  readonly listenerFailed?: (error: unknown) => void;
 }
 
 /** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
@@ -33,6 +35,7 @@ export class Journal {
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #pollMs: number;
+  readonly #listenerFailed: (error: unknown) => void;
   readonly #tail = new Tail();
   readonly #listeners = new Set<CommitListener>();
   readonly #rebuilt = new Set<() => void>();
@@ -43,7 +46,6 @@ export class Journal {
   #exclusive: Promise<unknown> = Promise.resolve();
   #position: Position = { revision: 0 };
   #fence: Fence | undefined;
-  #listenerFault: { readonly error: unknown } | undefined;
 
   constructor(options: JournalOptions) {
     this.store = options.store;
@@ -51,6 +53,7 @@ export class Journal {
     this.#clock = options.clock;
     this.#ids = options.ids;
     this.#pollMs = options.pollMs ?? POLL_MS;
+    this.#listenerFailed = options.listenerFailed ?? (() => undefined);
   }
 
   get journalId(): string {
@@ -237,7 +240,6 @@ export class Journal {
       settle();
     }
     if (kept > 0) this.#tail.wake();
-    this.#tellListenerFault();
   }
 
   #announce(commit: Commit, applied: readonly Applied[]): void {
@@ -248,16 +250,9 @@ export class Journal {
         listener(commit, applied);
       } catch (error) {
         // A bug of the listener's. The commit is durable all the same: everybody else hears of it, and callers are answered.
-        this.#listenerFault ??= { error };
+        this.#listenerFailed(error);
       }
     }
-  }
-
-  /** Fails whoever waits next with the listener's own error, once: a bug is not to go unseen. */
-  #tellListenerFault(): void {
-    const fault = this.#listenerFault;
-    this.#listenerFault = undefined;
-    if (fault !== undefined) throw fault.error;
   }
 
   #forgetDoubt(pending: Pending): void {

@@ -62,10 +62,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
+async function openJournal({ store }: OpenStore, log: Logger): Promise<Journal> {
+  const listenerFailed = (err: unknown): void => log.error({ err }, 'a listener to the journal failed');
+  const journal = new Journal({ store, registry: newRegistry(), clock, ids, listenerFailed });
+  await journal.open();
+  return journal;
+}
+
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const journal = new Journal({ store: open.store, registry: newRegistry(), clock, ids });
-  await journal.open();
+  const journal = await openJournal(open, log);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
