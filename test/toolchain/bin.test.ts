@@ -104,7 +104,8 @@ describe('from an older Node', () => {
 
   test('ctrl-c-in-a-terminal-reaches-the-program-once', async () => {
     const command = [process.execPath, ...OLD_NODE, await repository(), 'wait'].map((word) => `"${word}"`).join(' ');
-    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+    // Without the exec some shells stay in between, and Ctrl-C ends them first.
+    const terminal = spawn('script', ['-qec', `exec ${command}`, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     const ended = once(terminal, 'exit');
