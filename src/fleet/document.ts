@@ -54,6 +54,13 @@ export function remove<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id:
   return { kind: kind.name, id, doc: null };
 }
 
+/** One change per document, the last one: what a decision that touched a document twice commits. */
+export function merged(changes: readonly Change[]): Change[] {
+  const byDocument = new Map<string, Change>();
+  for (const change of changes) byDocument.set(`${change.kind}/${change.id}`, change);
+  return [...byDocument.values()];
+}
+
 /** The answer to a request that is understood and not carried out. It is returned, never thrown. */
 export interface Refusal {
   readonly kind: 'invalid' | 'not-found' | 'conflict' | 'forbidden' | 'precondition' | 'limit' | 'gone';

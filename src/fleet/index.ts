@@ -1,10 +1,11 @@
-export { idOf, isId, put, remove } from './document.ts';
+export { idOf, isId, merged, put, remove } from './document.ts';
 export type { AnyDoc, Change, Id, Kind, Reason, Refusal, Stored } from './document.ts';
 export { Fleet } from './fleet.ts';
 export type { FleetReader } from './reader.ts';
 export { Registry } from './registry.ts';
-export type { Applied, Index, Invariant, Model } from './registry.ts';
-export { Stage } from './stage.ts';
+export type { Applied, Index, Invariant, Model, Projected, Projection } from './registry.ts';
+export { onTrial, Stage } from './stage.ts';
+export type { Trial } from './stage.ts';
 export { checker, schemaKind, suggestion } from './schema.ts';
 export type { Problem } from './schema.ts';
 export { setting, SETTING, valueOf } from './setting.ts';

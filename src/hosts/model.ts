@@ -14,6 +14,7 @@ const words = (maxItems: number) => Type.Array(word, { maxItems, uniqueItems: tr
 const AGGREGATES_MAX = 64;
 const TRAITS_MAX = 200;
 const PHYSICAL_NETWORKS_MAX = 64;
+const RESOURCES_MAX = 64;
 
 export const HOST_STATES = ['joining', 'active', 'draining', 'drained', 'finalizing', 'removed', 'recovering'] as const;
 export type HostState = (typeof HOST_STATES)[number];
@@ -49,6 +50,12 @@ export const HOST_FACTS = {
   tunnelAddress: Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]),
   /** Counts in elections: a host with 2 takes two services before one with 0 takes its first. */
   baseWeight: Type.Integer({ minimum: -1000, maximum: 1000 }),
+  /** Further resource classes it has, by name; `bandwidth-kbps:<physical network>` is one. */
+  resources: Type.Record(word, Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+    maxProperties: RESOURCES_MAX,
+  }),
+  /** Who connects an instance's ports: the control plane once the host is chosen, or the host's own driver as it builds. */
+  bindsAt: Type.Enum(['conductor', 'driver']),
 };
 
 const DECREE = Type.Object(
@@ -62,6 +69,8 @@ const HOST_SCHEMA = Type.Object(
     site: Type.String(),
     ...HOST_FACTS,
     tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
+    resources: Type.Optional(HOST_FACTS.resources),
+    bindsAt: Type.Optional(HOST_FACTS.bindsAt),
     /** Set while the host takes nothing new: maintenance. */
     disabled: Type.Optional(DECREE),
     /** Set while somebody vouches for it being off. */

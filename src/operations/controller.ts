@@ -3,8 +3,17 @@
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import { finishOperation, recordStep, stopOperation } from './decide.ts';
-import type { ActionOutcome, Driver, Next, OperationKind, RecordStep, StoredItem, StoredOperation } from './kind.ts';
+import { decideSteps, finishOperation, recordStep, stopOperation } from './decide.ts';
+import type {
+  ActionOutcome,
+  DecideStep,
+  Driver,
+  Next,
+  OperationKind,
+  RecordStep,
+  StoredItem,
+  StoredOperation,
+} from './kind.ts';
 import type { Log } from './log.ts';
 import {
   isOpen,
@@ -122,13 +131,28 @@ export class OperationsController {
   async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
     if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
     else if (step.kind === 'act') this.#start(operation, kind, step);
-    else if (!this.#underWay.has(step.item)) await this.#record(operation, step);
+    else if (this.#underWay.has(step.item)) return;
+    else if (step.kind === 'decide') await this.#decide(operation, step);
+    else await this.#record(operation, step);
+  }
+
+  async #decide(operation: StoredOperation, step: DecideStep): Promise<void> {
+    const nowMs = this.#options.clock.nowMs();
+    const decide: DecideStep['decide'] = (fleet, atMs) => {
+      const steps = step.decide(fleet, atMs);
+      for (const { progress } of steps) this.#lookAgainAt(progress.retryAtMs, nowMs);
+      return steps;
+    };
+    await this.#commit(operation, (fleet) => decideSteps(fleet, { ...step, decide }, nowMs));
+  }
+
+  #lookAgainAt(retryAtMs: number | undefined, nowMs: number): void {
+    if (retryAtMs !== undefined) this.#scanAtMs = Math.min(this.#scanAtMs, Math.max(retryAtMs, nowMs + 1));
   }
 
   async #record(operation: StoredOperation, step: RecordStep): Promise<void> {
     const nowMs = this.#options.clock.nowMs();
-    const { retryAtMs } = step.progress;
-    if (retryAtMs !== undefined) this.#scanAtMs = Math.min(this.#scanAtMs, Math.max(retryAtMs, nowMs + 1));
+    this.#lookAgainAt(step.progress.retryAtMs, nowMs);
     await this.#commit(operation, (fleet) => recordStep(fleet, step, nowMs));
   }
 

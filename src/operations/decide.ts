@@ -1,8 +1,8 @@
 // Deciding what happens to operations: starting one, recording a step, ending it, cancelling and retrying it. The
 // state tables are enforced here, inside the commit.
-import { idOf, mark, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, mark, merged, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import type { Expected, OperationKind, Progress, RecordStep, StoredOperation } from './kind.ts';
+import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredOperation } from './kind.ts';
 import {
   isUnfinished,
   ITEM,
@@ -77,6 +77,18 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
   return accept([put(ITEM, item.id, progressed(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
 }
 
+/** Decides steps on the newest state and records all of them; one that is stale makes all of them so. */
+export function decideSteps(fleet: FleetReader, next: DecideStep, nowMs: number): Decision<'recorded' | 'stale'> {
+  if (fleet.get(ITEM, next.item)?.revision !== next.expected) return stale();
+  const changes: Change[] = [];
+  for (const step of next.decide(fleet, nowMs)) {
+    const recorded = recordStep(fleet, step, nowMs);
+    if (recorded.kind === 'refuse' || recorded.answer === 'stale') return recorded;
+    changes.push(...recorded.changes);
+  }
+  return accept(merged(changes), 'recorded');
+}
+
 function stale(): Decision<'stale'> {
   mark('engine-stale-step');
   return accept([], 'stale');
@@ -96,10 +108,11 @@ function holds(fleet: FleetReader, expected: Expected): boolean {
 }
 
 function progressed(item: Item, progress: Progress, nowMs: number): Item {
-  const { reason: _, retryAtMs: __, ...rest } = item;
-  const { state, step, reason, retryAtMs, attempt } = progress;
+  const { reason: _, retryAtMs: __, host: hostBefore, ...rest } = item;
+  const { state, step, reason, retryAtMs, attempt, host = hostBefore } = progress;
   return {
     ...rest,
+    ...(host !== undefined && host !== null && { host }),
     state,
     step,
     sinceMs: nowMs,

@@ -1,5 +1,5 @@
 export { cancelOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
-export { expecting, fail, itemOfTask, record, taskId, wait } from './kind.ts';
+export { decideLater, expecting, fail, itemOfTask, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
 export type { Log } from './log.ts';
 export {

@@ -21,6 +21,8 @@ export interface Progress {
   readonly retryAtMs?: number;
   /** A new try of the same step: answers to the one before no longer count. */
   readonly attempt?: number;
+  /** The host whose agent has the next task; null when none has. The one before stays when nothing is said. */
+  readonly host?: string | null;
 }
 
 /** Something a driver does to the world. */
@@ -59,8 +61,19 @@ export type Next =
       readonly changes: readonly Change[];
       readonly expects: readonly Expected[];
     }
-  | { readonly kind: 'act'; readonly item: ItemId; readonly expected: number; readonly action: Action };
+  | { readonly kind: 'act'; readonly item: ItemId; readonly expected: number; readonly action: Action }
+  /**
+   * Decided inside the commit, on the newest state: for what must not be sold twice. It answers the steps to record,
+   * of this item or of several that go together: all of them are recorded, or none.
+   */
+  | {
+      readonly kind: 'decide';
+      readonly item: ItemId;
+      readonly expected: number;
+      readonly decide: (fleet: FleetReader, nowMs: number) => readonly RecordStep[];
+    };
 
+export type DecideStep = Extract<Next, { kind: 'decide' }>;
 export type RecordStep = Extract<Next, { kind: 'record' }>;
 
 /** A task for an agent, as it stands in the host's view. */
@@ -115,6 +128,14 @@ export function record(
     changes: made.changes ?? [],
     expects: made.expects ?? [],
   };
+}
+
+/** A step whose content is decided inside the commit. */
+export function decideLater(
+  item: StoredItem,
+  decide: (fleet: FleetReader, nowMs: number) => readonly RecordStep[],
+): DecideStep {
+  return { kind: 'decide', item: item.id, expected: item.revision, decide };
 }
 
 /** Nothing can be done yet, and this is why. */

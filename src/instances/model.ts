@@ -1,0 +1,191 @@
+// Instances with their flavors and server groups. An instance has at most one host; what it takes there is its claim, what
+// it is connected to are its ports, and what was tried for it is kept with it.
+import { Type, type Static } from 'typebox';
+import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { PROJECT } from '../network/index.ts';
+import { GROUP_POLICIES } from '../scheduler/index.ts';
+import { NAME } from '../sites/index.ts';
+
+const CLOSED = { additionalProperties: false };
+const WORD = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$',
+  'x-form': 'a word of letters, digits and _ . : - (at most 100)',
+});
+const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
+
+/** More NICs than any hypervisor takes. */
+export const NICS_MAX = 32;
+const TRAITS_MAX = 64;
+const AGGREGATES_MAX = 16;
+/** No build is tried more often; the setting may say less. */
+export const ATTEMPTS_MAX = 10;
+
+const traits = Type.Array(WORD, { maxItems: TRAITS_MAX, uniqueItems: true });
+
+/** What one of a flavor takes of a host. */
+export const AMOUNTS = {
+  vcpus: Type.Integer({ minimum: 1, maximum: 100_000 }),
+  memoryMiB: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
+  diskGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+  resources: Type.Optional(Type.Record(WORD, Type.Integer({ minimum: 1 }), { maxProperties: 32 })),
+};
+
+const FLAVOR_SCHEMA = Type.Object(
+  { name: NAME, ...AMOUNTS, requiredTraits: traits, forbiddenTraits: traits, ...CHANGED },
+  CLOSED,
+);
+export type Flavor = Static<typeof FLAVOR_SCHEMA>;
+export type FlavorId = Id<'flavor'>;
+export const FLAVOR = schemaKind('flavor', FLAVOR_SCHEMA);
+
+const GROUP_SCHEMA = Type.Object(
+  { name: NAME, project: PROJECT, policy: Type.Enum(GROUP_POLICIES), ...CHANGED },
+  CLOSED,
+);
+export type Group = Static<typeof GROUP_SCHEMA>;
+export type GroupId = Id<'group'>;
+export const GROUP = schemaKind('group', GROUP_SCHEMA);
+
+export const INSTANCE_STATES = [
+  'building',
+  'active',
+  'moving',
+  'rebuilding',
+  'shelving',
+  'shelved',
+  'deleting',
+  'error',
+] as const;
+export type InstanceState = (typeof INSTANCE_STATES)[number];
+
+/** Which state may follow which. A deleted instance is gone. */
+export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
+  building: ['active', 'error', 'deleting'],
+  active: ['moving', 'rebuilding', 'shelving', 'deleting', 'error'],
+  moving: ['active', 'deleting', 'error'],
+  rebuilding: ['active', 'error', 'deleting'],
+  shelving: ['shelved', 'active', 'deleting', 'error'],
+  shelved: ['building', 'deleting'],
+  error: ['deleting', 'rebuilding', 'active'],
+  deleting: [],
+};
+
+/** What stopped a try, as wide as it excludes: nothing more is tried there for this build. */
+export const EXCLUSIONS = ['host', 'pool', 'none'] as const;
+
+const ATTEMPT = Type.Object(
+  {
+    /** Counts from 1. */
+    nth: Type.Integer({ minimum: 1 }),
+    host: Type.Optional(Type.String()),
+    site: Type.Optional(Type.String()),
+    /** The pools that its NICs were to take addresses from. */
+    pools: Type.Array(Type.String(), { maxItems: NICS_MAX }),
+    /** The class of the fault, kebab-case; absent while the try is under way or when it went well. */
+    fault: Type.Optional(Type.String()),
+    excludes: Type.Optional(Type.Enum(EXCLUSIONS)),
+    /** The pool that is excluded, when one is. */
+    excludedPool: Type.Optional(Type.String()),
+    text: Type.Optional(Type.String({ maxLength: 500 })),
+    atMs: Type.Integer(),
+  },
+  CLOSED,
+);
+export type Attempt = Static<typeof ATTEMPT>;
+
+const STAGE = Type.Object(
+  {
+    filter: Type.String(),
+    before: Type.Integer(),
+    after: Type.Integer(),
+    cause: Type.Optional(Type.String()),
+    facts: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]))),
+  },
+  CLOSED,
+);
+
+const FAULT = Type.Object(
+  {
+    code: Type.String(),
+    message: Type.String({ maxLength: 1000 }),
+    atMs: Type.Integer(),
+    /** Why no host was found, per filter. */
+    report: Type.Optional(Type.Object({ hosts: Type.Integer(), stages: Type.Array(STAGE, { maxItems: 40 }) }, CLOSED)),
+  },
+  CLOSED,
+);
+export type InstanceFault = Static<typeof FAULT>;
+
+/** What a user says of where an instance may be. */
+export const PLACE = {
+  site: Type.Optional(Type.String()),
+  zone: Type.Optional(WORD),
+  aggregates: Type.Optional(Type.Array(WORD, { maxItems: AGGREGATES_MAX, uniqueItems: true })),
+  requiredTraits: Type.Optional(traits),
+  forbiddenTraits: Type.Optional(traits),
+  group: Type.Optional(Type.String()),
+  /** Only this host: nothing else is tried. */
+  onlyHost: Type.Optional(Type.String()),
+};
+
+/** Who does a phase: the controller at the holder (`conductor`), or an older host by itself (`host`). */
+const WHO = Type.Enum(['conductor', 'host']);
+
+const INSTANCE_SCHEMA = Type.Object(
+  {
+    name: NAME,
+    project: PROJECT,
+    flavor: Type.String(),
+    amounts: Type.Object(AMOUNTS, CLOSED),
+    image: Type.Optional(Type.String({ maxLength: 200 })),
+    place: Type.Object(PLACE, CLOSED),
+    state: Type.Enum(INSTANCE_STATES),
+    host: Type.Optional(Type.String()),
+    /** In NIC order. The port's document says the rest. */
+    nics: Type.Array(Type.Object({ port: Type.String(), network: Type.String() }, CLOSED), { maxItems: NICS_MAX }),
+    /** Chosen when the build began, from the gates as they were; it does not change under a build. */
+    path: Type.Object({ create: WHO, bind: WHO }, CLOSED),
+    attempts: Type.Array(ATTEMPT, { maxItems: ATTEMPTS_MAX }),
+    attemptsMax: Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX }),
+    fault: Type.Optional(FAULT),
+    /** It ran once: from then on it keeps all its addresses wherever it goes. */
+    wasActive: Type.Boolean(),
+    createdBy: Type.String(),
+    createdAtMs: Type.Integer(),
+    ...CHANGED,
+  },
+  CLOSED,
+);
+export type Instance = Static<typeof INSTANCE_SCHEMA>;
+export type InstanceId = Id<'instance'>;
+export const INSTANCE = schemaKind('instance', INSTANCE_SCHEMA);
+
+export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
+  name: 'instances-by-host',
+  kind: INSTANCE,
+  keysOf: (doc) => (doc.host === undefined ? [] : [doc.host]),
+};
+
+export const INSTANCES_BY_PROJECT: Index<'instance', Instance> = {
+  name: 'instances-by-project',
+  kind: INSTANCE,
+  keysOf: (doc) => [doc.project],
+};
+
+export const INSTANCES_BY_STATE: Index<'instance', Instance> = {
+  name: 'instances-by-state',
+  kind: INSTANCE,
+  keysOf: (doc) => [doc.state],
+};
+
+export const INSTANCES_BY_GROUP: Index<'instance', Instance> = {
+  name: 'instances-by-group',
+  kind: INSTANCE,
+  keysOf: (doc) => (doc.place.group === undefined ? [] : [doc.place.group]),
+};
+
+export const INSTANCES_BY_FLAVOR: Index<'instance', Instance> = {
+  name: 'instances-by-flavor',
+  kind: INSTANCE,
+  keysOf: (doc) => [doc.flavor],
+};

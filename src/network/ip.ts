@@ -1,0 +1,105 @@
+// IP addresses as numbers: parsing, canonical text, prefixes. Addresses are bigints in code and canonical text in
+// documents, so that one address has one spelling.
+
+export type IpVersion = 4 | 6;
+
+export interface Ip {
+  readonly version: IpVersion;
+  readonly value: bigint;
+}
+
+export interface Cidr {
+  readonly version: IpVersion;
+  /** The network's first address. */
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly prefix: number;
+}
+
+const BITS: Readonly<Record<IpVersion, number>> = { 4: 32, 6: 128 };
+
+/** The address that a text means; undefined when it means none. No octal, no zone, no leading zeros. */
+export function parseIp(text: string): Ip | undefined {
+  return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
+}
+
+function parseIpv4(text: string): Ip | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4) return undefined;
+  let value = 0n;
+  for (const part of parts) {
+    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined;
+    value = (value << 8n) | BigInt(part);
+  }
+  return { version: 4, value };
+}
+
+function parseIpv6(text: string): Ip | undefined {
+  const [head, tail, ...more] = text.split('::');
+  if (more.length > 0 || head === undefined) return undefined;
+  const front = groupsOf(head);
+  const back = tail === undefined ? [] : groupsOf(tail);
+  if (front === undefined || back === undefined) return undefined;
+  const missing = 8 - front.length - back.length;
+  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
+  const groups = [...front, ...Array.from({ length: missing }, () => 0n), ...back];
+  return { version: 6, value: groups.reduce((value, group) => (value << 16n) | group, 0n) };
+}
+
+function groupsOf(text: string): bigint[] | undefined {
+  if (text === '') return [];
+  const parts = text.split(':');
+  const last = parts.at(-1) ?? '';
+  const groups: bigint[] = [];
+  for (const part of last.includes('.') ? parts.slice(0, -1) : parts) {
+    if (!/^[0-9a-fA-F]{1,4}$/.test(part)) return undefined;
+    groups.push(BigInt(`0x${part}`));
+  }
+  if (!last.includes('.')) return groups;
+  const embedded = parseIpv4(last);
+  if (embedded === undefined) return undefined;
+  return [...groups, embedded.value >> 16n, embedded.value & 0xffffn];
+}
+
+/** Canonical text: dotted for IPv4, RFC 5952 for IPv6. */
+export function formatIp({ version, value }: Ip): string {
+  if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.');
+  const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
+  const run = longestZeroRun(groups);
+  const hex = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  if (run === undefined) return hex(groups);
+  return `${hex(groups.slice(0, run.start))}::${hex(groups.slice(run.start + run.length))}`;
+}
+
+function longestZeroRun(groups: readonly number[]): { readonly start: number; readonly length: number } | undefined {
+  let best: { start: number; length: number } | undefined;
+  for (let start = 0; start < groups.length; start += 1) {
+    let length = 0;
+    while (groups[start + length] === 0) length += 1;
+    // A single zero group is not shortened.
+    if (length >= 2 && length > (best?.length ?? 0)) best = { start, length };
+    start += length;
+  }
+  return best;
+}
+
+/** A prefix in its canonical form: an address with host bits set is not one. */
+export function parseCidr(text: string): Cidr | undefined {
+  const [address = '', length = '', ...more] = text.split('/');
+  const ip = parseIp(address);
+  if (ip === undefined || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;
+  const prefix = Number(length);
+  const bits = BITS[ip.version];
+  if (prefix > bits) return undefined;
+  const size = 1n << BigInt(bits - prefix);
+  if (ip.value % size !== 0n) return undefined;
+  return { version: ip.version, first: ip.value, last: ip.value + size - 1n, prefix };
+}
+
+export function contains(cidr: Cidr, ip: Ip): boolean {
+  return cidr.version === ip.version && ip.value >= cidr.first && ip.value <= cidr.last;
+}
+
+export function overlaps(one: Cidr, other: Cidr): boolean {
+  return one.version === other.version && one.first <= other.last && other.first <= one.last;
+}

@@ -1,0 +1,28 @@
+// What a NIC needs of a host, in the words that the scheduler understands: pools of addresses, and the physical networks
+// that lead to them.
+import type { IpVersion } from './ip.ts';
+
+/** A pool that addresses are taken from: a segment's subnets, or all subnets of a network that is not routed. */
+export type PoolKey = `segment:${string}` | `network:${string}`;
+
+export interface PoolChoice {
+  readonly pool: PoolKey;
+  /** A host must report it to be chosen; undefined when every host will do. */
+  readonly physicalNetwork?: string;
+  /** The versions of which the NIC takes a new address here; none when it holds what it needs already. */
+  readonly takes: readonly IpVersion[];
+}
+
+export interface NicNeed {
+  readonly network: string;
+  readonly port?: string;
+  /** The NIC goes to one of these; empty when it can go nowhere. */
+  readonly choices: readonly PoolChoice[];
+  /** Counted against `bandwidth-kbps:<physical network>` of the host. */
+  readonly minBandwidthKbps?: number;
+}
+
+/** The resource class that bandwidth on a physical network is counted in. */
+export function bandwidthClass(physicalNetwork: string): string {
+  return `bandwidth-kbps:${physicalNetwork}`;
+}

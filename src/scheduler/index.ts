@@ -1,0 +1,2 @@
+export { GROUP_POLICIES } from './request.ts';
+export type * from './request.ts';

@@ -1,0 +1,52 @@
+// What is asked of the scheduler and what it answers. It says nothing of instances: whoever needs a place on a host asks in
+// these words.
+import type { NicNeed, PoolKey } from '../network/index.ts';
+
+export interface Amounts {
+  readonly vcpus: number;
+  readonly memoryMiB: number;
+  readonly diskGiB: number;
+  /** Further resource classes by name. */
+  readonly resources?: Readonly<Record<string, number>>;
+}
+
+export const GROUP_POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'] as const;
+export type GroupPolicy = (typeof GROUP_POLICIES)[number];
+
+export interface ScheduleRequest {
+  readonly amounts: Amounts;
+  readonly site?: string;
+  readonly zone?: string;
+  /** The host must be in all of them. */
+  readonly aggregates?: readonly string[];
+  readonly requiredTraits?: readonly string[];
+  readonly forbiddenTraits?: readonly string[];
+  readonly group?: { readonly id: string; readonly policy: GroupPolicy };
+  readonly nics: readonly NicNeed[];
+  /** Only this host will do. */
+  readonly onlyHost?: string;
+  readonly excludedHosts?: readonly string[];
+  readonly excludedPools?: readonly PoolKey[];
+  /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
+  readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[];
+}
+
+export type Scheduled =
+  /** `pools` has one entry per NIC, in their order. */
+  | { readonly kind: 'chosen'; readonly host: string; readonly pools: readonly PoolKey[] }
+  | { readonly kind: 'none'; readonly report: ScheduleReport };
+
+/** Why nothing fits: per stage, how many hosts came in and went on, and what stopped the others. */
+export interface ScheduleReport {
+  readonly hosts: number;
+  readonly stages: readonly ReportStage[];
+}
+
+export interface ReportStage {
+  readonly filter: string;
+  readonly before: number;
+  readonly after: number;
+  /** Kebab-case: `segment-unreachable`, `addresses-exhausted`, `memory-short`; set where something was lost. */
+  readonly cause?: string;
+  readonly facts?: Readonly<Record<string, string | number>>;
+}
