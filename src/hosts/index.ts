@@ -3,7 +3,13 @@ export type { HostSpec, StoredHost } from './decide.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
-export { HOST, hostsModel, hostsOfSite } from './model.ts';
+export { HOST, hostsModel, hostsOfSite, isTombstoned } from './model.ts';
 export type { Host, HostId } from './model.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
+export {
+  CURRENT_SERVICE_VERSION,
+  EARLY_BIND_VERSION,
+  EARLY_CREATE_VERSION,
+  SERVICE_VERSIONS,
+} from './service-version.ts';

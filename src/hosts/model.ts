@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
+import { SERVICE_VERSIONS } from './service-version.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -162,5 +163,6 @@ const activeWasHeard: Invariant = {
 export const hostsModel: Model = {
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE],
+  projections: [SERVICE_VERSIONS],
   invariants: [legalStates, hasSite, activeWasHeard],
 };
