@@ -7,7 +7,7 @@ import { GROUP_POLICIES } from '../scheduler/index.ts';
 import { NAME } from '../sites/index.ts';
 
 const CLOSED = { additionalProperties: false };
-const WORD = Type.String({
+export const WORD = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$',
   'x-form': 'a word of letters, digits and _ . : - (at most 100)',
 });
@@ -30,7 +30,7 @@ export const AMOUNTS = {
   resources: Type.Optional(Type.Record(WORD, Type.Integer({ minimum: 1 }), { maxProperties: 32 })),
 };
 
-const FLAVOR_SCHEMA = Type.Object(
+export const FLAVOR_SCHEMA = Type.Object(
   { name: NAME, ...AMOUNTS, requiredTraits: traits, forbiddenTraits: traits, ...CHANGED },
   CLOSED,
 );
@@ -38,7 +38,7 @@ export type Flavor = Static<typeof FLAVOR_SCHEMA>;
 export type FlavorId = Id<'flavor'>;
 export const FLAVOR = schemaKind('flavor', FLAVOR_SCHEMA);
 
-const GROUP_SCHEMA = Type.Object(
+export const GROUP_SCHEMA = Type.Object(
   { name: NAME, project: PROJECT, policy: Type.Enum(GROUP_POLICIES), ...CHANGED },
   CLOSED,
 );
@@ -131,7 +131,7 @@ export const PLACE = {
 /** Who does a phase: the controller at the holder (`conductor`), or an older host by itself (`host`). */
 const WHO = Type.Enum(['conductor', 'host']);
 
-const INSTANCE_SCHEMA = Type.Object(
+export const INSTANCE_SCHEMA = Type.Object(
   {
     name: NAME,
     project: PROJECT,
@@ -145,6 +145,8 @@ const INSTANCE_SCHEMA = Type.Object(
     nics: Type.Array(Type.Object({ port: Type.String(), network: Type.String() }, CLOSED), { maxItems: NICS_MAX }),
     /** Chosen when the build began, from the gates as they were; it does not change under a build. */
     path: Type.Object({ create: WHO, bind: WHO }, CLOSED),
+    /** Set when it was asked for together with others: fewer than `minimum` of the request is none of it. */
+    together: Type.Optional(Type.Object({ minimum: Type.Integer({ minimum: 2 }) }, CLOSED)),
     attempts: Type.Array(ATTEMPT, { maxItems: ATTEMPTS_MAX }),
     attemptsMax: Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX }),
     fault: Type.Optional(FAULT),

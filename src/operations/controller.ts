@@ -47,6 +47,7 @@ type ActStep = Next & { readonly kind: 'act' };
 export class OperationsController {
   readonly #options: OperationsOptions;
   readonly #scanMs: number;
+  readonly #wakers: readonly NonNullable<OperationKind['wakes']>[];
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
   readonly #underWay = new Set<string>();
@@ -60,6 +61,7 @@ export class OperationsController {
   constructor(options: OperationsOptions) {
     this.#options = options;
     this.#scanMs = options.scanMs ?? SCAN_MS;
+    this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.wakes?.bind(kind) ?? []);
   }
 
   /** Works until `signal` is aborted. */
@@ -243,7 +245,8 @@ export class OperationsController {
 
   #wakeFor(applied: readonly Applied[]): void {
     const { fleet } = this.#options.journal;
-    for (const { kind, before, after } of applied) {
+    for (const change of applied) {
+      const { kind, before, after } = change;
       const changed = after ?? before;
       if (changed === undefined) continue;
       const { id, doc } = changed;
@@ -251,6 +254,9 @@ export class OperationsController {
       else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
       for (const item of fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))) {
         this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
+      }
+      for (const one of this.#wakers) {
+        for (const item of one(fleet, change)) this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
       }
     }
   }

@@ -34,6 +34,8 @@ export interface NewItem {
   readonly target: Item['target'];
   readonly host?: string;
   readonly step: string;
+  /** `running` when the request itself has taken the steps before this one. */
+  readonly state?: 'pending' | 'running';
 }
 
 /** The documents of a new operation. They are committed together with whatever the request itself changes. */
@@ -53,13 +55,13 @@ export function newOperation(wanted: NewOperation): Change[] {
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
-function putItem(operation: OperationId, { key, target, host, step }: NewItem, nowMs: number): Change {
+function putItem(operation: OperationId, { key, target, host, step, state }: NewItem, nowMs: number): Change {
   const doc: Item = {
     operation,
     target,
     ...(host !== undefined && { host }),
     step,
-    state: 'pending',
+    state: state ?? 'pending',
     attempt: 1,
     sinceMs: nowMs,
   };

@@ -1,6 +1,6 @@
 // What an operation kind is: pure functions from the fleet to the next step of each item. A kind leaves no choice to
 // whoever carries a step out, and says what cancel, retry and rollback mean for it.
-import type { Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
+import type { Applied, Change, FleetReader, Reason, Stored } from '../fleet/index.ts';
 import type { Item, ItemId, ItemState, Operation } from './model.ts';
 
 export type StoredOperation = Stored<'operation', Operation>;
@@ -108,6 +108,10 @@ export interface OperationKind {
   observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
   /** What has to be taken back when an item is cancelled, with the documents that were read for it. */
   undo?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
+  /** What is written down when the deadline passes over an item: how things stand. Nothing is done to the world any more. */
+  overdue?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
+  /** Items that should be looked at because of this change, beside those whose target it is. */
+  wakes?(fleet: FleetReader, change: Applied): Iterable<StoredItem>;
   /** The task that the item has for its host's agent. */
   task?(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | undefined;
   /** What the agent's answer means. */

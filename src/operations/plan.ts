@@ -31,7 +31,7 @@ export function planOperation(
   if (operation.doc.state === 'cancelling') {
     return operation.doc.stopped === true ? [] : items.map((item) => cancelled(fleet, kind, item, nowMs));
   }
-  if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(item));
+  if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
   const byId = new Map(items.map((item) => [item.id, item.doc]));
   return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(byId.get(next.item), next));
@@ -41,10 +41,10 @@ function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, no
   return record(item, { state: 'cancelled', step: item.doc.step }, kind.undo?.(fleet, item, nowMs) ?? {});
 }
 
-function overdue(item: StoredItem): Next {
+function overdue(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
   const waitedFor = item.doc.reason?.code;
   const reason = { code: 'deadline-passed', ...(waitedFor !== undefined && { waitedFor }) };
-  return record(item, { state: 'failed', step: item.doc.step, reason });
+  return record(item, { state: 'failed', step: item.doc.step, reason }, kind.overdue?.(fleet, item, nowMs) ?? {});
 }
 
 /** A wait that says again what the item says already is no news. */

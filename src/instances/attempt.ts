@@ -1,0 +1,71 @@
+// One try after the other until an instance has a place, and what is to be done for it there. A try that the networks refuse
+// at once excludes what it must and is followed by the next, within the same decision.
+import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { PORT, type StoredPort } from '../network/index.ts';
+import type { ScheduleReport } from '../scheduler/index.ts';
+import { mayRetry, withFault } from './faults.ts';
+import { INSTANCE, type Attempt, type Instance } from './model.ts';
+import { isInline, place, type Placement } from './place.ts';
+
+export interface AttemptAsk {
+  readonly id: string;
+  readonly instance: Instance;
+  /** In NIC order. */
+  readonly ports: readonly StoredPort[];
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export type Tried =
+  | {
+      readonly kind: 'placed';
+      readonly host: string;
+      /** `bind` when a back end outside the journal has to bind ports first. */
+      readonly step: 'bind' | 'build';
+      readonly changes: readonly Change[];
+    }
+  /** Nothing is left to be tried. `report` is there when the last look found no host. */
+  | { readonly kind: 'given-up'; readonly instance: Instance; readonly report?: ScheduleReport };
+
+export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
+  const { id, ports, by, nowMs } = ask;
+  let instance = ask.instance;
+  while (mayRetry(instance)) {
+    const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
+    if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
+    instance = { ...instance, attempts: [...instance.attempts, attemptAt(placement, instance, nowMs)] };
+    if (placement.kind === 'placed') return settled(fleet, { ...ask, instance }, placement);
+    const { fault } = placement;
+    const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
+    instance = withFault(instance, { fault: fault.code, ...excluded });
+  }
+  return { kind: 'given-up', instance };
+}
+
+function attemptAt(
+  { host, site, pools }: Exclude<Placement, { kind: 'none' }>,
+  instance: Instance,
+  atMs: number,
+): Attempt {
+  return { nth: instance.attempts.length + 1, host, site, pools: [...pools], atMs };
+}
+
+function settled(
+  fleet: FleetReader,
+  { id, instance, ports, by, nowMs }: AttemptAsk,
+  placement: Placement & { readonly kind: 'placed' },
+): Tried {
+  const { host, claim, bound, mode } = placement;
+  const outside = mode === 'ready' && ports.some((port) => !isInline(fleet, port.doc));
+  const doc: Instance = { ...instance, host, changedBy: by, changedAtMs: nowMs };
+  const here = new Set<string>(bound.map((port) => port.id));
+  // Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count.
+  const later = ports.filter((port) => !here.has(port.id));
+  const changes = [
+    put(INSTANCE, idOf(INSTANCE, id), doc),
+    claim,
+    ...bound.map((port) => put(PORT, port.id, port.doc)),
+    ...later.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
+  ];
+  return { kind: 'placed', host, step: outside ? 'bind' : 'build', changes };
+}

@@ -1,0 +1,121 @@
+// What a host is asked to build, and what its answer means. A host that was given bound ports makes none; an older one tells
+// what it made or bound, and that is recorded as its work.
+import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import {
+  bindPorts,
+  CAPABILITIES,
+  NETWORK,
+  PORT,
+  type PoolKey,
+  type PortAnswer,
+  type StoredPort,
+} from '../network/index.ts';
+import {
+  record,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+  type Task,
+  type TaskAnswer,
+} from '../operations/index.ts';
+import { boundPorts } from './build-orders.ts';
+import { afterFault, found, keptPromises, wentWell } from './build-steps.ts';
+import { faultNamed } from './faults.ts';
+import { INSTANCE, type Instance } from './model.ts';
+import { segmentOf } from './orders.ts';
+import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
+
+export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
+  if (item.doc.step !== 'build' || item.doc.host === undefined) return undefined;
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+  if (instance?.doc.state !== 'building' || instance.doc.host !== item.doc.host) return undefined;
+  return { kind: 'build', args: buildArgs(fleet, instance, modeAt(fleet, instance.doc)) };
+};
+
+function modeAt(fleet: FleetReader, instance: Instance): BindMode {
+  const host = findHost(fleet, instance.host ?? '')?.doc;
+  return host === undefined ? 'ready' : modeOn(host, instance);
+}
+
+/** What a host needs to know to build an instance, or to make ready for one that moves there. */
+export function buildArgs(fleet: FleetReader, { id, doc }: StoredInstance, network: BindMode): Task['args'] {
+  const pools = doc.attempts.at(-1)?.pools ?? [];
+  const { vcpus, memoryMiB, diskGiB } = doc.amounts;
+  return {
+    instance: id,
+    ...(doc.image !== undefined && { image: doc.image }),
+    vcpus,
+    memoryMiB,
+    diskGiB,
+    network,
+    nics: portsOf(fleet, doc).map((port, nic) => nicArgs(fleet, port, pools[nic])),
+  };
+}
+
+export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: string | undefined): object {
+  const backEnd = fleet.get(NETWORK, idOf(NETWORK, doc.network))?.doc.backEnd ?? 'embedded';
+  const segment = doc.binding?.segment ?? segmentOf(pool ?? '');
+  return {
+    port: id,
+    nic: doc.nic ?? 0,
+    network: doc.network,
+    backEnd,
+    mac: doc.mac,
+    addresses: doc.addresses.map(({ ip }) => ip),
+    serial: doc.binding?.serial ?? doc.serial,
+    ...(segment !== undefined && { segment }),
+    ...(doc.binding !== undefined && { type: doc.binding.type }),
+    createdBy: doc.createdBy,
+    ...(pool !== undefined && { pool }),
+  };
+}
+
+export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+  const { instance } = found(fleet, item.id);
+  if (instance === undefined)
+    return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
+  if (answer.outcome === 'failed') {
+    const text = answer.problems?.join('; ');
+    return afterFault(
+      fleet,
+      item,
+      { fault: faultNamed(answer.facts?.['fault']), ...(text !== undefined && { text }) },
+      nowMs,
+    );
+  }
+  const made = hostsWork(fleet, instance, answer, nowMs);
+  if (made.kind === 'fault') return afterFault(fleet, item, made.failed, nowMs);
+  const events = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
+  if (!events) return wentWell(fleet, item, made.changes, nowMs);
+  const changes = merged([...made.changes, ...keptPromises(fleet, instance.id)]);
+  return record(item, { state: 'running', step: 'plug' }, { changes });
+}
+
+export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {
+  const network = fleet.get(NETWORK, idOf(NETWORK, port.doc.network));
+  return network !== undefined && CAPABILITIES[network.doc.backEnd].events;
+}
+
+type HostsWork =
+  | { readonly kind: 'made'; readonly changes: readonly Change[] }
+  | { readonly kind: 'fault'; readonly failed: Parameters<typeof afterFault>[2] };
+
+/** The ports that were left to the host: bound by it, or, where the back end is in the journal, bound with its answer. */
+function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: TaskAnswer, nowMs: number): HostsWork {
+  if (modeAt(fleet, instance.doc) === 'ready') return { kind: 'made', changes: [] };
+  const host = instance.doc.host ?? '';
+  const pools = instance.doc.attempts.at(-1)?.pools ?? [];
+  const inline = portsOf(fleet, instance.doc).filter((port) => isInline(fleet, port.doc));
+  const asks = inline.map((port) => ({ port, pool: pools[port.doc.nic ?? 0] as PoolKey }));
+  const bound = bindPorts(fleet, asks, { host, by: `agent/${host}`, nowMs });
+  if (bound.kind === 'fault') {
+    const { fault } = bound;
+    return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };
+  }
+  const told = (answer.facts?.['ports'] ?? []) as readonly PortAnswer[];
+  return {
+    kind: 'made',
+    changes: [...bound.ports.map(({ id, doc }) => put(PORT, id, doc)), ...boundPorts(fleet, instance, told, nowMs)],
+  };
+}

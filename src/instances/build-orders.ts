@@ -1,0 +1,155 @@
+// What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
+// knows to be impossible ends the try or the build, as the table of faults says.
+import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { boundElsewhere, PORT, unboundPort, type Port, type PortAnswer, type StoredPort } from '../network/index.ts';
+import { record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { afterFault, BUILDER, found, gaveUp, giveUp, keptPromises } from './build-steps.ts';
+import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
+import { outsidePorts, segmentOf } from './orders.ts';
+import { portsOf, type StoredInstance } from './place.ts';
+
+/** The same call is made so often before a back end that does not answer counts as a fault. */
+const CALLS_MAX = 3;
+const CALL_AGAIN_MS = 2000;
+
+export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  const { instance } = found(fleet, item.id);
+  if (instance === undefined)
+    return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
+  const answers = answersIn(outcome);
+  const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isEnd(item)));
+  if (answers === undefined || worst?.outcome === 'unavailable')
+    return unanswered(fleet, { item, instance, nowMs, text: worst?.text });
+  switch (item.doc.step) {
+    case 'ports':
+      return worst === undefined
+        ? record(item, { state: 'running', step: 'schedule' }, { changes: madePorts(fleet, instance, answers, nowMs) })
+        : aborted(fleet, { item, instance, nowMs }, worst);
+    case 'bind':
+      return worst === undefined
+        ? bound(fleet, { item, instance, nowMs }, answers)
+        : afterFault(
+            fleet,
+            item,
+            { fault: faultNamed(worst.outcome), ...textOf(worst), ...poolOf(instance, fleet, worst) },
+            nowMs,
+          );
+    case 'unbind':
+      return record(item, { state: 'running', step: 'schedule' }, { changes: unbound(fleet, instance, nowMs) });
+    default:
+      return gaveUp(fleet, item, nowMs);
+  }
+}
+
+interface Looked {
+  readonly item: StoredItem;
+  readonly instance: StoredInstance;
+  readonly nowMs: number;
+}
+
+/** When something is ended, what is not there is as good as ended. */
+function isEnd({ doc }: StoredItem): boolean {
+  return doc.step === 'unbind' || doc.step === 'release';
+}
+
+function answersIn(outcome: ActionOutcome): readonly PortAnswer[] | undefined {
+  if (outcome.kind !== 'applied' && outcome.kind !== 'already') return undefined;
+  return (outcome.facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports ?? [];
+}
+
+/** No answer: the same call again, and after some of them elsewhere, or the end. Ending something is asked for without end. */
+function unanswered(
+  fleet: FleetReader,
+  { item, instance, nowMs, text }: Looked & { readonly text?: string | undefined },
+): RecordStep {
+  const { step, attempt } = item.doc;
+  if (attempt < CALLS_MAX || isEnd(item)) {
+    const reason = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
+    const again = wait(item, reason, nowMs + CALL_AGAIN_MS);
+    return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
+  }
+  if (step === 'bind')
+    return afterFault(fleet, item, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) }, nowMs);
+  const message = text ?? FAULTS['back-end-unavailable'].sentence;
+  return giveUp(fleet, item, instance, { fault: { code: 'back-end-unavailable', message, atMs: nowMs }, nowMs });
+}
+
+/** Nothing else can be tried: no other host makes a port that cannot be made. */
+function aborted(fleet: FleetReader, { item, instance, nowMs }: Looked, worst: PortAnswer): RecordStep {
+  const code: FaultCode = worst.outcome === 'pool-empty' ? 'addresses-exhausted' : faultNamed(worst.outcome);
+  const message = worst.text ?? FAULTS[code].sentence;
+  return giveUp(fleet, item, instance, { fault: { code, message, atMs: nowMs }, nowMs });
+}
+
+function madePorts(
+  fleet: FleetReader,
+  instance: StoredInstance,
+  answers: readonly PortAnswer[],
+  nowMs: number,
+): Change[] {
+  return eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
+    const known = new Set(port.doc.addresses.map(({ ip }) => ip));
+    const picked = (answer.addresses ?? []).filter(({ ip }) => !known.has(ip));
+    const doc: Port = {
+      ...port.doc,
+      state: 'made',
+      mac: answer.mac ?? port.doc.mac,
+      addresses: [...port.doc.addresses, ...picked.map((one) => ({ ...one, chosenBy: 'create' as const }))],
+      changedBy: BUILDER,
+      changedAtMs: nowMs,
+    };
+    return put(PORT, port.id, doc);
+  });
+}
+
+function bound(fleet: FleetReader, { item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
+  const host = instance.doc.host ?? '';
+  const changes = [...boundPorts(fleet, instance, answers, nowMs), ...keptPromises(fleet, instance.id)];
+  return record(item, { state: 'running', step: 'build', host }, { changes });
+}
+
+/** The ports as the back end, or an older host, has bound them. */
+export function boundPorts(
+  fleet: FleetReader,
+  instance: StoredInstance,
+  answers: readonly PortAnswer[],
+  nowMs: number,
+): Change[] {
+  const pools = instance.doc.attempts.at(-1)?.pools ?? [];
+  return eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
+    const segment = segmentOf(pools[port.doc.nic ?? 0] ?? '');
+    const doc = boundElsewhere(port.doc, {
+      host: instance.doc.host ?? '',
+      serial: port.doc.serial,
+      ...(segment !== undefined && { segment }),
+      type: answer.type ?? 'unknown',
+      addresses: answer.addresses ?? [],
+      ...(answer.mac !== undefined && { mac: answer.mac }),
+      by: BUILDER,
+      nowMs,
+    });
+    return put(PORT, port.id, doc);
+  });
+}
+
+function unbound(fleet: FleetReader, instance: StoredInstance, nowMs: number): Change[] {
+  const ports = outsidePorts(fleet, portsOf(fleet, instance.doc));
+  return ports.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: BUILDER, nowMs })));
+}
+
+function eachAnswered(fleet: FleetReader, instance: StoredInstance, answers: readonly PortAnswer[]) {
+  return portsOf(fleet, instance.doc).flatMap((port): { port: StoredPort; answer: PortAnswer }[] => {
+    const answer = answers.find((one) => one.port === port.id);
+    return answer === undefined ? [] : [{ port, answer }];
+  });
+}
+
+function textOf({ text }: PortAnswer): { readonly text?: string } {
+  return text === undefined ? {} : { text };
+}
+
+function poolOf(instance: StoredInstance, fleet: FleetReader, answer: PortAnswer): { readonly pool?: string } {
+  const port = portsOf(fleet, instance.doc).find(({ id }) => id === answer.port);
+  const pool = instance.doc.attempts.at(-1)?.pools[port?.doc.nic ?? 0];
+  return pool === undefined ? {} : { pool };
+}

@@ -1,0 +1,168 @@
+// The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
+// goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
+import { idOf, put, type FleetReader } from '../fleet/index.ts';
+import { HOST, findHost } from '../hosts/index.ts';
+import { isPlugged, NETWORK_EVENT, type NetworkEvent, type StoredPort } from '../network/index.ts';
+import {
+  decideLater,
+  fail,
+  isOpen,
+  ITEMS_BY_OPERATION,
+  OPEN_ITEMS_BY_HOST,
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  targetKey,
+  wait,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+  type StoredOperation,
+} from '../operations/index.ts';
+import { answeredBuild, buildTask, tellsOfPlugs } from './build-answers.ts';
+import { observedBuild } from './build-orders.ts';
+import { afterFault, BUILDER, gaveUp, scheduled, scheduledTogether, wentWell } from './build-steps.ts';
+import { deletionOf } from './delete.ts';
+import { INSTANCE, type Instance } from './model.ts';
+import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
+import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+
+/** How long the network may take to report the ports as plugged. */
+const PLUG_WAIT_MS = 300_000;
+
+export const BUILD_DEADLINE_MS = 3600 * 1000;
+
+export const instanceBuild: OperationKind = {
+  name: 'instance-build',
+  steps: ['ports', 'schedule', 'bind', 'build', 'plug', 'unbind', 'release'],
+  cancel: { kind: 'does', what: 'instances that do not run yet are deleted; the others stay' },
+  retry: {
+    kind: 'none',
+    because: 'a build that was given up has handed its ports back; delete the instance and create it again',
+  },
+  rollback: { kind: 'none', because: 'a build that fails gives everything back by itself' },
+
+  plan: (fleet, operation, items, nowMs) =>
+    items.flatMap((item) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: item.doc.target.id })];
+      if (instance.doc.state !== 'building') return [left(item, instance)];
+      return nextStep(fleet, { operation, item, instance, nowMs });
+    }),
+
+  observe: (fleet, item, outcome, nowMs) => observedBuild(fleet, item, outcome, nowMs),
+  task: (fleet, item) => buildTask(fleet, item),
+  answered: (fleet, item, answer, nowMs) => answeredBuild(fleet, item, answer, nowMs),
+
+  undo: (fleet, item, nowMs) => {
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+    if (instance?.doc.state !== 'building') return { changes: [], expects: [] };
+    return { changes: deletionOf(instance, `${item.id}.undo`, nowMs), expects: [] };
+  },
+
+  overdue: (fleet, item, nowMs) => {
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+    if (instance?.doc.state !== 'building') return { changes: [], expects: [] };
+    const fault = {
+      code: 'deadline-passed',
+      message: 'The build took longer than it may. Delete the instance.',
+      atMs: nowMs,
+    };
+    const doc: Instance = { ...instance.doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
+    return { changes: [put(INSTANCE, instance.id, doc)], expects: [] };
+  },
+
+  wakes: (fleet, { kind, before, after }) => {
+    const changed = after ?? before;
+    if (changed === undefined) return [];
+    if (kind === HOST.name) return fleet.find(OPEN_ITEMS_BY_HOST, changed.id);
+    if (kind !== NETWORK_EVENT.name) return [];
+    const { instance } = changed.doc as NetworkEvent;
+    return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));
+  },
+};
+
+interface Looked {
+  readonly operation: StoredOperation;
+  readonly item: StoredItem;
+  readonly instance: StoredInstance;
+  readonly nowMs: number;
+}
+
+/** Somebody else has the instance now: deleted while it was built, or already where it should be. */
+function left(item: StoredItem, { id, doc }: StoredInstance): RecordStep {
+  if (doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: id });
+  if (doc.state === 'error') return fail(item, { code: doc.fault?.code ?? 'given-up', instance: id });
+  return record(item, { state: 'done', step: item.doc.step });
+}
+
+function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
+  const { item, instance, nowMs } = looked;
+  const ports = portsOf(fleet, instance.doc);
+  switch (item.doc.step) {
+    case 'ports':
+      return toOutside(fleet, looked, ports, () => createOrder(fleet, instance.id, outsidePorts(fleet, ports)));
+    case 'schedule':
+      return toSchedule(fleet, looked);
+    case 'bind': {
+      const last = instance.doc.attempts.at(-1);
+      const order = { instance, host: instance.doc.host ?? '', pools: last?.pools ?? [] };
+      return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
+    }
+    case 'build':
+      return lost(fleet, item.doc.host ?? '') ? [afterFault(fleet, item, { fault: 'host-lost' }, nowMs)] : [];
+    case 'plug':
+      return [plugged(fleet, looked, ports)];
+    case 'unbind':
+      return toOutside(fleet, looked, ports, () => endOrder(fleet, 'unbind', instance, outsidePorts(fleet, ports)));
+    case 'release':
+      return toOutside(fleet, looked, ports, () => endOrder(fleet, 'release', instance, outsidePorts(fleet, ports)));
+    default:
+      throw new Error(`instance-build has no step "${item.doc.step}"`);
+  }
+}
+
+/** An order to the back end, not before it is time to ask again. */
+function toOutside(
+  fleet: FleetReader,
+  { item, nowMs }: Looked,
+  ports: readonly StoredPort[],
+  order: () => object,
+): readonly Next[] {
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  if (outsidePorts(fleet, ports).length === 0) {
+    return [
+      item.doc.step === 'release' ? gaveUp(fleet, item, nowMs) : record(item, { state: 'running', step: 'schedule' }),
+    ];
+  }
+  const { step, attempt } = item.doc;
+  const args = order() as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step, attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+/** Instances that were asked for together are placed together, once the ports of all of them are there. */
+function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): readonly Next[] {
+  const { together } = instance.doc;
+  const retried = instance.doc.attempts.length > 0;
+  if (together === undefined || retried) return [decideLater(item, (at, atMs) => [scheduled(at, item.id, atMs)])];
+  const open = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((one) => isOpen(one.doc));
+  if (open.some((one) => one.doc.step === 'ports')) return [];
+  const first = open.filter((one) => one.doc.step === 'schedule');
+  return first[0]?.id === item.id
+    ? [decideLater(item, (at, atMs) => scheduledTogether(at, first, together.minimum, atMs))]
+    : [];
+}
+
+function lost(fleet: FleetReader, host: string): boolean {
+  return isConfirmedGone(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
+}
+
+function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): RecordStep {
+  const waiting = ports.filter((port) => tellsOfPlugs(fleet, port) && !isPlugged(fleet, port));
+  if (waiting.length === 0) return wentWell(fleet, item, [], nowMs);
+  const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
+  if (nowMs >= sinceMs + PLUG_WAIT_MS) return afterFault(fleet, item, { fault: 'not-plugged' }, nowMs);
+  const reason = { code: 'ports-not-plugged', instance: instance.id, ports: waiting.map((port) => port.id) };
+  return wait(item, reason, sinceMs + PLUG_WAIT_MS);
+}

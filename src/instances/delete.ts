@@ -1,0 +1,197 @@
+// Deleting instances, and the operation `instance-delete`: what is under way for it ends first, its host destroys it, its
+// ports are deleted or handed back, and everything it held is gone in one commit. A delete wins over a build.
+import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import {
+  newOperation,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
+  record,
+  targetKey,
+  wait,
+  type ActionOutcome,
+  type Next,
+  type OperationId,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
+import { nicArgs } from './build-answers.ts';
+import { cleaningOf, itemsOfHost } from './clean.ts';
+import { released } from './give-up.ts';
+import { INSTANCE } from './model.ts';
+import { endOrder, outsidePorts } from './orders.ts';
+import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+
+export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
+/** A back end or a host that could not do it is asked again after this time. */
+const AGAIN_MS = 5000;
+
+export interface DeleteInstances {
+  readonly ids: readonly string[];
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+export function deleteInstances(
+  fleet: FleetReader,
+  command: DeleteInstances,
+): Decision<{ readonly operation: OperationId }> {
+  const { ids, operation, by, why, nowMs, deadlineMs } = command;
+  const stored = ids.map((id) => fleet.get(INSTANCE, idOf(INSTANCE, id)));
+  const missing = ids.find((_, nth) => stored[nth] === undefined);
+  if (missing !== undefined) return refuse(unknownInstance(missing));
+  const instances = stored.filter((one) => one !== undefined);
+  const going = instances.find(({ doc }) => doc.state === 'deleting');
+  if (going !== undefined) return refuse(beingDeleted(going.id));
+  const begun = newOperation({
+    id: operation,
+    kind: 'instance-delete',
+    title: ids.length === 1 ? `delete instance ${ids[0]}` : `delete ${ids.length} instances`,
+    by,
+    ...(why !== undefined && { why }),
+    nowMs,
+    deadlineMs,
+    items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'stop' })),
+  });
+  return accept([...instances.map((one) => leaving(one, by, nowMs)), ...begun], { operation });
+}
+
+function leaving({ id, doc }: StoredInstance, by: string, nowMs: number): Change {
+  return put(INSTANCE, id, { ...doc, state: 'deleting', changedBy: by, changedAtMs: nowMs });
+}
+
+/** The changes that begin the deletion of an instance whose build is cancelled. */
+export function deletionOf(instance: StoredInstance, key: string, nowMs: number): Change[] {
+  const by = 'operation:instance-build';
+  return [
+    leaving(instance, by, nowMs),
+    ...newOperation({
+      id: `delete-${key}` as OperationId,
+      kind: 'instance-delete',
+      title: `delete instance ${instance.id}`,
+      by,
+      nowMs,
+      deadlineMs: DELETE_DEADLINE_MS,
+      items: [{ key: instance.id, target: { kind: INSTANCE.name, id: instance.id }, step: 'stop' }],
+    }),
+  ];
+}
+
+export const instanceDelete: OperationKind = {
+  name: 'instance-delete',
+  steps: ['stop', 'destroy', 'release'],
+  cancel: { kind: 'none', because: 'the instance may be half gone already' },
+  retry: { kind: 'does', what: 'instances that could not be deleted in time are tried again' },
+  rollback: { kind: 'none', because: 'what is deleted does not come back' },
+
+  plan: (fleet, _operation, items, nowMs) =>
+    items.flatMap((item) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+      if (instance === undefined) return [record(item, { state: 'done', step: item.doc.step })];
+      return nextStep(fleet, item, instance, nowMs);
+    }),
+
+  observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
+
+  task: (fleet, item) => {
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+    if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance === undefined) return undefined;
+    const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
+    // A host that made the ports by itself also deletes those that are Muster's.
+    const ports = instance.doc.path.create === 'host' ? 'delete-own' : 'leave';
+    return { kind: 'destroy', args: { instance: instance.id, nics, ports } };
+  },
+
+  answered: (_fleet, item, answer, nowMs) => {
+    if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null });
+    const problems = answer.problems ?? [];
+    return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + AGAIN_MS);
+  },
+
+  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+};
+
+function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+  switch (item.doc.step) {
+    case 'stop':
+      return [stopped(fleet, item, instance)];
+    case 'destroy':
+      return toDestroy(fleet, item, instance, nowMs);
+    case 'release':
+      return toRelease(fleet, item, instance, nowMs);
+    default:
+      throw new Error(`instance-delete has no step "${item.doc.step}"`);
+  }
+}
+
+/** Whatever else is under way for the instance sees that it is leaving, and ends. */
+function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance): RecordStep {
+  const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
+    (other) => other.id !== item.id && !isSweep(fleet, other),
+  );
+  if (others.length > 0) return wait(item, { code: 'other-work-ends-first', instance: instance.id });
+  const { host } = instance.doc;
+  if (host === undefined) return record(item, { state: 'running', step: 'release' });
+  return record(item, { state: 'running', step: 'destroy', host });
+}
+
+function isSweep(fleet: FleetReader, item: StoredItem): boolean {
+  return fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === 'instance-clean';
+}
+
+function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+  const host = item.doc.host ?? '';
+  const stored = findHost(fleet, host);
+  if (isConfirmedGone(fleet, host)) {
+    // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
+    const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, item.id, nowMs);
+    return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
+  }
+  // A host that is only silent may still run it: its addresses are not given to anybody else.
+  if (stored?.doc.connection.state !== 'up') return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+  if (item.doc.state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  return [record(item, { state: 'running', step: 'destroy', attempt: item.doc.attempt + 1 })];
+}
+
+function toRelease(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
+  if (outside.length === 0) return [gone(fleet, item, instance, nowMs)];
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  const args = endOrder(fleet, 'release', instance, outside) as unknown as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step: 'release', attempt: item.doc.attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+/** One port's fault does not stop the others: the back end has gone through all of them, and is asked again for the rest. */
+function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+  if (instance === undefined) return record(item, { state: 'done', step: 'release' });
+  const answers = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts?.['ports'] : undefined;
+  const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
+  const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
+  if (left?.length === 0) return gone(fleet, item, instance, nowMs);
+  const reason = { code: 'ports-not-released', instance: instance.id, ports: (left ?? []).map(({ port }) => port) };
+  const again = wait(item, reason, nowMs + AGAIN_MS);
+  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+}
+
+function gone(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): RecordStep {
+  const end = { by: 'operation:instance-delete', nowMs };
+  const changes = [remove(INSTANCE, id), ...released(fleet, id, doc, end)];
+  return record(item, { state: 'done', step: 'release', host: null }, { changes });
+}
+
+export function unknownInstance(id: string): Refusal {
+  const message = `There is no instance "${id}". List them with "muster instances list".`;
+  return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
+}
+
+function beingDeleted(id: string): Refusal {
+  const message = `Instance "${id}" is being deleted already. "muster operations list" shows how far it is.`;
+  return { kind: 'conflict', code: 'being-deleted', message, facts: { instance: id } };
+}

@@ -1,0 +1,87 @@
+// What can go wrong with a try to build an instance, and what follows: another try, or the end. What is excluded is as wide
+// as the fault: a host that failed, a pool that ran empty.
+import { EXCLUSIONS, type Attempt, type Instance } from './model.ts';
+import type { PoolKey } from '../network/index.ts';
+
+type Exclusion = (typeof EXCLUSIONS)[number];
+
+interface Consequence {
+  readonly then: 'retry' | 'abort';
+  readonly excludes: Exclusion;
+  readonly sentence: string;
+}
+
+export const FAULTS = {
+  'resources-gone': retry('host', 'The host had no room any more.'),
+  'affinity-broken': retry('host', 'The host would have broken the rule of the server group.'),
+  'binding-failed': retry('host', 'The network could not bind a port to the host.'),
+  'spawn-failed': retry('host', 'The host could not build the instance.'),
+  'not-plugged': retry('host', 'The network did not report the ports as plugged in time.'),
+  'host-lost': retry('host', 'The host went down, was forced down or left while it built.'),
+  'pool-empty': retry('pool', 'The pool that an address was to come from is empty.'),
+  'mapping-gone': retry('host', 'The host does not reach the segment any more.'),
+  'address-not-carried': retry('host', 'The host cannot carry an address that a port holds.'),
+  'back-end-unavailable': retry('host', 'The network back end did not answer, also when asked again.'),
+  'addresses-exhausted': abort('There is no free address on the network.'),
+  'not-found': abort('Something that the instance needs is gone: a port, a network or a subnet.'),
+  forbidden: abort('The network back end does not allow it.'),
+  quota: abort('A quota of the network back end is used up.'),
+  taken: abort('A port is attached to something else.'),
+  'bad-image': abort('The image cannot be used.'),
+  'bad-flavor': abort('The flavor cannot be built.'),
+} as const satisfies Readonly<Record<string, Consequence>>;
+
+export type FaultCode = keyof typeof FAULTS;
+
+function retry(excludes: Exclusion, sentence: string): Consequence {
+  return { then: 'retry', excludes, sentence };
+}
+
+function abort(sentence: string): Consequence {
+  return { then: 'abort', excludes: 'none', sentence };
+}
+
+/** The fault that a driver or an agent named; what it does not know by name is a failed spawn. */
+export function faultNamed(code: unknown): FaultCode {
+  return typeof code === 'string' && Object.hasOwn(FAULTS, code) ? (code as FaultCode) : 'spawn-failed';
+}
+
+export interface Failed {
+  readonly fault: FaultCode;
+  readonly text?: string;
+  /** The pool that is excluded, when the fault excludes one. */
+  readonly pool?: string;
+}
+
+/** The instance with its last try marked as failed. */
+export function withFault(instance: Instance, failed: Failed): Instance {
+  const { fault, text, pool } = failed;
+  const { excludes, sentence } = FAULTS[fault];
+  const last = instance.attempts.at(-1);
+  if (last === undefined) return instance;
+  const ended: Attempt = {
+    ...last,
+    fault,
+    excludes: excludes === 'pool' && pool === undefined ? 'host' : excludes,
+    ...(excludes === 'pool' && pool !== undefined && { excludedPool: pool }),
+    text: (text ?? sentence).slice(0, 500),
+  };
+  return { ...instance, attempts: [...instance.attempts.slice(0, -1), ended] };
+}
+
+/** Whether another host is to be tried after the last try failed. A host that was asked for by name is tried once. */
+export function mayRetry(instance: Instance): boolean {
+  const last = instance.attempts.at(-1);
+  if (last?.fault === undefined) return true;
+  if (FAULTS[faultNamed(last.fault)].then === 'abort' || instance.place.onlyHost !== undefined) return false;
+  return instance.attempts.length < instance.attemptsMax;
+}
+
+/** What the tries so far rule out for this build. */
+export function excludedBy(attempts: readonly Attempt[]): { hosts: string[]; pools: PoolKey[] } {
+  const failed = attempts.filter((attempt) => attempt.fault !== undefined);
+  return {
+    hosts: failed.flatMap(({ excludes, host }) => (excludes === 'host' && host !== undefined ? [host] : [])),
+    pools: failed.flatMap(({ excludedPool }) => (excludedPool === undefined ? [] : [excludedPool as PoolKey])),
+  };
+}

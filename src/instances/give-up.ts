@@ -1,0 +1,58 @@
+// The end of a build that found no place: its own ports are deleted, users' ports go back as they came, the claim is
+// dropped, and the instance says why. Back ends outside the journal have been told before.
+import { idOf, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { CLAIM, claimId, endOfPort } from '../network/index.ts';
+import { reportText, type ScheduleReport } from '../scheduler/index.ts';
+import { FAULTS, faultNamed } from './faults.ts';
+import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
+import { portsOf } from './place.ts';
+
+export interface Ended {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** Why a build was given up, from its last look and its last try. */
+export function faultOf(instance: Instance, report: ScheduleReport | undefined, nowMs: number): InstanceFault {
+  const last = instance.attempts.at(-1);
+  if (report !== undefined) {
+    const exhausted = report.stages.some((stage) => stage.cause === 'addresses-exhausted' && stage.after === 0);
+    const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
+    const message = `No host fits. ${reportText(report)}`.slice(0, 1000);
+    const stages = report.stages
+      .slice(0, 40)
+      .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
+    return { code, message, atMs: nowMs, report: { hosts: report.hosts, stages } };
+  }
+  if (last?.fault === undefined) return { code: 'given-up', message: 'The build was given up.', atMs: nowMs };
+  const aborted = FAULTS[faultNamed(last.fault)].then === 'abort';
+  const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
+  const message = aborted
+    ? (last.text ?? last.fault)
+    : `Given up after ${tries}. The last one: ${last.text ?? last.fault}`;
+  return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
+}
+
+/** The instance in error, holding nothing. One that was asked for together with others goes altogether. */
+export function givenUp(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance & { fault: InstanceFault },
+  end: Ended,
+): Change[] {
+  const { host: _, ...rest } = instance;
+  const doc: Instance = { ...rest, state: 'error', nics: [], changedBy: end.by, changedAtMs: end.nowMs };
+  const own =
+    instance.together === undefined ? put(INSTANCE, idOf(INSTANCE, id), doc) : remove(INSTANCE, idOf(INSTANCE, id));
+  return [own, ...released(fleet, id, instance, end)];
+}
+
+/** What an instance held: its claims gone, its ports deleted or handed back. */
+export function released(fleet: FleetReader, id: string, instance: Instance, { by, nowMs }: Ended): Change[] {
+  const claims = [claimId(id, 'home'), claimId(id, 'move')].filter((claim) => fleet.get(CLAIM, claim) !== undefined);
+  const { wasActive } = instance;
+  return [
+    ...claims.map((claim) => remove(CLAIM, claim)),
+    ...portsOf(fleet, instance).map((port) => endOfPort(port, { wasActive, by, nowMs })),
+  ];
+}

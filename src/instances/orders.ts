@@ -1,0 +1,134 @@
+// What a back end outside the journal is told to do for an instance. An order leaves no choice: ids, serials, pools and the
+// addresses that go are in it, so that repeating it changes nothing.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import {
+  NETWORK,
+  nicNeed,
+  SUBNETS_BY_NETWORK,
+  type BackEndName,
+  type NetworkOrder,
+  type OrderPool,
+  type PoolKey,
+  type Port,
+  type StoredPort,
+  type Subnet,
+} from '../network/index.ts';
+import type { Instance } from './model.ts';
+import { isInline } from './place.ts';
+
+/** The ports of an instance that a back end outside the journal looks after. */
+export function outsidePorts(fleet: FleetReader, ports: readonly StoredPort[]): StoredPort[] {
+  return ports.filter((port) => !isInline(fleet, port.doc));
+}
+
+export function createOrder(fleet: FleetReader, instance: string, ports: readonly StoredPort[]): NetworkOrder {
+  return {
+    ...face(fleet, instance, ports),
+    op: 'create',
+    ports: ports.map(({ id, doc }) => ({
+      port: id,
+      network: doc.network,
+      mac: doc.mac,
+      nic: doc.nic ?? 0,
+      project: doc.project,
+      createdBy: doc.createdBy,
+      fixedIps: doc.addresses.map(({ ip, subnet }) => ({ ip, subnet })),
+      pick: doc.ipAllocation === 'immediate' && doc.addresses.length === 0,
+      pools: poolsOf(fleet, doc, `network:${doc.network}`),
+    })),
+  };
+}
+
+export function bindOrder(
+  fleet: FleetReader,
+  {
+    instance,
+    host,
+    pools,
+  }: {
+    readonly instance: { readonly id: string; readonly doc: Instance };
+    readonly host: string;
+    readonly pools: readonly string[];
+  },
+  ports: readonly StoredPort[],
+): NetworkOrder {
+  const { wasActive } = instance.doc;
+  return {
+    ...face(fleet, instance.id, ports),
+    op: 'bind',
+    host,
+    ports: ports.map(({ id, doc }) => {
+      const nic = doc.nic ?? 0;
+      const pool = pools[nic] as PoolKey;
+      const takes = nicNeed(fleet, doc, { wasActive }).choices.find((one) => one.pool === pool)?.takes ?? [];
+      const segment = segmentOf(pool);
+      const [drops, holds] = leftBehind(doc, takes.length > 0);
+      return {
+        port: id,
+        serial: doc.serial,
+        nic,
+        pool,
+        ...(segment !== undefined && { segment }),
+        takes,
+        drops,
+        holds,
+        pools: poolsOf(fleet, doc, pool),
+      };
+    }),
+  };
+}
+
+export function endOrder(
+  fleet: FleetReader,
+  op: 'unbind' | 'release',
+  instance: { readonly id: string; readonly doc: Instance },
+  ports: readonly StoredPort[],
+): NetworkOrder {
+  return {
+    ...face(fleet, instance.id, ports),
+    op,
+    ports: ports.map(({ id, doc }) => ({
+      port: id,
+      // Higher than that of the bind that it ends: a bind that comes late is then refused.
+      serial: doc.serial + 1,
+      nic: doc.nic ?? 0,
+      createdBy: doc.createdBy,
+      ...(op === 'release' && !instance.doc.wasActive && { drops: leftBehind(doc, true)[0] }),
+    })),
+  };
+}
+
+/** The addresses that a port loses when it goes to another pool, and those that it keeps. */
+function leftBehind({ addresses }: Port, moves: boolean): readonly [drops: string[], holds: string[]] {
+  const goes = (one: Port['addresses'][number]): boolean => moves && one.chosenBy === 'bind';
+  return [
+    addresses.filter((one) => goes(one)).map(({ ip }) => ip),
+    addresses.filter((one) => !goes(one)).map(({ ip }) => ip),
+  ];
+}
+
+export function segmentOf(pool: string): string | undefined {
+  return pool.startsWith('segment:') ? pool.slice('segment:'.length) : undefined;
+}
+
+function poolsOf(fleet: FleetReader, port: Port, pool: PoolKey): OrderPool[] {
+  const segment = segmentOf(pool);
+  const inPool = (subnet: Subnet): boolean => subnet.segment === segment;
+  return [...fleet.find(SUBNETS_BY_NETWORK, port.network)]
+    .filter(({ doc }) => inPool(doc))
+    .map(({ id, doc }) => ({
+      subnet: id,
+      version: doc.version,
+      ranges: doc.pools,
+      ...(doc.gateway !== undefined && { reserved: [doc.gateway] }),
+    }));
+}
+
+function face(
+  fleet: FleetReader,
+  instance: string,
+  ports: readonly StoredPort[],
+): { backEnd: BackEndName; instance: string } {
+  const network = fleet.get(NETWORK, idOf(NETWORK, ports[0]?.doc.network ?? ''));
+  return { backEnd: network?.doc.backEnd ?? 'simulated', instance };
+}

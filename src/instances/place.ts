@@ -1,0 +1,154 @@
+// Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
+// it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
+import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
+import { findHost, HOST, type Host } from '../hosts/index.ts';
+import {
+  backEndOf,
+  bindPorts,
+  CLAIM,
+  claimId,
+  nicNeed,
+  PORT,
+  type BindFault,
+  type Claim,
+  type NicNeed,
+  type PoolKey,
+  type Port,
+  type PortId,
+  type StoredPort,
+} from '../network/index.ts';
+import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
+import { schedule, takenBy, type ScheduleReport, type ScheduleRequest } from '../scheduler/index.ts';
+import { excludedBy } from './faults.ts';
+import { GROUP, INSTANCE, type Instance } from './model.ts';
+
+export type StoredInstance = Stored<'instance', Instance>;
+
+/** Who binds the ports of an instance on a host, and what is left to the host itself. */
+export type BindMode = 'ready' | 'bind' | 'allocate' | 'driver';
+
+export interface PlaceAsk {
+  readonly id: string;
+  readonly instance: Instance;
+  /** In NIC order. */
+  readonly ports: readonly StoredPort[];
+  readonly role: Claim['role'];
+  readonly by: string;
+  readonly nowMs: number;
+  /** Instead of the host that the instance itself asks for. */
+  readonly onlyHost?: string;
+  readonly excludedHosts?: readonly string[];
+}
+
+export type Placement =
+  | {
+      readonly kind: 'placed';
+      readonly host: string;
+      readonly site: string;
+      readonly pools: readonly PoolKey[];
+      readonly mode: BindMode;
+      readonly claim: Change;
+      /** The ports that are bound by this decision. */
+      readonly bound: readonly { readonly id: PortId; readonly doc: Port }[];
+    }
+  | { readonly kind: 'none'; readonly report: ScheduleReport }
+  | {
+      readonly kind: 'fault';
+      readonly host: string;
+      readonly site: string;
+      readonly pools: readonly PoolKey[];
+      readonly fault: BindFault;
+    };
+
+export function portsOf(fleet: FleetReader, instance: Instance): StoredPort[] {
+  return instance.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
+}
+
+/** Whether a port's back end is decided in the journal. */
+export function isInline(fleet: FleetReader, port: Port): boolean {
+  return backEndOf(fleet, port.network).inline;
+}
+
+export function place(fleet: FleetReader, ask: PlaceAsk): Placement {
+  const request = requestOf(fleet, ask);
+  const chosen = schedule(fleet, request);
+  if (chosen.kind === 'none') return chosen;
+  const { host, pools } = chosen;
+  const at = findHost(fleet, host)?.doc as Host;
+  const mode = modeOn(at, ask.instance);
+  // A move binds its ports when it switches over, not while the instance still runs where it was.
+  const now = mode === 'ready' && ask.role === 'home';
+  const asks = ask.ports.map((port, nic) => ({ port, pool: pools[nic] as PoolKey }));
+  const inline = asks.map(({ port }) => now && isInline(fleet, port.doc));
+  const bound = bindPorts(
+    fleet,
+    asks.filter((_, nic) => inline[nic]),
+    { host, by: ask.by, nowMs: ask.nowMs },
+  );
+  if (bound.kind === 'fault') return { kind: 'fault', host, site: at.site, pools, fault: bound.fault };
+  const addresses = promised(request.nics, pools, inline);
+  const taken = { ...takenBy(request, chosen), addresses };
+  const claim: Claim = { instance: ask.id, role: ask.role, ...taken, host, sinceMs: ask.nowMs };
+  const change = put(CLAIM, claimId(ask.id, ask.role), claim);
+  return { kind: 'placed', host, site: at.site, pools, mode, claim: change, bound: bound.ports };
+}
+
+export function modeOn(host: Host, { path }: Instance): BindMode {
+  if (host.bindsAt === 'driver') return 'driver';
+  if (path.create === 'host') return 'allocate';
+  return path.bind === 'host' ? 'bind' : 'ready';
+}
+
+/** The addresses that are promised to ports which are not bound in this decision. */
+function promised(needs: readonly NicNeed[], pools: readonly PoolKey[], bound: readonly boolean[]): Claim['addresses'] {
+  const counts = new Map<string, Claim['addresses'][number]>();
+  needs.forEach((need, nic) => {
+    const choice = bound[nic] === true ? undefined : need.choices.find(({ pool }) => pool === pools[nic]);
+    for (const version of choice?.takes ?? []) {
+      const pool = choice?.pool as PoolKey;
+      const key = `${pool}|${version}`;
+      counts.set(key, { pool, version, count: (counts.get(key)?.count ?? 0) + 1 });
+    }
+  });
+  return [...counts.values()];
+}
+
+export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
+  const { instance } = ask;
+  const { group: groupId, onlyHost, ...where } = instance.place;
+  const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
+  const only = ask.onlyHost ?? onlyHost;
+  const excluded = excludedBy(instance.attempts);
+  const hosts = [...excluded.hosts, ...(ask.excludedHosts ?? []), ...hostsToClean(fleet, ask.id)];
+  return {
+    amounts: instance.amounts,
+    ...where,
+    ...(group !== undefined && { group: { id: group.id, policy: group.doc.policy } }),
+    ...(only !== undefined && { onlyHost: only }),
+    nics: ask.ports.map((port) => nicNeed(fleet, port.doc, { wasActive: instance.wasActive })),
+    ...(hosts.length > 0 && { excludedHosts: hosts }),
+    ...(excluded.pools.length > 0 && { excludedPools: excluded.pools }),
+    ...triedIn(instance),
+  };
+}
+
+function triedIn({ attempts }: Instance): Pick<ScheduleRequest, 'tried'> {
+  const tried = attempts.flatMap(({ fault, site, pools }) =>
+    fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],
+  );
+  return tried.length === 0 ? {} : { tried };
+}
+
+/** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
+function hostsToClean(fleet: FleetReader, id: string): string[] {
+  return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].flatMap(({ doc }) => {
+    const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
+    return kind === 'instance-clean' && doc.host !== undefined ? [doc.host] : [];
+  });
+}
+
+/** A host that will not come back by itself: somebody vouches for it being off, or it is gone from the fleet. */
+export function isConfirmedGone(fleet: FleetReader, host: string): boolean {
+  const stored = fleet.get(HOST, idOf(HOST, host));
+  return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
+}
