@@ -17,7 +17,7 @@ type SortValue = string | number;
 export interface Filter<D extends AnyDoc> {
   readonly schema: TSchema;
   /** What the document has for this filter; one of them must equal the wanted value. */
-  readonly of: (doc: D, id: string) => readonly (string | number | boolean | undefined)[];
+  readonly of: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
   /** Set when documents can be found by the value instead of being looked through. */
   readonly index?: Index<string, D>;
   /** The key of a value in that index, when it is not the value itself. */
@@ -110,7 +110,7 @@ function wantedBy<K extends string, D extends AnyDoc>(
   const tests: ((doc: D, id: string) => boolean)[] = [];
   for (const [name, filter] of Object.entries(listing.filters)) {
     const value = call.query[name];
-    if (value !== undefined) tests.push((doc, id) => filter.of(doc, id).includes(value as string));
+    if (value !== undefined) tests.push((doc, id) => filter.of(doc, id, fleet).includes(value as string));
   }
   const { caller } = call;
   if (caller.site !== undefined) tests.push((doc, id) => seesSite(caller, listing.view.siteOf(doc, id, fleet)));

@@ -1,11 +1,11 @@
 // muster hosts: what is in the fleet, and each host's way into service and into maintenance.
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import type { ExitCode } from './exit-code.ts';
 import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
-import { Refused } from './problem.ts';
+import { each } from './resource-commands.ts';
 import type { Session } from './session.ts';
 import type { Column } from './table.ts';
 
@@ -98,21 +98,12 @@ interface ToEach {
   readonly sentence: (name: string) => string;
 }
 
-/** The same thing done to each host that is named; one refusal does not keep the others from it. */
-async function each(session: Session, names: readonly string[], ask: ToEach): Promise<ExitCode> {
+function toEach(session: Session, names: readonly string[], ask: ToEach): Promise<ExitCode> {
   const { action, body = {}, sentence } = ask;
-  const changed: Host[] = [];
-  for (const name of names) {
-    try {
-      changed.push(await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { body }));
-      if (session.output === 'table') session.terminal.out(`${sentence(name)}\n`);
-    } catch (error) {
-      if (!(error instanceof Refused) || names.length === 1) throw error;
-      session.note(error.message);
-    }
-  }
-  if (session.output !== 'table') await session.value(names.length === 1 ? changed[0] : changed);
-  return changed.length === names.length ? EXIT.ok : EXIT.refused;
+  return each(session, names, async (name) => ({
+    value: await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { body }),
+    sentence: sentence(name),
+  }));
 }
 
 function disable(cli: Cli): Command {
@@ -122,7 +113,11 @@ function disable(cli: Cli): Command {
     .requiredOption('--reason <text>', 'why, for whoever looks at it next');
   examples(command, ['before a repair', 'muster hosts disable compute-1 --reason "fan replacement"']);
   return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
-    each(session, args, { action: 'disable', body: { reason }, sentence: (name) => `${name} is disabled: ${reason}` }),
+    toEach(session, args, {
+      action: 'disable',
+      body: { reason },
+      sentence: (name) => `${name} is disabled: ${reason}`,
+    }),
   );
 }
 
@@ -130,7 +125,7 @@ function enable(cli: Cli): Command {
   const command = new Command('enable').description('Take hosts out of maintenance').argument('<names...>');
   examples(command, ['after a repair', 'muster hosts enable compute-1']);
   return act(cli, command, (session, { args }) =>
-    each(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
+    toEach(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
   );
 }
 
@@ -141,7 +136,7 @@ function forceDown(cli: Cli): Command {
     .requiredOption('--reason <text>', 'how you know');
   examples(command, ['its power is off', 'muster hosts force-down compute-1 --reason "power unplugged"']);
   return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
-    each(session, args, {
+    toEach(session, args, {
       action: 'force-down',
       body: { reason },
       sentence: (name) => `${name} is forced down: ${reason}`,
@@ -155,6 +150,6 @@ function forceUp(cli: Cli): Command {
     .argument('<names...>');
   examples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
   return act(cli, command, (session, { args }) =>
-    each(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
+    toEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
   );
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { relative } from './duration.ts';
+import { deleteCommand, listCommand, resourcePath, showCommand, type Resource } from './resource-commands.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './table.ts';
 
@@ -14,18 +15,24 @@ interface Site {
   readonly changedAtMs: number;
 }
 
-const SITES = '/api/v1/sites';
-const sitePath = (name: string): string => `${SITES}/${encodeURIComponent(name)}`;
+const SITES: Resource<Site> = {
+  command: 'sites',
+  kind: 'site',
+  path: '/api/v1/sites',
+  sample: 'edge-7',
+  columns,
+  facts,
+};
 
 export function sitesCommand(cli: Cli): Command {
   return group(
     'sites',
     'Places where hosts are, each its own failure domain',
-    listSites(cli),
-    showSite(cli),
+    listCommand(cli, SITES, { empty: 'No sites.' }),
+    showCommand(cli, SITES),
     createSite(cli),
     describeSite(cli),
-    deleteSite(cli),
+    deleteCommand(cli, SITES, 'Delete sites that hold nothing any more'),
   );
 }
 
@@ -47,25 +54,6 @@ function facts(site: Site, nowMs: number): Facts {
   ];
 }
 
-function listSites(cli: Cli): Command {
-  const command = new Command('list').alias('ls').description('List sites');
-  examples(command, ['every site', 'muster sites list']);
-  return act(cli, command, async (session) => {
-    await session.list(await session.client.list<Site>(SITES), columns(session.nowMs()), 'No sites.');
-    return undefined;
-  });
-}
-
-function showSite(cli: Cli): Command {
-  const command = new Command('show').description('Show a site').argument('<name>');
-  examples(command, ['one site', 'muster sites show central']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
-    const site = await session.client.get<Site>(sitePath(name));
-    await session.one(site, facts(site, session.nowMs()));
-    return undefined;
-  });
-}
-
 function createSite(cli: Cli): Command {
   const command = new Command('create')
     .description('Create a site')
@@ -75,7 +63,7 @@ function createSite(cli: Cli): Command {
   return act<{ readonly description?: string }>(cli, command, async (session, { args: [name], options }) => {
     const { description } = options;
     const body = { name, ...(description !== undefined && { description }) };
-    const site = await session.client.write<Site>('POST', SITES, { body });
+    const site = await session.client.write<Site>('POST', SITES.path, { body });
     await session.done(site, `Site ${site.name} is created.`);
     return undefined;
   });
@@ -89,18 +77,8 @@ function describeSite(cli: Cli): Command {
   examples(command, ['say more', 'muster sites describe edge-7 "shop 7, second floor"']);
   return act(cli, command, async (session, { args: [name = '', description] }) => {
     const body = description === '' ? {} : { description };
-    const site = await session.client.write<Site>('PATCH', sitePath(name), { body });
+    const site = await session.client.write<Site>('PATCH', resourcePath(SITES, name), { body });
     await session.one(site, facts(site, session.nowMs()));
-    return undefined;
-  });
-}
-
-function deleteSite(cli: Cli): Command {
-  const command = new Command('delete').description('Delete a site that holds nothing any more').argument('<name>');
-  examples(command, ['an empty site', 'muster sites delete edge-7']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
-    const site = await session.client.write<object | undefined>('DELETE', sitePath(name));
-    await session.done(site ?? { name }, `Site ${name} is deleted.`);
     return undefined;
   });
 }

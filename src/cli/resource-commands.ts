@@ -1,0 +1,105 @@
+// Commands that are the same for everything that has a name and a place in the API: list, show, delete. What differs is
+// told by a description of the resource; what is more than this has its own file.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { Refused } from './problem.ts';
+import type { Facts, Session } from './session.ts';
+import type { Column } from './table.ts';
+
+export interface Resource<R> {
+  /** The word of the command, in the plural: `flavors`. */
+  readonly command: string;
+  /** For sentences: `flavor`. */
+  readonly kind: string;
+  readonly path: string;
+  /** One that appears in examples. */
+  readonly sample: string;
+  readonly columns: (nowMs: number) => readonly Column<R>[];
+  readonly facts: (one: R, nowMs: number) => Facts;
+}
+
+/** An option of a list; its name is the API's filter: `--created-by` asks for `createdBy`. */
+export type ListFilter = readonly [flags: string, about: string];
+
+export interface ListOptions {
+  readonly filters?: readonly ListFilter[];
+  /** What is said when there are none. */
+  readonly empty: string;
+  readonly examples?: readonly (readonly [what: string, line: string])[];
+}
+
+export function resourcePath<R>({ path }: Pick<Resource<R>, 'path'>, name: string): string {
+  return `${path}/${encodeURIComponent(name)}`;
+}
+
+export function listCommand<R>(
+  cli: Cli,
+  resource: Resource<R>,
+  { filters = [], empty, ...told }: ListOptions,
+): Command {
+  const { command: word, kind, path, columns } = resource;
+  const command = new Command('list').alias('ls').description(`List ${word}`);
+  for (const [flags, about] of filters) command.option(flags, about);
+  command.option('--sort <field>', 'by this field; a leading - turns the order round');
+  const names = command.options.map((option) => option.attributeName());
+  examples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
+  return act<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
+    const query = Object.fromEntries(names.map((name) => [name, options[name]]));
+    await session.list(await session.client.list<R>(path, query), columns(session.nowMs()), empty);
+    return undefined;
+  });
+}
+
+export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): Command {
+  const { command: word, kind, sample, facts } = resource;
+  const command = new Command('show').description(`Show everything known of a ${kind}`).argument('<name>');
+  examples(command, [`one ${kind}`, `muster ${word} show ${sample}`]);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const one = await session.client.get<R>(resourcePath(resource, name));
+    await session.one(one, facts(one, session.nowMs()));
+    return undefined;
+  });
+}
+
+export function deleteCommand<R>(cli: Cli, resource: Resource<R>, about: string): Command {
+  const { command: word, kind, sample } = resource;
+  const command = new Command('delete').description(about).argument('<names...>');
+  examples(command, [`one ${kind}`, `muster ${word} delete ${sample}`]);
+  return act(cli, command, (session, { args }) =>
+    each(session, args, async (name) => ({
+      value: (await session.client.write<object | undefined>('DELETE', resourcePath(resource, name))) ?? { name },
+      sentence: `${capital(kind)} ${name} is deleted.`,
+    })),
+  );
+}
+
+export function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+interface Done {
+  readonly value: object;
+  readonly sentence: string;
+}
+
+/** The same thing done to each that is named; one refusal does not keep the others from it. */
+export async function each(
+  session: Session,
+  names: readonly string[],
+  work: (name: string) => Promise<Done>,
+): Promise<ExitCode> {
+  const values: object[] = [];
+  for (const name of names) {
+    try {
+      const { value, sentence } = await work(name);
+      values.push(value);
+      if (session.output === 'table') session.terminal.out(`${sentence}\n`);
+    } catch (error) {
+      if (!(error instanceof Refused) || names.length === 1) throw error;
+      session.note(error.message);
+    }
+  }
+  if (session.output !== 'table') await session.value(names.length === 1 ? values[0] : values);
+  return values.length === names.length ? EXIT.ok : EXIT.refused;
+}
