@@ -1,5 +1,6 @@
-// The free addresses of a subnet as sorted ranges. Taking one, giving it back and finding the lowest free one cost
-// O(log n) in the number of ranges, however many addresses there are: a /64 is one range.
+// The free addresses of a subnet as sorted ranges: a /64 is one range, however many addresses it has. The lowest free one
+// is at hand, any other is found in O(log n) of the ranges. A change moves at most one chunk's worth of ranges; the list of
+// chunks itself moves only when a chunk is split or joined, which takes at least `CHUNK_RANGES_MAX / 4` changes.
 
 interface Chunk {
   readonly starts: bigint[];
@@ -7,7 +8,9 @@ interface Chunk {
 }
 
 /** Ranges per chunk: a splice stays within a few cache lines' worth of pointers. */
-const CHUNK_RANGES_MAX = 256;
+export const CHUNK_RANGES_MAX = 256;
+/** A chunk with fewer is joined with its neighbour where both fit: a fleet that shrinks leaves no crumbs. */
+const CHUNK_RANGES_MIN = CHUNK_RANGES_MAX / 4;
 
 export interface Range {
   readonly first: bigint;
@@ -18,6 +21,7 @@ export class FreeRanges {
   readonly #chunks: Chunk[] = [];
   #size = 0n;
 
+  /** Ranges that do not overlap, in any order. */
   constructor(ranges: readonly Range[]) {
     for (const range of ranges) this.#add(range.first, range.last);
   }
@@ -30,6 +34,15 @@ export class FreeRanges {
   /** The lowest free address. */
   first(): bigint | undefined {
     return this.#chunks[0]?.starts[0];
+  }
+
+  /** The lowest free address that is not below this one. */
+  from(address: bigint): bigint | undefined {
+    const { at, nth } = this.#before(address);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) return this.first();
+    if ((chunk.ends[nth] as bigint) >= address) return address;
+    return chunk.starts[nth + 1] ?? this.#chunks[at + 1]?.starts[0];
   }
 
   has(address: bigint): boolean {
@@ -61,15 +74,19 @@ export class FreeRanges {
     return true;
   }
 
+  /** How many ranges each chunk has. */
+  chunkSizes(): number[] {
+    return this.#chunks.map((chunk) => chunk.starts.length);
+  }
+
   /** Adds a range that touches no free address, merging it with its neighbours. */
   #add(first: bigint, last: bigint): void {
     this.#size += last - first + 1n;
     const before = this.#find(first - 1n);
     const after = this.#find(last + 1n);
     if (before !== undefined && after !== undefined) {
-      const end = (this.#chunks[after.at] as Chunk).ends[after.nth] as bigint;
+      (this.#chunks[before.at] as Chunk).ends[before.nth] = (this.#chunks[after.at] as Chunk).ends[after.nth] as bigint;
       this.#removeAt(after.at, after.nth);
-      (this.#chunks[before.at] as Chunk).ends[before.nth] = end;
     } else if (before !== undefined) (this.#chunks[before.at] as Chunk).ends[before.nth] = last;
     else if (after !== undefined) (this.#chunks[after.at] as Chunk).starts[after.nth] = first;
     else this.#insert(first, last);
@@ -77,12 +94,8 @@ export class FreeRanges {
 
   #insert(first: bigint, last: bigint): void {
     if (this.#chunks.length === 0) this.#chunks.push({ starts: [], ends: [] });
-    const at = Math.max(
-      0,
-      lastNotAbove(this.#chunks.length, (nth) => this.#chunks[nth]?.starts[0] as bigint, first),
-    );
-    const { starts } = this.#chunks[at] as Chunk;
-    this.#insertAt(at, lastNotAbove(starts.length, (nth) => starts[nth] as bigint, first) + 1, first, last);
+    const { at, nth } = this.#before(first);
+    this.#insertAt(Math.max(0, at), nth + 1, first, last);
   }
 
   #insertAt(at: number, nth: number, first: bigint, last: bigint): void {
@@ -99,20 +112,38 @@ export class FreeRanges {
     chunk.starts.splice(nth, 1);
     chunk.ends.splice(nth, 1);
     if (chunk.starts.length === 0) this.#chunks.splice(at, 1);
+    else if (chunk.starts.length < CHUNK_RANGES_MIN) this.#join(at);
+  }
+
+  /** Joins a small chunk with a neighbour, when the two leave room for more. */
+  #join(at: number): void {
+    const left = at === 0 ? 0 : at - 1;
+    const [one, other] = [this.#chunks[left], this.#chunks[left + 1]];
+    if (one === undefined || other === undefined) return;
+    if (one.starts.length + other.starts.length > CHUNK_RANGES_MAX - CHUNK_RANGES_MIN) return;
+    one.starts.push(...other.starts);
+    one.ends.push(...other.ends);
+    this.#chunks.splice(left + 1, 1);
   }
 
   /** The range that holds an address. */
   #find(address: bigint): { readonly at: number; readonly nth: number } | undefined {
+    const place = this.#before(address);
+    const end = this.#chunks[place.at]?.ends[place.nth];
+    return end !== undefined && end >= address ? place : undefined;
+  }
+
+  /** The last range that begins at or before an address; -1 in both when none does. */
+  #before(address: bigint): { readonly at: number; readonly nth: number } {
     const at = lastNotAbove(this.#chunks.length, (nth) => this.#chunks[nth]?.starts[0] as bigint, address);
-    const chunk = this.#chunks[at];
-    if (chunk === undefined) return undefined;
-    const nth = lastNotAbove(chunk.starts.length, (one) => chunk.starts[one] as bigint, address);
-    return (chunk.ends[nth] as bigint) >= address ? { at, nth } : undefined;
+    const starts = this.#chunks[at]?.starts;
+    if (starts === undefined) return { at: -1, nth: -1 };
+    return { at, nth: lastNotAbove(starts.length, (nth) => starts[nth] as bigint, address) };
   }
 }
 
 /** The last of `length` sorted values that is not above `wanted`; -1 when all are. */
-function lastNotAbove(length: number, valueAt: (nth: number) => bigint, wanted: bigint): number {
+export function lastNotAbove(length: number, valueAt: (nth: number) => bigint, wanted: bigint): number {
   let low = 0;
   let high = length;
   while (low < high) {

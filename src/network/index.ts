@@ -1,6 +1,33 @@
+export type { GivenAddress } from './addresses.ts';
+export { nicNeed, nicPort } from './attach.ts';
+export type { NicOf } from './attach.ts';
+export { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
+export type { BindAnswer, BindAsk, BindFault, Bound, PortEnd } from './bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim, ClaimId } from './claim.ts';
-export { PORT, PORTS_BY_INSTANCE, PROJECT } from './model.ts';
-export type { Port } from './model.ts';
+export type { IpVersion } from './ip.ts';
+export {
+  DEFAULT_PROJECT,
+  NETWORK,
+  PORT,
+  PORTS_BY_INSTANCE,
+  PROJECT,
+  SEGMENT,
+  SUBNET,
+  SUBNETS_BY_NETWORK,
+} from './model.ts';
+export type { BackEndName, Network, NetworkId, Port, PortId, Segment, Subnet } from './model.ts';
 export { bandwidthClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
+export { networkModel } from './network-model.ts';
+export { portQuotaRefusal, QUOTA, quotaOf } from './quota.ts';
+export type { Quota } from './quota.ts';
+export { isRefusal } from './refusal.ts';
+export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
+export type { NetworkAsk, RequestedNetworks, ResolvedNetworks, ResolvedNic } from './resolve.ts';
+export { STOCK, stockOf } from './stock.ts';
+export type { Stock, StockFigures } from './stock.ts';
+export { addressKey } from './subnet-stock.ts';
+export { hostReaches, segmentOfPool, topologyOf } from './topology.ts';
+export type { StoredNetwork, StoredPort, StoredSegment, StoredSubnet } from './topology.ts';
+export { PORT_VIEW } from './views.ts';

@@ -26,17 +26,19 @@ export function parseIp(text: string): Ip | undefined {
 function parseIpv4(text: string): Ip | undefined {
   const parts = text.split('.');
   if (parts.length !== 4) return undefined;
-  let value = 0n;
+  let value = 0;
   for (const part of parts) {
     if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined;
-    value = (value << 8n) | BigInt(part);
+    value = value * 256 + Number(part);
   }
-  return { version: 4, value };
+  return { version: 4, value: BigInt(value) };
 }
 
 function parseIpv6(text: string): Ip | undefined {
   const [head, tail, ...more] = text.split('::');
   if (more.length > 0 || head === undefined) return undefined;
+  // Dots stand at the end of the whole address or nowhere.
+  if (tail !== undefined && head.includes('.')) return undefined;
   const front = groupsOf(head);
   const back = tail === undefined ? [] : groupsOf(tail);
   if (front === undefined || back === undefined) return undefined;
@@ -61,14 +63,25 @@ function groupsOf(text: string): bigint[] | undefined {
   return [...groups, embedded.value >> 16n, embedded.value & 0xffffn];
 }
 
+/** What lies in ::ffff:0:0/96 means an IPv4 address and is written with its dots. */
+const MAPPED = 0xffffn;
+
 /** Canonical text: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp({ version, value }: Ip): string {
-  if (version === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.');
+  if (version === 4) return dotted(Number(value));
+  if (value >> 32n === MAPPED) return `::ffff:${dotted(Number(value & 0xffff_ffffn))}`;
   const groups = Array.from({ length: 8 }, (_, at) => Number((value >> BigInt(112 - 16 * at)) & 0xffffn));
   const run = longestZeroRun(groups);
-  const hex = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
   if (run === undefined) return hex(groups);
   return `${hex(groups.slice(0, run.start))}::${hex(groups.slice(run.start + run.length))}`;
+}
+
+function hex(groups: readonly number[]): string {
+  return groups.map((group) => group.toString(16)).join(':');
+}
+
+function dotted(value: number): string {
+  return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`;
 }
 
 function longestZeroRun(groups: readonly number[]): { readonly start: number; readonly length: number } | undefined {
@@ -83,6 +96,12 @@ function longestZeroRun(groups: readonly number[]): { readonly start: number; re
   return best;
 }
 
+/** The canonical text of what a text means; undefined when it means no address. */
+export function canonicalIp(text: string): string | undefined {
+  const ip = parseIp(text);
+  return ip === undefined ? undefined : formatIp(ip);
+}
+
 /** A prefix in its canonical form: an address with host bits set is not one. */
 export function parseCidr(text: string): Cidr | undefined {
   const [address = '', length = '', ...more] = text.split('/');
@@ -94,6 +113,10 @@ export function parseCidr(text: string): Cidr | undefined {
   const size = 1n << BigInt(bits - prefix);
   if (ip.value % size !== 0n) return undefined;
   return { version: ip.version, first: ip.value, last: ip.value + size - 1n, prefix };
+}
+
+export function formatCidr({ version, first, prefix }: Cidr): string {
+  return `${formatIp({ version, value: first })}/${prefix}`;
 }
 
 export function contains(cidr: Cidr, ip: Ip): boolean {

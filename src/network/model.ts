@@ -9,7 +9,7 @@ const WORD = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$',
   'x-form': 'a word of letters, digits and _ . : - (at most 100)',
 });
-const IP = Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]);
+export const IP = Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]);
 const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
 /** Pools of one subnet; more is a list of single addresses that should be ports. */
@@ -45,7 +45,7 @@ export const NETWORK_FACTS = {
   minBandwidthKbps: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 ** 9 })),
 };
 
-const NETWORK_SCHEMA = Type.Object(
+export const NETWORK_SCHEMA = Type.Object(
   { name: NAME, project: PROJECT, backEnd: Type.Enum(BACK_ENDS), ...NETWORK_FACTS, ...CHANGED },
   CLOSED,
 );
@@ -55,7 +55,7 @@ export const NETWORK = schemaKind('network', NETWORK_SCHEMA);
 
 export const SEGMENT_TYPES = ['flat', 'vlan', 'vxlan', 'gre', 'geneve'] as const;
 
-const SEGMENT_SCHEMA = Type.Object(
+export const SEGMENT_SCHEMA = Type.Object(
   {
     name: NAME,
     network: Type.String(),
@@ -75,7 +75,7 @@ export const SEGMENT = schemaKind('segment', SEGMENT_SCHEMA);
 
 export const POOL = Type.Object({ first: IP, last: IP }, CLOSED);
 
-const SUBNET_SCHEMA = Type.Object(
+export const SUBNET_SCHEMA = Type.Object(
   {
     name: NAME,
     network: Type.String(),
@@ -121,7 +121,7 @@ const BINDING = Type.Object(
 );
 export type Binding = Static<typeof BINDING>;
 
-const PORT_SCHEMA = Type.Object(
+export const PORT_SCHEMA = Type.Object(
   {
     name: Type.Optional(Type.String({ maxLength: 200 })),
     network: Type.String(),
@@ -152,6 +152,15 @@ const PORT_SCHEMA = Type.Object(
 export type Port = Static<typeof PORT_SCHEMA>;
 export type PortId = Id<'port'>;
 export const PORT = schemaKind('port', PORT_SCHEMA);
+
+/** In place of a project, for networks that all of them may use. No project has such a name. */
+export const SHARED = '*';
+
+export const NETWORKS_BY_USER: Index<'network', Network> = {
+  name: 'networks-by-user',
+  kind: NETWORK,
+  keysOf: (doc) => (doc.shared ? [doc.project, SHARED] : [doc.project]),
+};
 
 export const SEGMENTS_BY_NETWORK: Index<'segment', Segment> = {
   name: 'segments-by-network',

@@ -1,0 +1,103 @@
+// Addresses that somebody asks for, and addresses that are picked: one place says which may be given out.
+import type { FleetReader, Refusal } from '../fleet/index.ts';
+import { contains, formatIp, parseCidr, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
+import type { PoolKey } from './need.ts';
+import { conflict, invalid } from './refusal.ts';
+import { stockOf } from './stock.ts';
+import { addressKey } from './subnet-stock.ts';
+import { poolOf, topologyOf, type StoredSubnet } from './topology.ts';
+
+export interface GivenAddress {
+  readonly ip: string;
+  readonly subnet: string;
+}
+
+export const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+export interface AskedAddress {
+  readonly network: string;
+  readonly ip: string;
+  /** Only this subnet will do. */
+  readonly subnet?: string | undefined;
+  readonly field: string;
+  /** What the same request has been given already. */
+  readonly taken?: ReadonlySet<string>;
+}
+
+/** An address that was asked for by name: it lies in a subnet of the network, is not special, and nobody has it. */
+export function askedAddress(fleet: FleetReader, asked: AskedAddress): GivenAddress | Refusal {
+  const { network, field } = asked;
+  const ip = parseIp(asked.ip);
+  if (ip === undefined) return invalid('address-invalid', `"${asked.ip}" is not an IP address.`, { field });
+  const text = formatIp(ip);
+  const subnets = topologyOf(fleet).subnetsOf(network);
+  const subnet = subnets.find(
+    ({ id, doc }) => (asked.subnet === undefined || asked.subnet === id) && contains(cidrOf(doc.cidr), ip),
+  );
+  if (subnet === undefined) return outside(text, asked);
+  if (isSpecial(cidrOf(subnet.doc.cidr), ip)) return special(text, subnet, field);
+  const stock = stockOf(fleet);
+  const holder = stock.holderOf(subnet.id, text);
+  if (holder !== undefined) return inUse(text, holder, field);
+  if (asked.taken?.has(addressKey(subnet.id, text)) === true) {
+    return invalid('address-twice', `The request asks for ${text} more than once.`, { field, facts: { ip: text } });
+  }
+  const pool = poolOf(subnet.doc);
+  // What is promised to others may not be taken away from them by name.
+  if (stock.isPooled(subnet.id, text) && stock.free(pool, ip.version) <= 0n) return exhausted(network, pool, field);
+  return { ip: text, subnet: subnet.id };
+}
+
+/** One address of each version that a pool has, leaving alone what is promised to others. */
+export function pickedAddresses(
+  fleet: FleetReader,
+  from: { readonly network: string; readonly pool: PoolKey; readonly taken?: ReadonlySet<string>; field?: string },
+): readonly GivenAddress[] | Refusal {
+  const { network, pool, taken = NONE_TAKEN, field } = from;
+  const stock = stockOf(fleet);
+  const versions = stock.versionsOf(pool);
+  if (versions.length === 0) return exhausted(network, pool, field);
+  const given: GivenAddress[] = [];
+  for (const version of versions) {
+    const address = stock.free(pool, version) > 0n ? stock.pick(pool, version, taken) : undefined;
+    if (address === undefined) return exhausted(network, pool, field, version);
+    given.push(address);
+  }
+  return given;
+}
+
+/** A document's CIDR parses: it was checked when the subnet was made. */
+export function cidrOf(text: string): Cidr {
+  return parseCidr(text) as Cidr;
+}
+
+/** The network's own address and its broadcast address (IPv4), the routers' anycast address (IPv6). */
+export function isSpecial(cidr: Cidr, { value }: Ip): boolean {
+  const hostBits = (cidr.version === 4 ? 32 : 128) - cidr.prefix;
+  if (hostBits < 2) return false;
+  return value === cidr.first || (cidr.version === 4 && value === cidr.last);
+}
+
+function outside(ip: string, { network, subnet, field }: AskedAddress): Refusal {
+  const where = subnet === undefined ? `any subnet of network "${network}"` : `subnet "${subnet}" of "${network}"`;
+  const message = `${ip} does not lie in ${where}. Ask for an address of one of its subnets.`;
+  return invalid('address-outside-subnet', message, { field, facts: { ip, network } });
+}
+
+function special(ip: string, { id, doc }: StoredSubnet, field: string): Refusal {
+  const message = `${ip} means the subnet ${doc.cidr} itself or everybody on it. Ask for another address.`;
+  return invalid('address-reserved', message, { field, facts: { ip, subnet: id } });
+}
+
+export function inUse(ip: string, holder: string, field: string): Refusal {
+  const who = holder === 'gateway' ? 'the gateway' : `port "${holder}"`;
+  const message = `${ip} belongs to ${who} already. Ask for another address, or for none.`;
+  return conflict('address-in-use', message, { field, facts: { ip, holder } });
+}
+
+export function exhausted(network: string, pool: PoolKey, field?: string, version?: IpVersion): Refusal {
+  const which = version === undefined ? 'address' : `IPv${version} address`;
+  const message = `No ${which} of network "${network}" is free. Give it a larger pool, or delete ports that are not used.`;
+  const facts = { network, pool, ...(version !== undefined && { version }) };
+  return conflict('addresses-exhausted', message, { field, facts });
+}

@@ -1,0 +1,158 @@
+// The ports of an instance's NICs: made for it or taken as they are, and what they need of a host. Nothing is bound here.
+import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { pickedAddresses } from './addresses.ts';
+import { macFor, MACS } from './mac.ts';
+import { PORT, SUBNET, type Address, type Network, type Port, type PortId } from './model.ts';
+import type { NicNeed, PoolChoice } from './need.ts';
+import { conflict, isRefusal, unknown } from './refusal.ts';
+import type { ResolvedNic } from './resolve.ts';
+import { choiceOf, findNetwork, networkPool, topologyOf, type StoredPort } from './topology.ts';
+
+export interface NicOf {
+  readonly instance: string;
+  readonly nic: number;
+  readonly project: string;
+  readonly portId: string;
+  /** Counts the new ports of one commit; the NIC's number when nothing is said. */
+  readonly nth?: number;
+  /** The revision that the commit is decided on, when the fleet at hand is a trial on top of it. */
+  readonly revision?: number;
+  /** Addresses that the same commit gives out and the fleet at hand does not show yet (see `addressKey`). */
+  readonly taken?: ReadonlySet<string>;
+  readonly securityGroups?: readonly string[];
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** The port of a NIC, attached to its instance and not bound. */
+export function nicPort(
+  fleet: FleetReader,
+  nic: ResolvedNic,
+  of: NicOf,
+): { readonly id: PortId; readonly doc: Port } | Refusal {
+  return nic.kind === 'port' ? takenPort(nic, of) : newPort(fleet, nic, of);
+}
+
+function takenPort({ port, tag }: Extract<ResolvedNic, { kind: 'port' }>, of: NicOf): StoredPort | Refusal {
+  const { instance, nic, by, nowMs } = of;
+  if (port.doc.instance !== undefined && port.doc.instance !== instance) {
+    const message = `Port "${port.id}" is attached to "${port.doc.instance}". Detach it there, or use another port.`;
+    return conflict('port-in-use', message, { facts: { port: port.id, instance: port.doc.instance } });
+  }
+  const { tag: _, ...doc } = port.doc;
+  const attached: Port = {
+    ...doc,
+    instance,
+    nic,
+    ...(tag !== undefined && { tag }),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  return { ...port, doc: attached };
+}
+
+function newPort(
+  fleet: FleetReader,
+  { network: id, fixedIps, tag }: Extract<ResolvedNic, { kind: 'new' }>,
+  of: NicOf,
+): { readonly id: PortId; readonly doc: Port } | Refusal {
+  const network = findNetwork(fleet, id)?.doc;
+  if (network === undefined) return unknown('network', id);
+  const asked = fixedIps.map((address): Address => ({ ...address, chosenBy: 'user' }));
+  const given = asked.length > 0 ? asked : addressesAtCreation(fleet, id, network, of.taken);
+  if (isRefusal(given)) return given;
+  const { instance, nic, project, by, nowMs } = of;
+  const doc: Port = {
+    network: id,
+    project,
+    createdBy: 'muster',
+    state: network.backEnd === 'embedded' ? 'made' : 'wanted',
+    mac: newMac(fleet, of),
+    instance,
+    nic,
+    ...(tag !== undefined && { tag }),
+    ipAllocation: allocationOf(fleet, id, network, asked.length > 0),
+    addresses: [...given],
+    serial: 0,
+    ...fromNetwork(network),
+    securityGroups: network.portSecurity ? [...(of.securityGroups ?? [])] : [],
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  return { id: idOf(PORT, of.portId), doc };
+}
+
+/** What a port has from its network. */
+export function fromNetwork(network: Network): Pick<Port, 'portSecurity' | 'qosPolicy' | 'minBandwidthKbps'> {
+  const { portSecurity, qosPolicy, minBandwidthKbps } = network;
+  return {
+    portSecurity,
+    ...(qosPolicy !== undefined && { qosPolicy }),
+    ...(minBandwidthKbps !== undefined && { minBandwidthKbps }),
+  };
+}
+
+/** How a port comes by its addresses: a result of what was asked and where it is, never an input. */
+export function allocationOf(
+  fleet: FleetReader,
+  id: string,
+  network: Network,
+  asked: boolean,
+): Exclude<Port['ipAllocation'], 'none'> {
+  if (asked) return 'immediate';
+  // Hosts that do their own networking allocate when the host is known, whatever the network looks like.
+  return network.backEnd === 'host-local' || topologyOf(fleet).isRouted(id) ? 'deferred' : 'immediate';
+}
+
+/** Only our own address management picks one now, and only where every host can carry it. */
+export function addressesAtCreation(
+  fleet: FleetReader,
+  id: string,
+  network: Network,
+  taken?: ReadonlySet<string>,
+): readonly Address[] | Refusal {
+  if (network.backEnd !== 'embedded' || topologyOf(fleet).isRouted(id)) return [];
+  const picked = pickedAddresses(fleet, { network: id, pool: networkPool(id), ...(taken !== undefined && { taken }) });
+  return isRefusal(picked) ? picked : picked.map((address) => ({ ...address, chosenBy: 'create' }));
+}
+
+/** Strides through the counter where a port has the address already: the neighbours are for the next ports. */
+const MAC_STRIDE = 1021;
+
+function newMac(fleet: FleetReader, { nic, nth = nic, revision = fleet.revision }: NicOf): string {
+  const macs = fleet.projection(MACS);
+  for (let at = nth; ; at += MAC_STRIDE) {
+    const mac = macFor(revision, at);
+    if (macs.portsWith(mac).length === 0) return mac;
+  }
+}
+
+/** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
+export function nicNeed(fleet: FleetReader, port: Port, how: { readonly wasActive: boolean }): NicNeed {
+  const { network, minBandwidthKbps } = port;
+  return {
+    network,
+    choices: choicesFor(fleet, port, how.wasActive),
+    ...(minBandwidthKbps !== undefined && { minBandwidthKbps }),
+  };
+}
+
+function choicesFor(fleet: FleetReader, port: Port, wasActive: boolean): readonly PoolChoice[] {
+  const topology = topologyOf(fleet);
+  const [held] = port.addresses;
+  if (held === undefined) {
+    return port.ipAllocation === 'deferred' ? topology.choicesOf(port.network) : topology.reachOf(port.network);
+  }
+  if (!topology.isRouted(port.network)) return topology.reachOf(port.network);
+  const id = fleet.get(SUBNET, idOf(SUBNET, held.subnet))?.doc.segment;
+  const segment = id === undefined ? undefined : topology.segment(port.network, id);
+  const stays = segment === undefined ? [] : [choiceOf(segment)];
+  if (wasActive || !isReleasable(port)) return stays;
+  const pool = stays[0]?.pool;
+  return [...stays, ...topology.choicesOf(port.network).filter((choice) => choice.pool !== pool)];
+}
+
+/** Whether a port's addresses may be given up for another host: only those that were picked for a host. */
+export function isReleasable(port: Port): boolean {
+  return port.addresses.every(({ chosenBy }) => chosenBy === 'bind');
+}

@@ -1,0 +1,187 @@
+// Binding ports to a host, where the journal is the back end: the mapping is looked at again, late addresses are given,
+// all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
+import { idOf, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { findHost, type Host } from '../hosts/index.ts';
+import type { GivenAddress } from './addresses.ts';
+import { isReleasable } from './attach.ts';
+import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } from './model.ts';
+import type { PoolKey } from './need.ts';
+import { stockOf } from './stock.ts';
+import { addressKey } from './subnet-stock.ts';
+import { findNetwork, hostReaches, networkPool, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
+
+export interface BindAsk {
+  readonly port: StoredPort;
+  readonly pool: PoolKey;
+}
+
+export type BindFault =
+  | { readonly code: 'pool-empty'; readonly pool: PoolKey }
+  | { readonly code: 'mapping-gone'; readonly pool: PoolKey }
+  | { readonly code: 'address-not-carried'; readonly ip: string };
+
+export interface BindAt {
+  readonly host: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export type Bound =
+  | { readonly kind: 'bound'; readonly ports: readonly { readonly id: PortId; readonly doc: Port }[] }
+  | { readonly kind: 'fault'; readonly nic: number; readonly fault: BindFault };
+
+/** How a host connects a port, by who looks after its network. */
+const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
+  embedded: 'ovs',
+  'host-local': 'bridge',
+  simulated: 'simulated',
+};
+
+/** Binds all ports to a host, or none. Ports of one call never get the same address. */
+export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
+  const host = findHost(fleet, at.host)?.doc;
+  const taken = new Set<string>();
+  const ports: { readonly id: PortId; readonly doc: Port }[] = [];
+  for (const [nth, { port, pool }] of asks.entries()) {
+    const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });
+    if ('code' in bound) return { kind: 'fault', nic: port.doc.nic ?? nth, fault: bound };
+    ports.push({ id: port.id, doc: bound });
+    for (const { subnet, ip } of bound.addresses) taken.add(addressKey(subnet, ip));
+  }
+  return { kind: 'bound', ports };
+}
+
+interface Binding {
+  readonly port: Port;
+  readonly pool: PoolKey;
+  readonly host: Host | undefined;
+  readonly at: BindAt;
+  readonly taken: ReadonlySet<string>;
+}
+
+function boundPort(fleet: FleetReader, asked: Binding): Port | BindFault {
+  const { port, pool, host, at } = asked;
+  const network = findNetwork(fleet, port.network);
+  if (network === undefined || host === undefined || !isMapped(fleet, asked)) return { code: 'mapping-gone', pool };
+  const addresses = addressesOn(fleet, asked);
+  if (!Array.isArray(addresses)) return addresses;
+  const segment = segmentOfPool(pool);
+  const serial = port.serial + 1;
+  return {
+    ...port,
+    state: 'made',
+    addresses,
+    binding: {
+      host: at.host,
+      serial,
+      ...(segment !== undefined && { segment }),
+      type: BINDING_TYPES[network.doc.backEnd],
+    },
+    serial,
+    changedBy: at.by,
+    changedAtMs: at.nowMs,
+  };
+}
+
+/** The mapping may have changed since the host was chosen: hosts report, and networks become routed. */
+function isMapped(fleet: FleetReader, { port, pool, host }: Binding): boolean {
+  const topology = topologyOf(fleet);
+  const id = segmentOfPool(pool);
+  if (id === undefined) return pool === networkPool(port.network) && !topology.isRouted(port.network);
+  const segment = topology.segment(port.network, id);
+  return segment !== undefined && host !== undefined && hostReaches(host, segment.doc);
+}
+
+/** The addresses that a port has on a pool: what it holds if it lies there, else new ones where it needs them. */
+function addressesOn(fleet: FleetReader, { port, pool, taken }: Binding): Address[] | BindFault {
+  const segment = segmentOfPool(pool);
+  const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);
+  if (elsewhere === undefined && port.addresses.length > 0) return port.addresses;
+  if (elsewhere !== undefined && !isReleasable(port)) return { code: 'address-not-carried', ip: elsewhere.ip };
+  if (port.ipAllocation !== 'deferred') return [];
+  const stock = stockOf(fleet);
+  const picked = stock.versionsOf(pool).map((version) => stock.pick(pool, version, taken));
+  if (picked.length === 0 || picked.includes(undefined)) return { code: 'pool-empty', pool };
+  return picked.map((address): Address => ({ ...(address as GivenAddress), chosenBy: 'bind' }));
+}
+
+function segmentOf(fleet: FleetReader, { subnet }: Address): string | undefined {
+  return fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment;
+}
+
+export interface BindAnswer {
+  readonly host: string;
+  readonly serial: number;
+  readonly segment?: string;
+  readonly type: string;
+  readonly addresses: readonly GivenAddress[];
+  readonly mac?: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** A port as a back end outside the journal, or a host, says that it bound it. */
+export function boundElsewhere(port: Port, answer: BindAnswer): Port {
+  const { host, serial, segment, type, addresses, mac = port.mac, by, nowMs } = answer;
+  return {
+    ...port,
+    state: 'made',
+    mac,
+    addresses: withOrigin(port, addresses, 'bind'),
+    binding: { host, serial, ...(segment !== undefined && { segment }), type },
+    serial: Math.max(port.serial, serial),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}
+
+/** A port as a back end outside the journal says that it made it. */
+export function madeElsewhere(
+  port: Port,
+  answer: { readonly addresses: readonly GivenAddress[]; mac?: string; by: string; nowMs: number },
+): Port {
+  const { addresses, mac = port.mac, by, nowMs } = answer;
+  return {
+    ...port,
+    state: 'made',
+    mac,
+    addresses: withOrigin(port, addresses, 'create'),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}
+
+/** What the port had already keeps its origin. */
+function withOrigin(port: Port, addresses: readonly GivenAddress[], chosenBy: Address['chosenBy']): Address[] {
+  return addresses.map(({ ip, subnet }) => {
+    const had = port.addresses.find((one) => one.ip === ip && one.subnet === subnet);
+    return had ?? { ip, subnet, chosenBy };
+  });
+}
+
+/** The binding is gone, the addresses stay; answers and events of the old binding count no more. */
+export function unboundPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
+  const { binding: _, ...rest } = port;
+  return { ...rest, serial: port.serial + 1, changedBy: at.by, changedAtMs: at.nowMs };
+}
+
+export interface PortEnd {
+  readonly wasActive: boolean;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/**
+ * The end of an instance for one of its ports. What Muster made goes. A user's port is handed back: after a build that was
+ * given up as it came, after an instance that ran with the addresses it has and without the instance's name.
+ */
+export function endOfPort({ id, doc }: StoredPort, how: PortEnd): Change {
+  if (doc.createdBy === 'muster') return remove(PORT, id);
+  const { instance: _instance, nic: _nic, tag: _tag, dnsName, ...rest } = unboundPort(doc, how);
+  const addresses = how.wasActive
+    ? doc.addresses.map((address): Address =>
+        address.chosenBy === 'bind' ? { ...address, chosenBy: 'user' } : address,
+      )
+    : doc.addresses.filter(({ chosenBy }) => chosenBy !== 'bind');
+  return put(PORT, id, { ...rest, addresses, ...(dnsName !== undefined && !how.wasActive && { dnsName }) });
+}

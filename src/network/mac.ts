@@ -1,0 +1,60 @@
+// MAC addresses of ports that Muster makes: locally administered, from the revision that the decision was made on and a
+// counter within it, so that none is ever given out twice. Users' own may not look like these.
+import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import { PORT, type Port, type PortId } from './model.ts';
+
+const REVISION_BITS = 34n;
+const COUNTER_BITS = 12n;
+
+/**
+ * 46 bits around the two that say "local, unicast": for the first thousand million commits the first octet is one of
+ * 02, 06, 0a and 0e.
+ */
+export function macFor(revision: number, nth: number): string {
+  const number = ((BigInt(revision) % (1n << REVISION_BITS)) << COUNTER_BITS) | (BigInt(nth) % (1n << COUNTER_BITS));
+  const top = ((number >> 40n) << 2n) | 0b10n;
+  const text = ((top << 40n) | (number & 0xff_ffff_ffffn)).toString(16).padStart(12, '0');
+  return (text.match(/../g) ?? []).join(':');
+}
+
+const RESERVED = /^0[26ae]:/;
+
+/** Whether an address is one that Muster may give out itself. */
+export function isReservedMac(mac: string): boolean {
+  return RESERVED.test(mac);
+}
+
+/** The ports by their MAC address: it names one port of a network. */
+class Macs implements Projected {
+  readonly #ports = new Map<string, readonly string[] | string>();
+
+  apply({ before, after }: Applied): void {
+    const [was, is] = [(before?.doc as Port | undefined)?.mac, (after?.doc as Port | undefined)?.mac];
+    if (was === is) return;
+    if (was !== undefined) this.#drop(was, before?.id ?? '');
+    if (is !== undefined) this.#add(is, after?.id ?? '');
+  }
+
+  #add(mac: string, port: string): void {
+    this.#ports.set(mac, this.#ports.has(mac) ? [...this.portsWith(mac), port] : port);
+  }
+
+  #drop(mac: string, port: string): void {
+    const left = this.portsWith(mac).filter((one) => one !== port);
+    if (left.length === 0) this.#ports.delete(mac);
+    else this.#ports.set(mac, left);
+  }
+
+  portsWith(mac: string): readonly string[] {
+    const ports = this.#ports.get(mac);
+    return ports === undefined ? [] : typeof ports === 'string' ? [ports] : ports;
+  }
+}
+
+export const MACS: Projection<Macs> = { name: 'macs', kinds: [PORT.name], create: () => new Macs() };
+
+/** The ports of a network that have a MAC address: never more than one. */
+export function portsWithMac(fleet: FleetReader, network: string, mac: string): string[] {
+  const ports = fleet.projection(MACS).portsWith(mac);
+  return ports.filter((id) => fleet.get(PORT, id as PortId)?.doc.network === network);
+}

@@ -1,0 +1,31 @@
+// What this room brings to the fleet.
+import type { Model } from '../fleet/index.ts';
+import { CLAIM, CLAIMS_BY_HOST } from './claim.ts';
+import { MACS } from './mac.ts';
+import {
+  NETWORK,
+  NETWORKS_BY_USER,
+  PORT,
+  PORTS_BY_INSTANCE,
+  PORTS_BY_NETWORK,
+  SEGMENT,
+  SEGMENTS_BY_NETWORK,
+  SUBNET,
+  SUBNETS_BY_NETWORK,
+} from './model.ts';
+import { PORT_COUNTS, QUOTA } from './quota.ts';
+import { STOCK } from './stock.ts';
+import { TOPOLOGY } from './topology.ts';
+
+export const networkModel: Model = {
+  kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA],
+  indexes: [
+    NETWORKS_BY_USER,
+    SEGMENTS_BY_NETWORK,
+    SUBNETS_BY_NETWORK,
+    PORTS_BY_NETWORK,
+    PORTS_BY_INSTANCE,
+    CLAIMS_BY_HOST,
+  ],
+  projections: [TOPOLOGY, STOCK, MACS, PORT_COUNTS],
+};

@@ -1,0 +1,34 @@
+// Refusals as this room writes them, and how to tell one from what was asked for.
+import type { Refusal } from '../fleet/index.ts';
+
+export function isRefusal(value: object): value is Refusal {
+  return 'code' in value && 'message' in value;
+}
+
+interface Told {
+  readonly field?: string | undefined;
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+function told(kind: Refusal['kind'], code: string, message: string, { field, facts }: Told): Refusal {
+  return { kind, code, message, ...(field !== undefined && { field }), ...(facts !== undefined && { facts }) };
+}
+
+export function invalid(code: string, message: string, more: Told = {}): Refusal {
+  return told('invalid', code, message, more);
+}
+
+export function conflict(code: string, message: string, more: Told = {}): Refusal {
+  return told('conflict', code, message, more);
+}
+
+export function forbidden(code: string, message: string, more: Told = {}): Refusal {
+  return told('forbidden', code, message, more);
+}
+
+/** What is not there: not found when it is the resource itself, a wrong value when a field names it. */
+export function unknown(what: string, id: string, field?: string): Refusal {
+  const message = `There is no ${what} "${id}". List them with "muster ${what}s list".`;
+  const kind = field === undefined ? 'not-found' : 'invalid';
+  return told(kind, `${what}-unknown`, message, { field, facts: { [what]: id } });
+}

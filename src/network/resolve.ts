@@ -1,0 +1,259 @@
+// What a user asks for as networks of an instance, made certain: which ports are taken as they are, and which are to be
+// made on which network. Whatever is wrong with the request is said here, before anything is made.
+import { Type, type Static } from 'typebox';
+import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { askedAddress, type GivenAddress } from './addresses.ts';
+import { defaultTopology } from './default-topology.ts';
+import { IP, NETWORKS_BY_USER, PORT, SHARED, type NetworkId, type Port } from './model.ts';
+import { portQuotaRefusal } from './quota.ts';
+import { conflict, forbidden, invalid, isRefusal, unknown } from './refusal.ts';
+import { addressKey } from './subnet-stock.ts';
+import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
+
+/** More NICs than any hypervisor takes. */
+const NICS_MAX = 32;
+
+const REFERENCE = Type.String({ minLength: 1, maxLength: 200 });
+
+/** One schema for both forms: which fields may not stand together is told by name. */
+const REQUESTED_NIC = Type.Object(
+  {
+    network: Type.Optional(REFERENCE),
+    port: Type.Optional(REFERENCE),
+    fixedIp: Type.Optional(IP),
+    tag: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  },
+  { additionalProperties: false },
+);
+type RequestedNic = Static<typeof REQUESTED_NIC>;
+
+export const REQUESTED_NETWORKS = Type.Union([
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Array(REQUESTED_NIC, { maxItems: NICS_MAX, description: 'in NIC order; a network may stand there twice' }),
+]);
+export type RequestedNetworks = Static<typeof REQUESTED_NETWORKS>;
+
+export interface NetworkAsk {
+  readonly networks: RequestedNetworks;
+  readonly project: string;
+  readonly admin: boolean;
+  readonly count: number;
+  readonly securityGroups?: readonly string[];
+  /** The name of the first one. */
+  readonly instance: string;
+  /** Its id, when it is another than the name: a port that is attached to it already is fine. */
+  readonly instanceId?: string;
+  /** Who is to have made the network that `auto` may build. */
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export type ResolvedNic =
+  | { readonly kind: 'port'; readonly port: StoredPort; readonly tag?: string }
+  | {
+      readonly kind: 'new';
+      readonly network: NetworkId;
+      readonly fixedIps: readonly GivenAddress[];
+      readonly tag?: string;
+    };
+
+export interface ResolvedNetworks {
+  readonly nics: readonly ResolvedNic[];
+  /** What is to be made first: `auto` builds a network for a project that has none. */
+  readonly changes: readonly Change[];
+}
+
+export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
+  const { networks } = ask;
+  if (networks === 'none') return { nics: [], changes: [] };
+  const resolved = networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
+  if (isRefusal(resolved)) return resolved;
+  const made = resolved.nics.filter(({ kind }) => kind === 'new').length;
+  return portQuotaRefusal(fleet, ask.project, made * ask.count) ?? resolved;
+}
+
+function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
+  const usable = usableNetworks(fleet, ask.project);
+  const [only, ...more] = usable;
+  if (more.length > 0) {
+    const names = usable.map(({ id }) => id);
+    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${names.length}: ${names.join(', ')}. Name one of them.`;
+    return conflict('auto-ambiguous', message, { field: '/networks', facts: { networks: names } });
+  }
+  if (only === undefined) {
+    const made = defaultTopology(fleet, ask);
+    return isRefusal(made)
+      ? made
+      : { nics: [{ kind: 'new', network: made.network, fixedIps: [] }], changes: made.changes };
+  }
+  return (
+    securityProblem(only, ask, '/networks') ?? { nics: [{ kind: 'new', network: only.id, fixedIps: [] }], changes: [] }
+  );
+}
+
+/** So many names are enough to see that there is a choice. */
+const NAMES_TOLD_MAX = 10;
+
+/** The project's own networks and the shared ones that lead nowhere outside and have a subnet. */
+function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
+  const found = new Map<string, StoredNetwork>();
+  const topology = topologyOf(fleet);
+  for (const key of [project, SHARED]) {
+    for (const network of fleet.find(NETWORKS_BY_USER, key)) {
+      if (!network.doc.external && topology.hasSubnets(network.id)) found.set(network.id, network);
+      if (found.size >= NAMES_TOLD_MAX) break;
+    }
+  }
+  return [...found.values()];
+}
+
+function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NetworkAsk): ResolvedNetworks | Refusal {
+  const nics: ResolvedNic[] = [];
+  const seen = { ports: new Set<string>(), addresses: new Set<string>(), tags: new Set<string>() };
+  for (const [at, wanted] of list.entries()) {
+    const field = `/networks/${at}`;
+    const problem = formProblem(wanted, ask, field) ?? repeatProblem(wanted, seen, field);
+    if (problem !== undefined) return problem;
+    const nic =
+      wanted.port === undefined
+        ? resolveNew(fleet, wanted, { ask, field, taken: seen.addresses })
+        : resolvePort(fleet, wanted.port, { ask, field });
+    if (isRefusal(nic)) return nic;
+    if (nic.kind === 'new') for (const { subnet, ip } of nic.fixedIps) seen.addresses.add(addressKey(subnet, ip));
+    nics.push(wanted.tag === undefined ? nic : { ...nic, tag: wanted.tag });
+  }
+  return { nics, changes: [] };
+}
+
+/** What is wrong with one entry whatever the fleet looks like. */
+function formProblem(
+  { network, port, fixedIp }: RequestedNic,
+  { count }: NetworkAsk,
+  field: string,
+): Refusal | undefined {
+  if (network === undefined && port === undefined) {
+    return invalid('network-or-port-required', 'A NIC needs a network, or a port that exists. Name one.', { field });
+  }
+  if (port === undefined) {
+    if (fixedIp === undefined || count === 1) return undefined;
+    const message = `One address cannot go to ${count} instances. Ask for one instance, or leave the address out.`;
+    return invalid('count-with-fixed-ip', message, { field: `${field}/fixedIp` });
+  }
+  if (network !== undefined) {
+    const message = 'A port is on its network already. Name the port or the network, not both.';
+    return invalid('network-and-port', message, { field });
+  }
+  if (fixedIp !== undefined) {
+    const message =
+      'A port has its addresses already. Leave the address out, or ask for a network instead of the port.';
+    return invalid('port-and-fixed-ip', message, { field: `${field}/fixedIp` });
+  }
+  if (count === 1) return undefined;
+  const message = `One port cannot be attached to ${count} instances. Ask for one instance, or for a network.`;
+  return invalid('count-with-port', message, { field: `${field}/port` });
+}
+
+interface Seen {
+  readonly ports: Set<string>;
+  readonly tags: Set<string>;
+}
+
+/** What may stand in a request once only. */
+function repeatProblem({ port, tag }: RequestedNic, seen: Seen, field: string): Refusal | undefined {
+  if (port !== undefined && seen.ports.has(port)) {
+    const message = `Port "${port}" stands in the request twice. A port is one NIC.`;
+    return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
+  }
+  if (tag !== undefined && seen.tags.has(tag)) {
+    const message = `The tag "${tag}" stands in the request twice. Tags tell the NICs of an instance apart.`;
+    return invalid('tag-twice', message, { field: `${field}/tag`, facts: { tag } });
+  }
+  if (port !== undefined) seen.ports.add(port);
+  if (tag !== undefined) seen.tags.add(tag);
+  return undefined;
+}
+
+interface Where {
+  readonly ask: NetworkAsk;
+  readonly field: string;
+}
+
+function resolveNew(
+  fleet: FleetReader,
+  { network: id = '', fixedIp }: RequestedNic,
+  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> },
+): ResolvedNic | Refusal {
+  const network = findNetwork(fleet, id);
+  if (network === undefined) return unknown('network', id, `${field}/network`);
+  const problem = networkProblem(fleet, network, { ask, field }) ?? securityProblem(network, ask, `${field}/network`);
+  if (problem !== undefined) return problem;
+  if (fixedIp === undefined) return { kind: 'new', network: network.id, fixedIps: [] };
+  const address = askedAddress(fleet, { network: id, ip: fixedIp, field: `${field}/fixedIp`, taken });
+  return isRefusal(address) ? address : { kind: 'new', network: network.id, fixedIps: [address] };
+}
+
+function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field }: Where): Refusal | undefined {
+  const problem = useProblem(network, ask, `${field}/network`);
+  if (problem !== undefined || topologyOf(fleet).hasSubnets(network.id)) return problem;
+  const message = `Network "${network.id}" has no subnet, so an instance would get no address. Create a subnet on it first.`;
+  return invalid('network-without-subnet', message, { field: `${field}/network`, facts: { network: network.id } });
+}
+
+/** Whether somebody may put ports on a network. */
+export function useProblem(
+  { id, doc }: StoredNetwork,
+  user: { readonly project: string; readonly admin: boolean },
+  field: string,
+): Refusal | undefined {
+  if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
+  const why = doc.external
+    ? 'leads outside and is not shared'
+    : `belongs to project "${doc.project}" and is not shared`;
+  const message = `Network "${id}" ${why}. Use another network, or ask an administrator.`;
+  return forbidden('network-not-allowed', message, { field, facts: { network: id } });
+}
+
+function securityProblem({ id, doc }: StoredNetwork, ask: NetworkAsk, field: string): Refusal | undefined {
+  if (doc.portSecurity || (ask.securityGroups ?? []).length === 0) return undefined;
+  return groupsWithoutSecurity(id, field);
+}
+
+export function groupsWithoutSecurity(network: string, field: string): Refusal {
+  const message = `Port security is off on network "${network}", so security groups would do nothing there. Leave them out, or use another network.`;
+  return invalid('security-groups-without-port-security', message, { field, facts: { network } });
+}
+
+function resolvePort(fleet: FleetReader, id: string, { ask, field: at }: Where): ResolvedNic | Refusal {
+  const field = `${at}/port`;
+  const port = fleet.get(PORT, idOf(PORT, id));
+  if (port === undefined) return unknown('port', id, field);
+  return portProblem(port, ask, field) ?? { kind: 'port', port };
+}
+
+function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): Refusal | undefined {
+  const facts = { port: id };
+  if (doc.project !== ask.project) {
+    const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
+    return forbidden('port-of-other-project', message, { field, facts });
+  }
+  if (doc.instance !== undefined && doc.instance !== (ask.instanceId ?? ask.instance)) {
+    const message = `Port "${id}" is attached to "${doc.instance}". Detach it there, or use another port.`;
+    return conflict('port-in-use', message, { field, facts: { ...facts, instance: doc.instance } });
+  }
+  if (doc.state === 'releasing') {
+    return conflict('port-releasing', `Port "${id}" is being deleted. Use another port.`, { field, facts });
+  }
+  if (lacksAddress(doc)) {
+    const message = `Port "${id}" was to have an address and has none. Delete it and make another.`;
+    return invalid('port-without-address', message, { field, facts });
+  }
+  if (doc.dnsName === undefined || doc.dnsName === ask.instance) return undefined;
+  const message = `Port "${id}" has the DNS name "${doc.dnsName}", the instance is called "${ask.instance}". Change one of them.`;
+  return invalid('dns-name-mismatch', message, { field, facts: { ...facts, dnsName: doc.dnsName } });
+}
+
+/** A back end outside the journal picks the address of a port that it has not made yet. */
+function lacksAddress({ ipAllocation, addresses, state }: Port): boolean {
+  return ipAllocation === 'immediate' && addresses.length === 0 && state !== 'wanted';
+}

@@ -1,0 +1,170 @@
+// The stock of addresses: per pool and version how many there are, how many are held, promised and free, and which is the
+// lowest free one. It follows subnets, ports and claims in whatever order they come; it keeps nothing that they do not say.
+import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import { CLAIM, type Claim } from './claim.ts';
+import type { IpVersion } from './ip.ts';
+import { PORT, SUBNET, type Address, type Port, type Subnet } from './model.ts';
+import type { PoolKey } from './need.ts';
+import { SubnetStock } from './subnet-stock.ts';
+import { poolOf } from './topology.ts';
+
+export interface StockFigures {
+  /** Addresses in the pools. */
+  readonly total: bigint;
+  /** Those of them that somebody has: a port, attached or not, or the gateway. */
+  readonly held: bigint;
+  /** Promised to instances whose ports do not hold them yet. */
+  readonly claimed: bigint;
+  readonly free: bigint;
+}
+
+interface Sum {
+  total: bigint;
+  held: bigint;
+  claimed: bigint;
+  /** The subnets that addresses are picked from, in id order. */
+  readonly subnets: SubnetStock[];
+}
+
+export class Stock implements Projected {
+  readonly #subnets = new Map<string, SubnetStock>();
+  readonly #sums = new Map<string, Sum>();
+
+  apply({ kind, before, after }: Applied): void {
+    const [was, is] = [before?.doc, after?.doc];
+    if (kind === PORT.name) this.#port((after ?? before)?.id ?? '', was as Port | undefined, is as Port | undefined);
+    else if (kind === SUBNET.name) this.#subnet((after ?? before)?.id ?? '', is as Subnet | undefined);
+    else {
+      this.#claim(was as Claim | undefined, -1n);
+      this.#claim(is as Claim | undefined, 1n);
+    }
+  }
+
+  #claim(claim: Claim | undefined, sign: bigint): void {
+    for (const { pool, version, count } of claim?.addresses ?? []) {
+      this.#sum(pool as PoolKey, version).claimed += sign * BigInt(count);
+    }
+  }
+
+  #port(id: string, was: Port | undefined, is: Port | undefined): void {
+    const [before, after] = [was?.addresses ?? [], is?.addresses ?? []];
+    for (const address of before) if (!holds(after, address)) this.#hold(address, id, false);
+    for (const address of after) if (!holds(before, address)) this.#hold(address, id, true);
+  }
+
+  #hold({ subnet, ip }: Address, port: string, taken: boolean): void {
+    const stock = this.#stockOf(subnet);
+    const counted = taken ? stock.take(ip, port) : -stock.give(ip, port);
+    if (counted !== 0 && stock.doc !== undefined) {
+      this.#sum(poolOf(stock.doc), stock.doc.version).held += BigInt(counted);
+    }
+    this.#forgetEmpty(stock);
+  }
+
+  #subnet(id: string, is: Subnet | undefined): void {
+    const stock = this.#stockOf(id);
+    this.#count(stock, -1n);
+    stock.define(is);
+    this.#count(stock, 1n);
+    this.#forgetEmpty(stock);
+  }
+
+  /** Adds a subnet to the figures of its pool, or takes it out of them. */
+  #count(stock: SubnetStock, sign: bigint): void {
+    const { doc } = stock;
+    if (doc === undefined) return;
+    const sum = this.#sum(poolOf(doc), doc.version);
+    sum.total += sign * stock.total;
+    sum.held += sign * stock.held;
+    if (sign < 0n) sum.subnets.splice(sum.subnets.indexOf(stock), 1);
+    else {
+      sum.subnets.push(stock);
+      sum.subnets.sort((one, other) => (one.id < other.id ? -1 : 1));
+    }
+  }
+
+  #stockOf(subnet: string): SubnetStock {
+    let stock = this.#subnets.get(subnet);
+    if (stock === undefined) this.#subnets.set(subnet, (stock = new SubnetStock(subnet)));
+    return stock;
+  }
+
+  #forgetEmpty(stock: SubnetStock): void {
+    if (stock.doc === undefined && stock.owners === 0) this.#subnets.delete(stock.id);
+  }
+
+  #sum(pool: PoolKey, version: IpVersion): Sum {
+    const key = `${pool}|${version}`;
+    let sum = this.#sums.get(key);
+    if (sum === undefined) this.#sums.set(key, (sum = { total: 0n, held: 0n, claimed: 0n, subnets: [] }));
+    return sum;
+  }
+
+  /** How many addresses of a pool are neither held nor promised. */
+  free(pool: PoolKey, version: IpVersion): bigint {
+    const sum = this.#sums.get(`${pool}|${version}`);
+    return sum === undefined ? 0n : sum.total - sum.held - sum.claimed;
+  }
+
+  figures(pool: PoolKey, version: IpVersion): StockFigures {
+    const { total = 0n, held = 0n, claimed = 0n } = this.#sums.get(`${pool}|${version}`) ?? {};
+    return { total, held, claimed, free: total - held - claimed };
+  }
+
+  /** The versions that a pool has addresses of. */
+  versionsOf(pool: PoolKey): readonly IpVersion[] {
+    return ([4, 6] as const).filter((version) => (this.#sums.get(`${pool}|${version}`)?.total ?? 0n) > 0n);
+  }
+
+  /** The lowest address of a pool that nobody holds and that is not among `taken` (see `addressKey`). */
+  pick(
+    pool: PoolKey,
+    version: IpVersion,
+    taken: ReadonlySet<string>,
+  ): { readonly ip: string; readonly subnet: string } | undefined {
+    for (const stock of this.#sums.get(`${pool}|${version}`)?.subnets ?? []) {
+      const ip = stock.lowest(taken);
+      if (ip !== undefined) return { ip, subnet: stock.id };
+    }
+    return undefined;
+  }
+
+  /** Whether nobody has this address of a subnet, in its pools or outside of them. */
+  isFree(subnet: string, ip: string): boolean {
+    return this.#subnets.get(subnet)?.doc !== undefined && this.holderOf(subnet, ip) === undefined;
+  }
+
+  /** The port that has an address, or `gateway`. The text is canonical. */
+  holderOf(subnet: string, ip: string): string | undefined {
+    return this.#subnets.get(subnet)?.holderOf(ip);
+  }
+
+  /** Every port that has an address: more than one only while a commit is half applied. */
+  holdersOf(subnet: string, ip: string): readonly string[] {
+    return this.#subnets.get(subnet)?.holdersOf(ip) ?? [];
+  }
+
+  /** How many addresses of a subnet ports have, in its pools or outside of them. */
+  portsOn(subnet: string): number {
+    return this.#subnets.get(subnet)?.owners ?? 0;
+  }
+
+  /** Whether an address of a subnet lies in its pools. */
+  isPooled(subnet: string, ip: string): boolean {
+    return this.#subnets.get(subnet)?.isPooled(ip) ?? false;
+  }
+}
+
+function holds(addresses: readonly Address[], { subnet, ip }: Address): boolean {
+  return addresses.some((one) => one.ip === ip && one.subnet === subnet);
+}
+
+export const STOCK: Projection<Stock> = {
+  name: 'stock',
+  kinds: [SUBNET.name, PORT.name, CLAIM.name],
+  create: () => new Stock(),
+};
+
+export function stockOf(fleet: FleetReader): Stock {
+  return fleet.projection(STOCK);
+}

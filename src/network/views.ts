@@ -1,0 +1,33 @@
+// How networks, segments, subnets, ports and quotas are shown. Ports are shown as they are: nothing of them is a secret.
+import { Type } from 'typebox';
+import { viewOf } from '../access/index.ts';
+import {
+  NETWORK,
+  NETWORK_SCHEMA,
+  PORT,
+  PORT_SCHEMA,
+  SEGMENT,
+  SEGMENT_SCHEMA,
+  SUBNET,
+  SUBNET_SCHEMA,
+  type Network,
+  type Port,
+  type Segment,
+  type Subnet,
+} from './model.ts';
+import { QUOTA, QUOTA_SCHEMA, type Quota } from './quota.ts';
+
+/** They belong to the whole fleet: no site-bound caller sees them. */
+export const NETWORK_VIEW = viewOf<'network', Network>({ kind: NETWORK, fields: NETWORK_SCHEMA.properties });
+export const SEGMENT_VIEW = viewOf<'segment', Segment>({ kind: SEGMENT, fields: SEGMENT_SCHEMA.properties });
+export const SUBNET_VIEW = viewOf<'subnet', Subnet>({ kind: SUBNET, fields: SUBNET_SCHEMA.properties });
+export const QUOTA_VIEW = viewOf<'quota', Quota>({ kind: QUOTA, fields: QUOTA_SCHEMA.properties });
+
+export const PORT_VIEW = viewOf<'port', Port>({
+  kind: PORT,
+  show: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
+  fields: {
+    ...PORT_SCHEMA.properties,
+    attached: Type.Boolean({ description: 'an instance has it' }),
+  },
+});
