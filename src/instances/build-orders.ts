@@ -1,7 +1,7 @@
 // What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
 // knows to be impossible ends the try or the build, as the table of faults says.
 import { put, type Change, type FleetReader } from '../fleet/index.ts';
-import { boundElsewhere, PORT, unboundPort, type Port, type PortAnswer, type StoredPort } from '../network/index.ts';
+import { boundElsewhere, madeElsewhere, PORT, unboundPort, type PortAnswer, type StoredPort } from '../network/index.ts';
 import { record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { afterFault, BUILDER, found, gaveUp, giveUp, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
@@ -87,19 +87,9 @@ function madePorts(
   answers: readonly PortAnswer[],
   nowMs: number,
 ): Change[] {
-  return eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
-    const known = new Set(port.doc.addresses.map(({ ip }) => ip));
-    const picked = (answer.addresses ?? []).filter(({ ip }) => !known.has(ip));
-    const doc: Port = {
-      ...port.doc,
-      state: 'made',
-      mac: answer.mac ?? port.doc.mac,
-      addresses: [...port.doc.addresses, ...picked.map((one) => ({ ...one, chosenBy: 'create' as const }))],
-      changedBy: BUILDER,
-      changedAtMs: nowMs,
-    };
-    return put(PORT, port.id, doc);
-  });
+  return eachAnswered(fleet, instance, answers).map(({ port, answer: { mac, addresses = [] } }) =>
+    put(PORT, port.id, madeElsewhere(port.doc, { addresses, ...(mac !== undefined && { mac }), by: BUILDER, nowMs })),
+  );
 }
 
 function bound(fleet: FleetReader, { item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {

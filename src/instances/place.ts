@@ -3,10 +3,11 @@
 import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import {
-  backEndOf,
+  CAPABILITIES,
   bindPorts,
   CLAIM,
   claimId,
+  NETWORK,
   nicNeed,
   PORT,
   type BindFault,
@@ -66,7 +67,8 @@ export function portsOf(fleet: FleetReader, instance: Instance): StoredPort[] {
 
 /** Whether a port's back end is decided in the journal. */
 export function isInline(fleet: FleetReader, port: Port): boolean {
-  return backEndOf(fleet, port.network).inline;
+  const network = fleet.get(NETWORK, idOf(NETWORK, port.network));
+  return network === undefined || CAPABILITIES[network.doc.backEnd].inline;
 }
 
 export function place(fleet: FleetReader, ask: PlaceAsk): Placement {

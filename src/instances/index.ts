@@ -1,0 +1,11 @@
+export { createInstances, previewInstances } from './create.ts';
+export type { CreateInstances, Created, Preview } from './create.ts';
+export { deleteInstances, instanceDelete, unknownInstance } from './delete.ts';
+export { instanceBuild } from './build.ts';
+export { instanceClean } from './clean.ts';
+export { gatesOf } from './gates.ts';
+export { instancesModel } from './instances-model.ts';
+export { FLAVOR, GROUP, INSTANCE } from './model.ts';
+export type { Flavor, Group, Instance, InstanceId } from './model.ts';
+export { instanceSentences } from './sentences.ts';
+export { instancesPart } from './view.ts';

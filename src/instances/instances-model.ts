@@ -1,0 +1,19 @@
+// What this room registers with the fleet.
+import type { Model } from '../fleet/index.ts';
+import { INSTANCE_INVARIANTS } from './invariants.ts';
+import {
+  FLAVOR,
+  GROUP,
+  INSTANCE,
+  INSTANCES_BY_FLAVOR,
+  INSTANCES_BY_GROUP,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_PROJECT,
+  INSTANCES_BY_STATE,
+} from './model.ts';
+
+export const instancesModel: Model = {
+  kinds: [FLAVOR, GROUP, INSTANCE],
+  indexes: [INSTANCES_BY_FLAVOR, INSTANCES_BY_GROUP, INSTANCES_BY_HOST, INSTANCES_BY_PROJECT, INSTANCES_BY_STATE],
+  invariants: INSTANCE_INVARIANTS,
+};

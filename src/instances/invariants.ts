@@ -1,0 +1,57 @@
+// What must never be untrue of instances. Checked after every commit in tests and in the simulation, on what changed.
+import { idOf, type Applied, type FleetReader, type Invariant } from '../fleet/index.ts';
+import { CLAIM, claimId, PORT, type Claim } from '../network/index.ts';
+import { INSTANCE, INSTANCE_TRANSITIONS, type Instance } from './model.ts';
+
+const legalStates: Invariant = {
+  name: 'never: an instance takes a step that its table does not have',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== INSTANCE.name || before === undefined || after === undefined) return [];
+      const [from, to] = [(before.doc as Instance).state, (after.doc as Instance).state];
+      return from === to || INSTANCE_TRANSITIONS[from].includes(to) ? [] : [`instance ${after.id}: ${from} to ${to}`];
+    }),
+};
+
+/** The instances that a commit touched, by their documents or by their claims. */
+function touched(changed: readonly Applied[]): Set<string> {
+  return new Set(
+    changed.flatMap(({ kind, before, after }) => {
+      const one = after ?? before;
+      if (one === undefined) return [];
+      if (kind === INSTANCE.name) return [one.id as string];
+      return kind === CLAIM.name ? [(one.doc as Claim).instance] : [];
+    }),
+  );
+}
+
+const oneHost: Invariant = {
+  name: 'never: an instance is at a host without its claim there, or has a claim where it is not',
+  check: (fleet, changed) =>
+    [...touched(changed)].flatMap((id) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+      const home = fleet.get(CLAIM, claimId(id, 'home'))?.doc;
+      const move = fleet.get(CLAIM, claimId(id, 'move'))?.doc;
+      if (instance === undefined) return (home ?? move) ? [`a claim of instance ${id}, which is not there`] : [];
+      if (instance.host !== home?.host)
+        return [`instance ${id}: at ${instance.host ?? 'no host'}, claim at ${home?.host ?? 'none'}`];
+      return move !== undefined && instance.state !== 'moving' && instance.state !== 'deleting'
+        ? [`instance ${id} is ${instance.state} with a claim of a move`]
+        : [];
+    }),
+};
+
+const portsAttached: Invariant = {
+  name: 'never: a NIC of an instance is a port that is attached elsewhere or not at all',
+  check: (fleet: FleetReader, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      if (kind !== INSTANCE.name || after === undefined) return [];
+      return (after.doc as Instance).nics.flatMap(({ port: id }, nic) => {
+        const port = fleet.get(PORT, idOf(PORT, id))?.doc;
+        const right = port?.instance === after.id && port.nic === nic;
+        return right ? [] : [`instance ${after.id}: NIC ${nic} is port ${id} of ${port?.instance ?? 'nobody'}`];
+      });
+    }),
+};
+
+export const INSTANCE_INVARIANTS: readonly Invariant[] = [legalStates, oneHost, portsAttached];
