@@ -1,6 +1,8 @@
 export type { GivenAddress } from './addresses.ts';
 export { nicNeed, nicPort } from './attach.ts';
 export type { NicOf } from './attach.ts';
+export { CAPABILITIES, NetworkUnavailable } from './back-end.ts';
+export type * from './back-end.ts';
 export { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
 export type { BindAnswer, BindAsk, BindFault, Bound, PortEnd } from './bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
@@ -20,8 +22,8 @@ export type { BackEndName, Network, NetworkId, Port, PortId, Segment, Subnet } f
 export { bandwidthClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
-export { portQuotaRefusal, QUOTA, quotaOf } from './quota.ts';
-export type { Quota } from './quota.ts';
+export { portQuotaRefusal, QUOTA, quotaRefusal, usageOf } from './quota.ts';
+export type { Quota, QuotaUsage } from './quota.ts';
 export { isRefusal } from './refusal.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { NetworkAsk, RequestedNetworks, ResolvedNetworks, ResolvedNic } from './resolve.ts';

@@ -13,7 +13,7 @@ import {
   SUBNET,
   SUBNETS_BY_NETWORK,
 } from './model.ts';
-import { PORT_COUNTS, QUOTA } from './quota.ts';
+import { QUOTA, USAGE } from './quota.ts';
 import { STOCK } from './stock.ts';
 import { TOPOLOGY } from './topology.ts';
 
@@ -27,5 +27,5 @@ export const networkModel: Model = {
     PORTS_BY_INSTANCE,
     CLAIMS_BY_HOST,
   ],
-  projections: [TOPOLOGY, STOCK, MACS, PORT_COUNTS],
+  projections: [TOPOLOGY, STOCK, MACS, USAGE],
 };

@@ -9,7 +9,7 @@ import {
   type Projection,
   type Refusal,
 } from '../fleet/index.ts';
-import { PORT, PROJECT, type Port } from './model.ts';
+import { PORT, PROJECT } from './model.ts';
 import { conflict } from './refusal.ts';
 
 const LIMIT = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }));
@@ -26,46 +26,78 @@ export type QuotaId = Id<'quota'>;
 /** Its id is the project. */
 export const QUOTA = schemaKind('quota', QUOTA_SCHEMA);
 
-/** How many ports each project has. */
-class PortCounts implements Projected {
-  readonly #projects = new Map<string, number>();
+export type Limited = keyof typeof QUOTA_LIMITS;
+export type QuotaUsage = Readonly<Record<Limited, number>>;
 
-  apply({ before, after }: Applied): void {
-    const [was, is] = [(before?.doc as Port | undefined)?.project, (after?.doc as Port | undefined)?.project];
-    if (was === is) return;
-    if (was !== undefined) this.#add(was, -1);
-    if (is !== undefined) this.#add(is, 1);
+const LIMITED: readonly Limited[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
+const NOTHING: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
+
+/** The room of instances lies above this one: only these fields of their documents are read. */
+const INSTANCE_KIND = 'instance';
+interface Counted {
+  readonly project: string;
+  readonly amounts: { readonly vcpus: number; readonly memoryMiB: number };
+}
+
+/** What each project has, counted as ports and instances come and go. */
+class Usage implements Projected {
+  readonly #projects = new Map<string, QuotaUsage>();
+
+  apply({ kind, before, after }: Applied): void {
+    const [was, is] = [before?.doc as Counted | undefined, after?.doc as Counted | undefined];
+    // Ports change often, and hardly ever their project.
+    if (kind === PORT.name && was?.project === is?.project) return;
+    if (was !== undefined) this.#add(kind, was, -1);
+    if (is !== undefined) this.#add(kind, is, 1);
   }
 
-  #add(project: string, by: number): void {
-    const count = this.of(project) + by;
-    if (count === 0) this.#projects.delete(project);
-    else this.#projects.set(project, count);
+  #add(kind: string, { project, amounts }: Counted, sign: 1 | -1): void {
+    const { instances, vcpus, memoryMiB, ports } = this.of(project);
+    const usage =
+      kind === PORT.name
+        ? { instances, vcpus, memoryMiB, ports: ports + sign }
+        : {
+            instances: instances + sign,
+            vcpus: vcpus + sign * amounts.vcpus,
+            memoryMiB: memoryMiB + sign * amounts.memoryMiB,
+            ports,
+          };
+    if (usage.instances === 0 && usage.ports === 0) this.#projects.delete(project);
+    else this.#projects.set(project, usage);
   }
 
-  of(project: string): number {
-    return this.#projects.get(project) ?? 0;
+  of(project: string): QuotaUsage {
+    return this.#projects.get(project) ?? NOTHING;
   }
 }
 
-export const PORT_COUNTS: Projection<PortCounts> = {
-  name: 'port-counts',
-  kinds: [PORT.name],
-  create: () => new PortCounts(),
+export const USAGE: Projection<Usage> = {
+  name: 'quota-usage',
+  kinds: [PORT.name, INSTANCE_KIND],
+  create: () => new Usage(),
 };
 
-/** What a project may have at most; undefined when nothing was said of it. */
-export function quotaOf(fleet: FleetReader, project: string): Quota | undefined {
-  return fleet.get(QUOTA, project as QuotaId)?.doc;
+export function usageOf(fleet: FleetReader, project: string): QuotaUsage {
+  return fleet.projection(USAGE).of(project);
 }
 
-/** Why a project may not have so many more ports; undefined when it may. */
+/** Why a project may not have this much more; undefined when it may. */
+export function quotaRefusal(fleet: FleetReader, project: string, more: Partial<QuotaUsage>): Refusal | undefined {
+  const quota = fleet.get(QUOTA, project as QuotaId)?.doc;
+  if (quota === undefined) return undefined;
+  const usage = usageOf(fleet, project);
+  for (const what of LIMITED) {
+    const [limit, used, asked = 0] = [quota[what], usage[what], more[what]];
+    // What is over a quota that was lowered stays; only more of it is refused.
+    if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
+    const message =
+      `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + asked}. ` +
+      `Delete some, or raise the quota with "muster quotas set ${project}".`;
+    return conflict('quota-exceeded', message, { facts: { project, what, limit, used, asked } });
+  }
+  return undefined;
+}
+
 export function portQuotaRefusal(fleet: FleetReader, project: string, more: number): Refusal | undefined {
-  const limit = quotaOf(fleet, project)?.ports;
-  const used = fleet.projection(PORT_COUNTS).of(project);
-  if (limit === undefined || more <= 0 || used + more <= limit) return undefined;
-  const message =
-    `Project "${project}" may have ${limit} ports and has ${used}; this would make ${used + more}. ` +
-    `Delete some, or raise the quota with "muster quotas set ${project}".`;
-  return conflict('quota-exceeded', message, { facts: { project, what: 'ports', limit, used, asked: more } });
+  return quotaRefusal(fleet, project, { ports: more });
 }

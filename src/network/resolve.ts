@@ -5,7 +5,6 @@ import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/inde
 import { askedAddress, type GivenAddress } from './addresses.ts';
 import { defaultTopology } from './default-topology.ts';
 import { IP, NETWORKS_BY_USER, PORT, SHARED, type NetworkId, type Port } from './model.ts';
-import { portQuotaRefusal } from './quota.ts';
 import { conflict, forbidden, invalid, isRefusal, unknown } from './refusal.ts';
 import { addressKey } from './subnet-stock.ts';
 import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
@@ -64,13 +63,11 @@ export interface ResolvedNetworks {
   readonly changes: readonly Change[];
 }
 
+/** The quota is the caller's to count: it knows what else it makes. */
 export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
   const { networks } = ask;
   if (networks === 'none') return { nics: [], changes: [] };
-  const resolved = networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
-  if (isRefusal(resolved)) return resolved;
-  const made = resolved.nics.filter(({ kind }) => kind === 'new').length;
-  return portQuotaRefusal(fleet, ask.project, made * ask.count) ?? resolved;
+  return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
 }
 
 function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
