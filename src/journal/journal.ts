@@ -1,13 +1,15 @@
-// The journal over any store: group commit, conflicts, following, watching. Answers, watch events and everything that
-// listens wait until a group is durable. It must never show or answer what the store may still lose.
+// The journal over any store: group commit, conflicts, reading on. Answers, watch events and everything that listens wait
+// until a group is durable. It must never show or answer what the store may still lose.
 import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
-import { decideGroup, type DecidedGroup, type Pending } from './group.ts';
+import { followOthers } from './follow.ts';
+import { decideGroup, type DecidedGroup } from './group.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
 import { StoreUnavailable, type Conflict, type Fence, type Position, type Store, type Written } from './store.ts';
 import { Tail } from './tail.ts';
-import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
 import { toCommit, toStored } from './text.ts';
+import { WaitingRequests } from './waiting-requests.ts';
+import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
 
 export interface JournalOptions {
   readonly store: Store;
@@ -39,9 +41,7 @@ export class Journal {
   readonly #tail = new Tail();
   readonly #listeners = new Set<CommitListener>();
   readonly #rebuilt = new Set<() => void>();
-  /** Commits whose answer was lost: if one turns up in the journal, its request is answered by it. */
-  readonly #inDoubt = new Map<string, { readonly pending: Pending; readonly settle: () => void }>();
-  #queue: Pending[] = [];
+  readonly #waiting = new WaitingRequests();
   #draining: Promise<void> | undefined;
   #exclusive: Promise<unknown> = Promise.resolve();
   #position: Position = { revision: 0 };
@@ -87,7 +87,7 @@ export class Journal {
   /** This server decides no more. What waits is refused; it was not written. */
   stepDown(): void {
     this.#fence = undefined;
-    this.#rejectQueue(new NotHolder());
+    this.#waiting.rejectAll(new NotHolder());
   }
 
   onCommit(listener: CommitListener): () => void {
@@ -105,7 +105,7 @@ export class Journal {
   submit<A>(request: Request<A>): Promise<Outcome<A>> {
     if (this.#fence === undefined) return Promise.reject(new NotHolder());
     return new Promise<Outcome<A>>((resolve, reject) => {
-      this.#queue.push({
+      this.#waiting.add({
         request,
         atMs: this.#clock.nowMs(),
         resolve: resolve as (outcome: Outcome<unknown>) => void,
@@ -122,14 +122,14 @@ export class Journal {
 
   async #drain(): Promise<void> {
     try {
-      for (let failures = 0; this.#queue.length > 0;) {
+      for (let failures = 0; !this.#waiting.isEmpty;) {
         await this.#clock.turn();
         const done = await this.#alone(() => this.#commitGroup());
         failures = done ? 0 : failures + 1;
         if (!done) await this.#backOff(failures);
       }
     } catch (error) {
-      this.#rejectQueue(error);
+      this.#waiting.rejectAll(error);
     } finally {
       this.#draining = undefined;
     }
@@ -140,18 +140,20 @@ export class Journal {
     if (delayMs !== undefined) await this.#clock.sleep(delayMs);
     else {
       mark('journal-gave-up');
-      this.#rejectQueue(new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }));
+      this.#waiting.rejectAll(
+        new StoreUnavailable('the store does not answer; try again later', { outcome: 'failed' }),
+      );
     }
   }
 
   /** Tries one group. False when the store failed and the same requests are to be decided again. */
   async #commitGroup(): Promise<boolean> {
-    if (this.#inDoubt.size > 0 && !(await this.#resolveDoubt())) return false;
+    if (this.#waiting.hasDoubt && !(await this.#resolveDoubt())) return false;
     const fence = this.#fence;
-    const taken = this.#queue.splice(0, GROUP_COMMITS_MAX);
+    const taken = this.#waiting.take(GROUP_COMMITS_MAX);
     if (fence === undefined) {
-      this.#queue.unshift(...taken);
-      this.#rejectQueue(new NotHolder());
+      this.#waiting.putBack(taken);
+      this.#waiting.rejectAll(new NotHolder());
       return true;
     }
     const group = decideGroup(this.fleet, taken, () => this.#ids.next('c'));
@@ -162,7 +164,7 @@ export class Journal {
     }
     mark('journal-group-dropped');
     group.stage.drop();
-    this.#queue.unshift(...taken);
+    this.#waiting.putBack(taken);
     return written !== undefined && this.#resolveConflict(written.conflict);
   }
 
@@ -188,11 +190,7 @@ export class Journal {
       return await this.store.write({ batches: group.batches, fence, expectedHead: this.fleet.revision });
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw this.#broken(group, error);
-      if (error.outcome === 'unknown') {
-        for (const { pending, settle, commit } of group.decided) {
-          if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle });
-        }
-      }
+      if (error.outcome === 'unknown') this.#waiting.doubt(group.decided);
       return undefined;
     }
   }
@@ -235,10 +233,7 @@ export class Journal {
       this.#announce(commit, applied[kept] ?? []);
       kept += 1;
     }
-    for (const { pending, settle } of group.decided) {
-      this.#forgetDoubt(pending);
-      settle();
-    }
+    for (const decided of group.decided) this.#waiting.settle(decided);
     if (kept > 0) this.#tail.wake();
   }
 
@@ -252,31 +247,6 @@ export class Journal {
         // A bug of the listener's. The commit is durable all the same: everybody else hears of it, and callers are answered.
         this.#listenerFailed(error);
       }
-    }
-  }
-
-  #forgetDoubt(pending: Pending): void {
-    if (this.#inDoubt.size === 0) return;
-    for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
-  }
-
-  /** Nobody can say any more whether these were written: their commits are not to be found by id. */
-  #rejectDoubtful(error: unknown): void {
-    const doubtful = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
-    this.#inDoubt.clear();
-    this.#queue = this.#queue.filter((pending) => !doubtful.has(pending));
-    for (const pending of doubtful) {
-      mark('journal-doubt-told');
-      pending.reject(unknownOutcome(error));
-    }
-  }
-
-  /** Gives up on what waits. Of a commit in doubt nobody may say that it was not written. */
-  #rejectQueue(error: unknown): void {
-    this.#rejectDoubtful(error);
-    for (const pending of this.#queue.splice(0)) {
-      mark('journal-queue-rejected');
-      pending.reject(error);
     }
   }
 
@@ -301,12 +271,7 @@ export class Journal {
 
   #take(commit: Commit): void {
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
-    const doubt = this.#inDoubt.get(commit.id);
-    if (doubt === undefined) return;
-    mark('journal-doubt-resolved');
-    this.#queue = this.#queue.filter((pending) => pending !== doubt.pending);
-    this.#forgetDoubt(doubt.pending);
-    doubt.settle();
+    this.#waiting.resolve(commit.id);
   }
 
   /** The store is not where this fleet is (compacted past it, or fallen back): the fleet is loaded anew. */
@@ -321,39 +286,13 @@ export class Journal {
     this.#position = position;
     this.#tail.clear();
     // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
-    this.#rejectDoubtful(new Error('the fleet was loaded anew'));
+    this.#waiting.rejectDoubtful(new Error('the fleet was loaded anew'));
     for (const listener of this.#rebuilt) listener();
   }
 
-  /** Follows what others commit until `signal` is aborted. The store's hint only shortens the periodic read. */
-  async follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#hintOrPoll(signal);
-      if (signal.aborted) return;
-      try {
-        await this.catchUp();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        await this.#clock.sleep(this.#pollMs, signal);
-      }
-    }
-  }
-
-  async #hintOrPoll(signal: AbortSignal): Promise<void> {
-    // Whoever decides hears of its own groups only: it looks now and then, and is not woken by each of them.
-    if (this.#fence !== undefined) {
-      await this.#clock.sleep(this.#pollMs, signal);
-      return;
-    }
-    const over = new AbortController();
-    const stop = (): void => over.abort();
-    signal.addEventListener('abort', stop, { once: true });
-    await Promise.race([
-      this.store.changed(this.fleet.revision, over.signal),
-      this.#clock.sleep(this.#pollMs, over.signal),
-    ]);
-    signal.removeEventListener('abort', stop);
-    over.abort('over'); // without a reason an error is made, with its stack
+  /** Follows what others commit until `signal` is aborted. */
+  follow(signal: AbortSignal): Promise<void> {
+    return followOthers(this, { clock: this.#clock, pollMs: this.#pollMs }, signal);
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
@@ -378,9 +317,4 @@ export class Journal {
     this.#exclusive = result.catch(() => undefined);
     return result;
   }
-}
-
-function unknownOutcome(cause: unknown): StoreUnavailable {
-  const message = 'the store did not say whether the request was written; repeat it with the same idempotency key';
-  return new StoreUnavailable(message, { outcome: 'unknown', cause });
 }

@@ -1,0 +1,83 @@
+// The requests that wait for their answer, in order, and those among them that may have been written although the store
+// did not say so. Of one in doubt nobody may say that it was not written.
+import { mark } from '../fleet/index.ts';
+import type { Decided, Pending } from './group.ts';
+import { StoreUnavailable } from './store.ts';
+
+export class WaitingRequests {
+  /** By the id of the commit whose answer was lost: if it turns up in the journal, its request is answered by it. */
+  readonly #inDoubt = new Map<string, Pick<Decided, 'pending' | 'settle'>>();
+  #queue: Pending[] = [];
+
+  get isEmpty(): boolean {
+    return this.#queue.length === 0;
+  }
+
+  get hasDoubt(): boolean {
+    return this.#inDoubt.size > 0;
+  }
+
+  add(pending: Pending): void {
+    this.#queue.push(pending);
+  }
+
+  take(most: number): readonly Pending[] {
+    return this.#queue.splice(0, most);
+  }
+
+  /** To be decided again, before all others. */
+  putBack(taken: readonly Pending[]): void {
+    this.#queue.unshift(...taken);
+  }
+
+  /** The answer to these was lost. */
+  doubt(decided: readonly Decided[]): void {
+    for (const { pending, settle, commit } of decided) {
+      if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle });
+    }
+  }
+
+  settle({ pending, settle }: Pick<Decided, 'pending' | 'settle'>): void {
+    this.#forgetDoubt(pending);
+    settle();
+  }
+
+  /** A commit was read: if it was in doubt, its request has its answer. */
+  resolve(commitId: string): void {
+    const doubt = this.#inDoubt.get(commitId);
+    if (doubt === undefined) return;
+    mark('journal-doubt-resolved');
+    this.#queue = this.#queue.filter((pending) => pending !== doubt.pending);
+    this.settle(doubt);
+  }
+
+  /** Nobody can say any more whether these were written: their commits are not to be found by id. */
+  rejectDoubtful(error: unknown): void {
+    const doubtful = new Set([...this.#inDoubt.values()].map(({ pending }) => pending));
+    this.#inDoubt.clear();
+    this.#queue = this.#queue.filter((pending) => !doubtful.has(pending));
+    for (const pending of doubtful) {
+      mark('journal-doubt-told');
+      pending.reject(unknownOutcome(error));
+    }
+  }
+
+  /** Gives up on all that waits. */
+  rejectAll(error: unknown): void {
+    this.rejectDoubtful(error);
+    for (const pending of this.#queue.splice(0)) {
+      mark('journal-queue-rejected');
+      pending.reject(error);
+    }
+  }
+
+  #forgetDoubt(pending: Pending): void {
+    if (this.#inDoubt.size === 0) return;
+    for (const [id, doubt] of this.#inDoubt) if (doubt.pending === pending) this.#inDoubt.delete(id);
+  }
+}
+
+function unknownOutcome(cause: unknown): StoreUnavailable {
+  const message = 'the store did not say whether the request was written; repeat it with the same idempotency key';
+  return new StoreUnavailable(message, { outcome: 'unknown', cause });
+}
