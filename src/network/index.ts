@@ -1,12 +1,23 @@
 export type { GivenAddress } from './addresses.ts';
 export { nicNeed, nicPort } from './attach.ts';
 export type { NicOf } from './attach.ts';
-export { CAPABILITIES, NetworkUnavailable } from './back-end.ts';
+export { backEndOf, CAPABILITIES, NetworkUnavailable } from './back-end.ts';
 export type * from './back-end.ts';
+export { backEndSentences } from './back-end-sentences.ts';
 export { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
 export type { BindAnswer, BindAsk, BindFault, Bound, PortEnd } from './bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim, ClaimId } from './claim.ts';
+export {
+  credentialsMissing,
+  hasCredentials,
+  lacksCredentials,
+  missingCredentialsAlarm,
+  parseCredentials,
+} from './credentials.ts';
+export type { Credential, Credentials } from './credentials.ts';
+export { isPlugged, NETWORK_EVENT, networkEventsModel, recordNetworkEvents } from './event.ts';
+export type { NetworkEvent, NetworkNews } from './event.ts';
 export type { IpVersion } from './ip.ts';
 export {
   DEFAULT_PROJECT,
@@ -22,6 +33,7 @@ export type { BackEndName, Network, NetworkId, Port, PortId, Segment, Subnet } f
 export { bandwidthClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
+export { orderPools } from './order-pools.ts';
 export { portQuotaRefusal, QUOTA, quotaRefusal, usageOf } from './quota.ts';
 export type { Quota, QuotaUsage } from './quota.ts';
 export { isRefusal } from './refusal.ts';

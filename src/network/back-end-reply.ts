@@ -1,0 +1,39 @@
+// What a back end's reply means: status, code and binding type to one outcome. A success status alone proves nothing.
+import type { PortOutcome } from './back-end.ts';
+
+export interface BackEndReply {
+  /** As HTTP has it. */
+  readonly status: number;
+  /** The back end's own word for a conflict. */
+  readonly code?: string;
+  /** How the port is connected, as in `binding:vif_type`. */
+  readonly type?: string;
+}
+
+/** Types that say that a port was not connected, whatever the status. */
+const NOT_CONNECTED: readonly string[] = ['binding_failed', 'unbound'];
+
+/** Refusals that pass by themselves: timeout, too early, too many requests. */
+const PASSING: readonly number[] = [408, 425, 429];
+
+const CONFLICTS: ReadonlyMap<string, PortOutcome> = new Map([
+  ['IpAddressGenerationFailure', 'pool-empty'],
+  ['HostNotConnectedToAnySegment', 'mapping-gone'],
+  ['HostNotCompatibleWithFixedIps', 'address-not-carried'],
+  ['IpAddressInUse', 'taken'],
+  ['PortInUse', 'taken'],
+  ['OverQuota', 'quota'],
+]);
+
+/** `wants: 'binding'` asks for a connected port as well as for success. */
+export function replyOutcome(reply: BackEndReply, wants: 'binding' | 'success'): PortOutcome {
+  const { status, code, type } = reply;
+  if (status >= 200 && status < 300) {
+    return wants === 'binding' && NOT_CONNECTED.includes(type ?? 'unbound') ? 'binding-failed' : 'ok';
+  }
+  if (status === 404) return 'not-found';
+  if (status === 413) return 'quota';
+  if (status === 409) return CONFLICTS.get(code ?? '') ?? 'taken';
+  // What is not understood in a refusal is still a refusal: the same call again would be refused again.
+  return status >= 500 || PASSING.includes(status) ? 'unavailable' : 'forbidden';
+}

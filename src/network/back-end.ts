@@ -1,0 +1,232 @@
+// Network back ends: what each can do, and the port to those that live outside the journal. A back end carries out orders
+// and never decides: which host, which pool, which serial and which addresses go are in the order.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import type { IpVersion } from './ip.ts';
+import { NETWORK, type BackEndName, type Port, type Subnet } from './model.ts';
+import type { PoolKey } from './need.ts';
+
+export interface Capabilities {
+  /** Decided in the journal: there is no call, and so nothing to wait for. */
+  readonly inline: boolean;
+  /** Ports can be made before a host is chosen. */
+  readonly earlyCreate: boolean;
+  /** A port can get its address when it is bound. */
+  readonly lateAddress: boolean;
+  readonly segments: boolean;
+  /** Says by an event when a host has connected a port. */
+  readonly events: boolean;
+  /** Is reached with credentials that the server must have been given. */
+  readonly needsCredentials: boolean;
+}
+
+/** A Neutron back end would read as `simulated` does. */
+export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
+  embedded: {
+    inline: true,
+    earlyCreate: true,
+    lateAddress: true,
+    segments: true,
+    events: false,
+    needsCredentials: false,
+  },
+  'host-local': {
+    inline: true,
+    earlyCreate: false,
+    lateAddress: true,
+    segments: true,
+    events: false,
+    needsCredentials: false,
+  },
+  simulated: {
+    inline: false,
+    earlyCreate: true,
+    lateAddress: true,
+    segments: true,
+    events: true,
+    needsCredentials: true,
+  },
+};
+
+/** What looks after a network's ports can do. Nothing has to be asked about those of a network that is gone. */
+export function backEndOf(fleet: FleetReader, network: string): Capabilities {
+  return CAPABILITIES[fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? 'embedded'];
+}
+
+export const PORT_OUTCOMES = [
+  'ok',
+  'binding-failed',
+  'pool-empty',
+  'mapping-gone',
+  'address-not-carried',
+  'not-found',
+  'taken',
+  'quota',
+  'forbidden',
+  'unavailable',
+] as const;
+export type PortOutcome = (typeof PORT_OUTCOMES)[number];
+
+export interface PlacedAddress {
+  readonly ip: string;
+  readonly subnet: string;
+}
+
+/** A subnet that a port may have an address of. */
+export interface OrderPool {
+  readonly subnet: string;
+  readonly version: IpVersion;
+  readonly ranges: Subnet['pools'];
+  /** Not to be picked, though the ranges may hold it: the gateway. */
+  readonly reserved?: readonly string[];
+  readonly cidr?: string;
+}
+
+export interface CreatePort {
+  /** Chosen by Muster before the call: a resumed build finds its port by it. */
+  readonly port: string;
+  readonly network: string;
+  readonly mac: string;
+  readonly nic: number;
+  readonly project: string;
+  readonly createdBy: Port['createdBy'];
+  readonly fixedIps: readonly PlacedAddress[];
+  /** One address of each version is picked now; else none is, until the port is bound. */
+  readonly pick: boolean;
+  readonly pools: readonly OrderPool[];
+}
+
+export interface BindPort {
+  readonly port: string;
+  readonly serial: number;
+  readonly nic: number;
+  readonly pool: PoolKey;
+  readonly segment?: string;
+  /** The versions of which the port gets a new address. */
+  readonly takes: readonly IpVersion[];
+  /** Addresses that it loses. */
+  readonly drops: readonly string[];
+  /** What the journal knows it to keep. An address beyond these came with an answer that was lost. */
+  readonly holds: readonly string[];
+  readonly pools: readonly OrderPool[];
+}
+
+export interface EndPort {
+  readonly port: string;
+  readonly serial: number;
+  readonly nic: number;
+  readonly createdBy: Port['createdBy'];
+  /** Addresses that a port loses which stays. */
+  readonly drops?: readonly string[];
+  /** What the journal knows it to keep; when it is said, an address of a bind whose answer was lost goes as well. */
+  readonly keeps?: readonly string[];
+  /** For `release`: what Muster made is deleted and what a user made is kept, unless this says otherwise. */
+  readonly end?: 'delete' | 'keep';
+}
+
+interface OrderFace {
+  readonly backEnd: BackEndName;
+  readonly instance: string;
+}
+export type CreateOrder = OrderFace & { readonly op: 'create'; readonly ports: readonly CreatePort[] };
+export type BindOrder = OrderFace & {
+  readonly op: 'bind';
+  readonly host: string;
+  readonly ports: readonly BindPort[];
+};
+export type EndOrder = OrderFace & { readonly op: 'unbind' | 'release'; readonly ports: readonly EndPort[] };
+
+/** What a driver action of the driver `network` carries as its args. */
+export type NetworkOrder = CreateOrder | BindOrder | EndOrder;
+
+/** What became of one port. The answer to a bind holds all there is to know: nothing is read again. */
+export interface PortAnswer {
+  readonly port: string;
+  readonly outcome: PortOutcome;
+  readonly mac?: string;
+  /** How the host connects it. */
+  readonly type?: string;
+  readonly addresses?: readonly PlacedAddress[];
+  readonly text?: string;
+}
+
+export interface BackEndFence {
+  /** A call under an older epoch than one that was seen is stale. */
+  readonly leaseEpoch: number;
+  /** Nothing is changed after it. */
+  readonly deadlineAtMs: number;
+}
+
+/** `already`: every port was as ordered. `stale`: a newer epoch, or a higher serial of one of the ports, was seen. */
+export type Carried =
+  { readonly kind: 'applied' | 'already'; readonly ports: readonly PortAnswer[] } | { readonly kind: 'stale' };
+
+/**
+ * A back end outside the journal. Every call may be repeated: what is as ordered stays so and is answered again. Rejects
+ * with `NetworkUnavailable` when it is not known what became of the call; everything else is an outcome of a port.
+ *
+ * What a Neutron implementation has to do:
+ * - create: one bulk `POST /v2.0/ports` with the ids of the order and without `binding:host_id`. Ports that are there already
+ *   (409, or found by id) are answered as they are. Bulk is all or none there: a fault is an outcome of every port.
+ * - bind: per NIC one `PUT /v2.0/ports/{id}` with `binding:host_id`, all of them at once. Without `fixed_ips` a deferred port
+ *   gets its address then. `drops` need `fixed_ips` in a call before: test that an emptied list leaves the port
+ *   deferred and not `none`, which nobody has verified. `binding:vif_type` may be `binding_failed` in an answer with
+ *   status 200: `replyOutcome` counts that as a failure.
+ * - unbind: `binding:host_id` emptied; addresses stay. release: `DELETE`, or for a user's port `device_id`, `device_owner`,
+ *   `binding:host_id` and `binding:profile` emptied and `dns_name` reset. 404 is success.
+ * - serial: kept in `binding:profile`, and written with `If-Match: revision_number=…`, which makes it a fence.
+ */
+export interface NetworkBackEnd {
+  readonly name: BackEndName;
+  /** Gets or makes the ports of an instance: one bulk call. */
+  create(order: CreateOrder, fence: BackEndFence): Promise<Carried>;
+  /** Binds every port of the order at once, each by its own call. */
+  bind(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  /** Takes the host off; addresses stay. */
+  unbind(order: EndOrder, fence: BackEndFence): Promise<Carried>;
+  /** Deletes own ports, hands back users'. A port that is not there is released. */
+  release(order: EndOrder, fence: BackEndFence): Promise<Carried>;
+}
+
+/** No answer, or one that says nothing of the call: it may have been carried out. Asking again is safe. */
+export class NetworkUnavailable extends Error {
+  readonly code = 'network-unavailable';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'NetworkUnavailable';
+  }
+}
+
+/** A NIC as a host's task describes it. */
+export interface HostNic {
+  readonly port: string;
+  readonly nic: number;
+  readonly network: string;
+  readonly mac: string;
+  readonly serial: number;
+  readonly createdBy: Port['createdBy'];
+  /** What the port holds. */
+  readonly addresses: readonly string[];
+  readonly pool?: PoolKey;
+  readonly segment?: string;
+  /** When nothing is said: one of each version of the pool if it holds none. */
+  readonly takes?: readonly IpVersion[];
+}
+
+export interface HostAsk {
+  readonly instance: string;
+  readonly host: string;
+  readonly nics: readonly HostNic[];
+}
+
+/**
+ * The host's side of a back end, for hosts that still make (`create`) or bind (`bind`) ports themselves. A port that is made
+ * already is found, never made twice. Rejects with `NetworkUnavailable`. Hosts that get their ports bound never call it.
+ */
+export interface HostNetwork {
+  create(ask: HostAsk): Promise<readonly PortAnswer[]>;
+  bind(ask: HostAsk): Promise<readonly PortAnswer[]>;
+  /** Deletes what Muster made, hands back what a user made. */
+  release(ask: HostAsk): Promise<readonly PortAnswer[]>;
+}

@@ -1,0 +1,147 @@
+// Durable network events: what a back end says of a port, kept whether or not anybody waits for it yet. Each belongs to one
+// binding of its port, by serial: what an earlier binding had to say does not count for the present one.
+import { Type, type Static } from 'typebox';
+import {
+  idOf,
+  merged,
+  put,
+  schemaKind,
+  type Change,
+  type FleetReader,
+  type Id,
+  type Index,
+  type Model,
+  type Stored,
+} from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { PORT, type Port } from './model.ts';
+
+/** `plugged`: the host has connected the port. */
+export const EVENT_NAMES = ['plugged', 'unplugged'] as const;
+export type EventName = (typeof EVENT_NAMES)[number];
+
+const EVENT_SCHEMA = Type.Object(
+  {
+    instance: Type.Optional(Type.String()),
+    port: Type.String(),
+    name: Type.Enum(EVENT_NAMES),
+    serial: Type.Integer({ minimum: 1 }),
+    /** When it came. */
+    atMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+export type NetworkEvent = Static<typeof EVENT_SCHEMA>;
+export type NetworkEventId = Id<'network-event'>;
+
+/** Nobody waits for what an earlier binding said, or for a port that is gone; a person may still want to read it. */
+const OUTLIVED_KEPT_MS = 24 * 3600 * 1000;
+
+export const NETWORK_EVENT = schemaKind('network-event', EVENT_SCHEMA, {
+  expiresAtMs: (doc, fleet) => {
+    const port = fleet.get(PORT, idOf(PORT, doc.port));
+    return port === undefined || isLate(port.doc, doc.serial) ? doc.atMs + OUTLIVED_KEPT_MS : undefined;
+  },
+});
+
+export const EVENTS_BY_PORT: Index<'network-event', NetworkEvent> = {
+  name: 'network-events-by-port',
+  kind: NETWORK_EVENT,
+  keysOf: (doc) => [doc.port],
+};
+
+export const networkEventsModel: Model = { kinds: [NETWORK_EVENT], indexes: [EVENTS_BY_PORT] };
+
+/** What is said of a port. Saying it twice is saying it once. */
+export interface NetworkNews {
+  readonly port: string;
+  readonly name: EventName;
+  /** The serial of the binding that it is about. */
+  readonly serial: number;
+  readonly instance?: string;
+}
+
+export interface RecordEvents {
+  readonly events: readonly NetworkNews[];
+  readonly nowMs: number;
+}
+
+/** `late`: of an earlier binding, and so not kept. */
+export type EventFate = 'recorded' | 'already' | 'late' | 'refused';
+
+export interface EventAnswer {
+  readonly port: string;
+  readonly name: EventName;
+  readonly serial: number;
+  readonly result: EventFate;
+  /** What the refusal would be if the event had come alone. */
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/** Takes what can be taken; an event that cannot says why and does not hold up the others. */
+export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: RecordEvents): Decision<EventAnswer[]> {
+  const changes: Change[] = [];
+  const answers = events.map((news): EventAnswer => {
+    const { port: id, name, serial } = news;
+    const port = fleet.get(PORT, idOf(PORT, id));
+    const fault = faultOf(news, port?.doc);
+    if (fault !== undefined) return { port: id, name, serial, result: 'refused', ...fault };
+    const judged = judge(fleet, port as Stored<'port', Port>, news);
+    if (judged === 'recorded') changes.push(eventOf(port as Stored<'port', Port>, news, nowMs));
+    return { port: id, name, serial, result: judged };
+  });
+  const [first] = answers;
+  if (first?.message !== undefined && answers.every(({ result }) => result === 'refused')) {
+    const { code = '', message } = first;
+    return refuse({ kind: first.status === 404 ? 'not-found' : 'conflict', code, message, facts: { events: answers } });
+  }
+  return accept(merged(changes), answers);
+}
+
+function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer> | undefined {
+  if (port === undefined) {
+    const message = `There is no port "${news.port}". Send events of ports that Muster knows, by their ids.`;
+    return { status: 404, code: 'port-not-found', message };
+  }
+  if (news.instance === undefined || news.instance === port.instance) return undefined;
+  const holder = port.instance === undefined ? 'no instance' : `instance ${port.instance}`;
+  const message = `Port ${news.port} is attached to ${holder}, not to ${news.instance}. Leave the instance out or correct it.`;
+  return { status: 409, code: 'instance-not-attached', message };
+}
+
+function judge(fleet: FleetReader, port: Stored<'port', Port>, { name, serial }: NetworkNews): EventFate {
+  if (isLate(port.doc, serial)) return 'late';
+  return fleet.get(NETWORK_EVENT, eventId(port.id, name, serial)) === undefined ? 'recorded' : 'already';
+}
+
+/**
+ * Of a binding that is over. While a port goes to another host it has a binding and a higher serial given out: both may be
+ * spoken of. A serial that was never given out yet may be: the answer to its bind is on its way.
+ */
+function isLate(port: Port, serial: number): boolean {
+  return serial < port.serial && serial !== port.binding?.serial;
+}
+
+function eventOf({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkNews, nowMs: number): Change {
+  const event: NetworkEvent = {
+    ...(doc.instance !== undefined && { instance: doc.instance }),
+    port: id,
+    name,
+    serial,
+    atMs: nowMs,
+  };
+  return put(NETWORK_EVENT, eventId(id, name, serial), event);
+}
+
+/** The same event has the same id, however often it comes. */
+export function eventId(port: string, name: EventName, serial: number): NetworkEventId {
+  return idOf(NETWORK_EVENT, `${port}:${name}:${serial}`);
+}
+
+/** Whether its host has said that it connected the port as it is bound now. Whoever waits for it looks here first. */
+export function isPlugged(fleet: FleetReader, port: Stored<'port', Port>): boolean {
+  const { binding } = port.doc;
+  return binding !== undefined && fleet.get(NETWORK_EVENT, eventId(port.id, 'plugged', binding.serial)) !== undefined;
+}

@@ -1,0 +1,100 @@
+// The driver `network`: takes an order to the back end of its ports and brings the answer back. It decides nothing.
+import type { Clock } from '../journal/index.ts';
+import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/index.ts';
+import {
+  CAPABILITIES,
+  NetworkUnavailable,
+  type BackEndFence,
+  type Carried,
+  type NetworkBackEnd,
+  type NetworkOrder,
+} from './back-end.ts';
+import type { BackEndName } from './model.ts';
+
+export interface NetworkDriverOptions {
+  readonly clock: Clock;
+  /** Those outside the journal, by name. */
+  readonly backEnds: ReadonlyMap<BackEndName, NetworkBackEnd>;
+  /** Whether this server has the credentials of a back end that needs some. */
+  readonly hasCredentials: (backEnd: BackEndName) => boolean;
+  readonly callTimeoutMs?: number;
+}
+
+/** Longer than any back end takes that still works. */
+const CALL_TIMEOUT_MS = 30_000;
+
+/** Beyond its own deadline a back end gets this long to say so. */
+const GRACE_MS = 100;
+
+export class NetworkDriver implements Driver {
+  readonly #options: NetworkDriverOptions;
+
+  constructor(options: NetworkDriverOptions) {
+    this.#options = options;
+  }
+
+  async carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome> {
+    const order = action.args as unknown as NetworkOrder;
+    const { backEnd: name } = order;
+    const { backEnds, hasCredentials, clock, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
+    const backEnd = backEnds.get(name);
+    if (backEnd === undefined) return failed(false, { code: 'back-end-not-configured', backEnd: name });
+    if (CAPABILITIES[name].needsCredentials && !hasCredentials(name)) {
+      return failed(true, { code: 'network-credentials-missing', backEnds: [name] });
+    }
+    const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
+    try {
+      const { leaseEpoch } = fence;
+      return outcomeOf(order, await this.#inTime(ask(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs));
+    } catch (error) {
+      if (!(error instanceof NetworkUnavailable)) throw error;
+      return unavailable(order, error.message);
+    }
+  }
+
+  /** Nobody waits for a back end that is silent, also about its deadline. */
+  async #inTime(answer: Promise<Carried>, deadlineAtMs: number): Promise<Carried> {
+    const { clock } = this.#options;
+    const answered = new AbortController();
+    const silence = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + GRACE_MS, answered.signal).then(() => {
+      throw new NetworkUnavailable('the back end did not answer in time');
+    });
+    try {
+      return await Promise.race([answer, silence]);
+    } finally {
+      answered.abort();
+      // Whichever came second is nobody's concern any more.
+      silence.catch(() => undefined);
+      answer.catch(() => undefined);
+    }
+  }
+}
+
+function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence): Promise<Carried> {
+  switch (order.op) {
+    case 'create':
+      return backEnd.create(order, fence);
+    case 'bind':
+      return backEnd.bind(order, fence);
+    case 'unbind':
+      return backEnd.unbind(order, fence);
+    case 'release':
+      return backEnd.release(order, fence);
+  }
+}
+
+/** Where a back end answered for no port at all, nothing is known and the same order is given again. */
+function outcomeOf(order: NetworkOrder, carried: Carried): ActionOutcome {
+  if (carried.kind === 'stale') return carried;
+  const { kind, ports } = carried;
+  const silent = ports.length > 0 && ports.every(({ outcome }) => outcome === 'unavailable');
+  return silent ? unavailable(order, ports[0]?.text) : { kind, facts: { ports } };
+}
+
+function unavailable({ backEnd, op }: NetworkOrder, text: string | undefined): ActionOutcome {
+  return failed(true, { code: 'network-unavailable', backEnd, op, ...(text !== undefined && { text }) });
+}
+
+function failed(retryable: boolean, reason: Extract<ActionOutcome, { kind: 'failed' }>['reason']): ActionOutcome {
+  return { kind: 'failed', reason, retryable };
+}

@@ -1,0 +1,284 @@
+// A network back end that is not there (it ships with the product, for tests and trials): ports and addresses in memory, faults
+// that can be armed, events that can be switched off, and a journal of calls. The same orders on the same clock give the
+// same answers. What it holds outlives a server that crashes beside it, as a real back end would.
+import type { Stored } from '../fleet/index.ts';
+import type { Clock } from '../journal/index.ts';
+import {
+  NetworkUnavailable,
+  type BackEndFence,
+  type BindOrder,
+  type BindPort,
+  type Carried,
+  type CreateOrder,
+  type CreatePort,
+  type EndOrder,
+  type EndPort,
+  type HostNetwork,
+  type NetworkBackEnd,
+  type OrderPool,
+  type PortAnswer,
+  type PortOutcome,
+} from './back-end.ts';
+import { replyOutcome, type BackEndReply } from './back-end-reply.ts';
+import type { NetworkNews } from './event.ts';
+import type { Port } from './model.ts';
+import type { PoolKey } from './need.ts';
+import { SimulatedCalls, type SimulatedCall } from './simulated-calls.ts';
+import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './simulated-faults.ts';
+import { hostSide } from './simulated-host-side.ts';
+import { SimulatedPorts, type Done } from './simulated-ports.ts';
+
+export interface SimulatedNetworkOptions {
+  readonly clock: Clock;
+  /** Where its events go. */
+  readonly emit?: (news: NetworkNews) => void;
+  /** The subnets of a pool, for hosts that ask by themselves. */
+  readonly poolsOf?: (pool: PoolKey) => readonly OrderPool[];
+}
+
+/** Who calls, and until when it may act. A host knows of no lease. */
+export interface Caller {
+  readonly by: SimulatedCall['by'];
+  readonly leaseEpoch?: number;
+  readonly deadlineAtMs: number;
+}
+
+interface OnePort {
+  readonly op: 'bind' | 'unbind' | 'delete';
+  readonly instance: string;
+  readonly port: string;
+  readonly serial: number;
+  readonly nic: number;
+  readonly host?: string | undefined;
+  readonly segment?: string | undefined;
+}
+
+type Settled = { readonly kind: 'stale' } | { readonly kind: 'applied' | 'already'; readonly answer: PortAnswer };
+
+const CONNECTED = 'simulated';
+const BINDING_FAILED = 'binding_failed';
+
+/** How the back end says what a fault makes it say. */
+const REPLIES: Readonly<Record<Exclude<PortOutcome, 'ok'>, BackEndReply>> = {
+  'binding-failed': { status: 200, type: BINDING_FAILED },
+  'pool-empty': { status: 409, code: 'IpAddressGenerationFailure' },
+  'mapping-gone': { status: 409, code: 'HostNotConnectedToAnySegment' },
+  'address-not-carried': { status: 409, code: 'HostNotCompatibleWithFixedIps' },
+  'not-found': { status: 404 },
+  taken: { status: 409, code: 'PortInUse' },
+  quota: { status: 409, code: 'OverQuota' },
+  forbidden: { status: 403 },
+  unavailable: { status: 503 },
+};
+
+export class SimulatedNetwork implements NetworkBackEnd {
+  readonly name = 'simulated';
+  readonly faults = new SimulatedFaults();
+  readonly calls = new SimulatedCalls();
+  readonly hostSide: HostNetwork;
+  /** Whether it says when a port is connected. */
+  eventsEnabled = true;
+  readonly #clock: Clock;
+  readonly #ports = new SimulatedPorts();
+  #emit: (news: NetworkNews) => void;
+  #leaseEpoch = 0;
+
+  constructor({ clock, emit, poolsOf }: SimulatedNetworkOptions) {
+    this.#clock = clock;
+    this.#emit = emit ?? (() => undefined);
+    this.hostSide = hostSide({ network: this, clock, poolsOf: poolsOf ?? (() => []) });
+  }
+
+  /** Its events go there from now on: to the server that took over. */
+  emitTo(emit: (news: NetworkNews) => void): void {
+    this.#emit = emit;
+  }
+
+  /** Somebody else takes an address at the back end; false when it is taken. */
+  addForeign(subnet: string, ip: string): boolean {
+    return this.#ports.addresses.addForeign(subnet, ip);
+  }
+
+  /** Takes over what the journal knows of ports that it does not know: after a start, and when another server leads. */
+  adopt(ports: Iterable<Stored<'port', Port>>): void {
+    for (const port of ports) this.#ports.adopt(port);
+  }
+
+  /** Hears of a port that somebody else made; one that it knows stays as it is. */
+  meet(port: CreatePort, instance: string): void {
+    if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
+  }
+
+  /** What it has of a port. */
+  port(port: string): ReturnType<SimulatedPorts['get']> {
+    return this.#ports.get(port);
+  }
+
+  /** The fault that strikes the start of an instance on a host, for simulated hypervisors. */
+  spawnFault(host: string): ArmedFault | undefined {
+    return this.faults.strike({ op: 'spawn', host });
+  }
+
+  async create(order: CreateOrder, fence: BackEndFence): Promise<Carried> {
+    return this.createFor(order, { by: 'conductor', ...fence });
+  }
+
+  async bind(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    return this.bindFor(order, { by: 'conductor', ...fence });
+  }
+
+  async unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#each(order.ports, (port) => this.#unbindOne(order, port, { by: 'conductor', ...fence }));
+  }
+
+  async release(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+    return this.releaseFor(order, { by: 'conductor', ...fence });
+  }
+
+  async createFor(order: CreateOrder, caller: Caller, host?: string): Promise<Carried> {
+    const { instance, ports } = order;
+    const from = { instance, by: caller.by, atMs: this.#clock.nowMs(), ...(host !== undefined && { host }) };
+    const nth = this.calls.note({ op: 'create', ports: ports.map(({ port }) => port), ...from });
+    const whole = this.faults.strike({ op: 'create', host });
+    const faults = ports.map(({ nic }) => whole ?? this.faults.strike({ op: 'create', host, nic }));
+    try {
+      for (const fault of whole === undefined ? faults : [whole]) await this.#arrive(fault, caller);
+      if (!this.#admits(caller)) return this.#ended(nth, { kind: 'stale' });
+      const done = ports.map((port, at) => this.#effect(faults[at], () => this.#ports.create(port, instance)));
+      if (faults.some((fault) => fault?.outcome === 'applied-but-lost')) throw lost();
+      return this.#ended(nth, gathered(done.map((one, at) => settled(one, ports[at]?.port ?? '', 'create'))));
+    } catch (error) {
+      this.calls.ended(nth, 'unavailable');
+      throw error;
+    }
+  }
+
+  async bindFor(order: BindOrder, caller: Caller): Promise<Carried> {
+    return this.#each(order.ports, (port) => this.#bindOne(order, port, caller));
+  }
+
+  async releaseFor(order: EndOrder, caller: Caller): Promise<Carried> {
+    return this.#each(order.ports, (port) => this.#releaseOne(order, port, caller));
+  }
+
+  async #bindOne({ instance, host }: BindOrder, port: BindPort, caller: Caller): Promise<Settled> {
+    const call = { op: 'bind', instance, host, ...port } as const;
+    return this.#call(call, caller, (fault) => {
+      const type = fault === 'binding-failed' ? BINDING_FAILED : CONNECTED;
+      const done = this.#ports.bind(port, { instance, host, type });
+      if (done.kind !== 'stale' && done.reply.type === CONNECTED) this.#tellPlugged(instance, port);
+      return done;
+    });
+  }
+
+  #unbindOne({ instance }: EndOrder, port: EndPort, caller: Caller): Promise<Settled> {
+    return this.#call({ op: 'unbind', instance, ...port }, caller, () => this.#ports.unbind(port, instance));
+  }
+
+  #releaseOne({ instance }: EndOrder, port: EndPort, caller: Caller): Promise<Settled> {
+    const kept = (port.end ?? (port.createdBy === 'user' ? 'keep' : 'delete')) === 'keep';
+    return this.#call({ op: kept ? 'unbind' : 'delete', instance, ...port }, caller, () =>
+      this.#ports.release(port, instance),
+    );
+  }
+
+  /** Again when the bind comes again: whoever heard it first may have forgotten. */
+  #tellPlugged(instance: string, { port, serial }: BindPort): void {
+    if (this.eventsEnabled) this.#emit({ port, name: 'plugged', serial, instance });
+  }
+
+  /** All at once: one that is slow or fails holds up no other. */
+  async #each<P>(ports: readonly P[], one: (port: P) => Promise<Settled>): Promise<Carried> {
+    return gathered(await Promise.all(ports.map(one)));
+  }
+
+  async #call(call: OnePort, caller: Caller, apply: (fault?: FaultOutcome) => Done): Promise<Settled> {
+    const { op, instance, port, serial, host, segment, nic } = call;
+    const from = { by: caller.by, atMs: this.#clock.nowMs(), ...(host !== undefined && { host }) };
+    const nth = this.calls.note({ op, instance, port, serial, ...from });
+    const fault = this.faults.strike({ op, host, segment, nic });
+    const ended = await this.#settle(call, caller, { fault, apply });
+    this.calls.ended(nth, ended.kind === 'stale' || ended.answer.outcome === 'ok' ? ended.kind : ended.answer.outcome);
+    return ended;
+  }
+
+  async #settle(
+    { port, op }: OnePort,
+    caller: Caller,
+    { fault, apply }: { readonly fault: ArmedFault | undefined; readonly apply: (fault?: FaultOutcome) => Done },
+  ): Promise<Settled> {
+    try {
+      await this.#arrive(fault, caller);
+      if (!this.#admits(caller)) return { kind: 'stale' };
+      if (op !== 'bind' && fault?.outcome === 'not-found') this.#ports.vanish(port);
+      const done = this.#effect(fault, apply);
+      if (fault?.outcome === 'applied-but-lost') throw lost();
+      return settled(done, port, op);
+    } catch (error) {
+      if (!(error instanceof NetworkUnavailable)) throw error;
+      return { kind: 'applied', answer: { port, outcome: 'unavailable', text: error.message } };
+    }
+  }
+
+  /** The way to the back end: it may take time, and may end nowhere. Nothing arrives after the deadline. */
+  async #arrive(fault: ArmedFault | undefined, { deadlineAtMs }: Caller): Promise<void> {
+    const leftMs = deadlineAtMs - this.#clock.nowMs();
+    const delayMs = fault?.outcome === 'hang' ? Number.POSITIVE_INFINITY : (fault?.delayMs ?? 0);
+    if (delayMs > 0) await this.#clock.sleep(Math.max(0, Math.min(delayMs, leftMs)));
+    if (delayMs > leftMs || leftMs < 0) throw new NetworkUnavailable('the back end did not answer in time');
+  }
+
+  /** False for a call of a server that no longer leads. */
+  #admits({ leaseEpoch }: Caller): boolean {
+    if (leaseEpoch === undefined) return true;
+    if (leaseEpoch < this.#leaseEpoch) return false;
+    this.#leaseEpoch = leaseEpoch;
+    return true;
+  }
+
+  #effect(fault: ArmedFault | undefined, apply: (fault?: FaultOutcome) => Done): Done {
+    const outcome = fault?.outcome ?? 'ok';
+    if (outcome === 'ok' || outcome === 'applied-but-lost' || outcome === 'binding-failed') return apply(outcome);
+    return { kind: 'applied', reply: REPLIES[outcome as Exclude<PortOutcome, 'ok'>] };
+  }
+
+  #ended(nth: number, carried: Carried): Carried {
+    const bad = carried.kind === 'stale' ? undefined : carried.ports.find(({ outcome }) => outcome !== 'ok');
+    this.calls.ended(nth, bad?.outcome ?? carried.kind);
+    return carried;
+  }
+}
+
+function lost(): NetworkUnavailable {
+  return new NetworkUnavailable('the answer of the back end was lost');
+}
+
+function settled(done: Done, port: string, op: OnePort['op'] | 'create'): Settled {
+  if (done.kind === 'stale') return done;
+  const outcome = replyOutcome(done.reply, op === 'bind' ? 'binding' : 'success');
+  const ends = op === 'unbind' || op === 'delete';
+  if (outcome === 'not-found' && ends) return { kind: done.kind, answer: { port, outcome: 'ok', text: 'it was gone' } };
+  if (outcome !== 'ok') return { kind: done.kind, answer: { port, outcome, text: textOf(done.reply) } };
+  const { mac, addresses, binding } = done.port ?? {};
+  const answer: PortAnswer = {
+    port,
+    outcome,
+    ...(mac !== undefined && { mac }),
+    ...(addresses !== undefined && { addresses: addresses.map(({ ip, subnet }) => ({ ip, subnet })) }),
+    ...(binding !== undefined && { type: binding.type }),
+  };
+  return { kind: done.kind, answer };
+}
+
+function textOf({ status, code, type }: BackEndReply): string {
+  return `the back end answered ${[status, code, type].filter((part) => part !== undefined).join(' ')}`;
+}
+
+function gathered(ports: readonly Settled[]): Carried {
+  const answers: PortAnswer[] = [];
+  for (const one of ports) {
+    if (one.kind === 'stale') return one;
+    answers.push(one.answer);
+  }
+  return { kind: ports.every(({ kind }) => kind === 'already') ? 'already' : 'applied', ports: answers };
+}

@@ -1,0 +1,199 @@
+// The ports that the simulated back end has, and what orders do to them. Every order may come twice, late, or after a newer
+// one: serials only grow, and what was deleted stays deleted.
+import type { BindPort, CreatePort, EndPort, PlacedAddress } from './back-end.ts';
+import type { BackEndReply } from './back-end-reply.ts';
+import type { Stored } from '../fleet/index.ts';
+import type { Address, Port } from './model.ts';
+import { SimulatedAddresses } from './simulated-addresses.ts';
+
+/** `given`: by whoever ordered the port. */
+interface HeldAddress extends PlacedAddress {
+  readonly picked: 'given' | 'create' | 'bind';
+}
+
+interface SimulatedBinding {
+  readonly host: string;
+  readonly serial: number;
+  readonly type: string;
+}
+
+interface SimulatedPort {
+  readonly mac: string;
+  readonly instance: string | undefined;
+  readonly addresses: readonly HeldAddress[];
+  readonly binding: SimulatedBinding | undefined;
+  /** The highest serial that was seen; a bind with it is over when no binding has it. */
+  readonly serial: number;
+}
+
+/** What an order did, and what the back end replies. */
+export type Done =
+  | { readonly kind: 'applied' | 'already'; readonly reply: BackEndReply; readonly port?: SimulatedPort }
+  | { readonly kind: 'stale' };
+
+/** Deleted ports that are remembered, so that a late create does not bring one back. */
+const DELETED_MAX = 10_000;
+
+export interface BindTo {
+  readonly instance: string;
+  readonly host: string;
+  readonly type: string;
+}
+
+const OK: BackEndReply = { status: 200 };
+
+export class SimulatedPorts {
+  readonly addresses = new SimulatedAddresses();
+  readonly #ports = new Map<string, SimulatedPort>();
+  readonly #deleted = new Set<string>();
+
+  get(port: string): SimulatedPort | undefined {
+    return this.#ports.get(port);
+  }
+
+  /** Takes over what a journal says of a port: the back end lives in memory and may have been started anew. */
+  adopt({ id, doc }: Stored<'port', Port>): void {
+    if (this.#ports.has(id) || this.#deleted.has(id) || doc.state === 'wanted') return;
+    const held = doc.addresses.map((one) => ({ ip: one.ip, subnet: one.subnet, picked: PICKED[one.chosenBy] }));
+    const addresses = held.filter((one) => this.addresses.take(one, id));
+    const { mac, instance, binding, serial } = doc;
+    this.#ports.set(id, { mac, instance, addresses, binding, serial });
+  }
+
+  create(order: CreatePort, instance: string): Done {
+    const { port, mac } = order;
+    const known = this.#ports.get(port);
+    if (known !== undefined) return this.#attach(port, known, instance);
+    if (this.#deleted.has(port)) return refused(404);
+    const taken: HeldAddress[] = [];
+    const giveUp = (code: string): Done => {
+      for (const address of taken) this.addresses.give(address);
+      return refused(409, code);
+    };
+    for (const { ip, subnet } of order.fixedIps) {
+      if (!this.addresses.take({ ip, subnet }, port)) return giveUp('IpAddressInUse');
+      taken.push({ ip, subnet, picked: 'given' });
+    }
+    for (const version of order.pick ? new Set(order.pools.map((pool) => pool.version)) : []) {
+      const address = this.addresses.pick(order.pools, version, port);
+      if (address === undefined) return giveUp('IpAddressGenerationFailure');
+      taken.push({ ...address, picked: 'create' });
+    }
+    return this.#put(port, { mac, instance, addresses: taken, binding: undefined, serial: 0 });
+  }
+
+  #attach(id: string, port: SimulatedPort, instance: string): Done {
+    if (port.instance === instance) return { kind: 'already', reply: OK, port };
+    if (port.instance !== undefined) return refused(409, 'PortInUse');
+    return this.#put(id, { ...port, instance });
+  }
+
+  bind(order: BindPort, { instance, host, type }: BindTo): Done {
+    const port = this.#ports.get(order.port);
+    if (port === undefined) return refused(404);
+    if (port.instance !== undefined && port.instance !== instance) return refused(409, 'PortInUse');
+    const same = port.binding?.serial === order.serial && port.binding.host === host;
+    if (same && port.binding?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (!same && order.serial <= port.serial) return { kind: 'stale' };
+    const placed = this.#place(order, port.addresses);
+    if ('code' in placed) return refused(409, placed.code);
+    const { serial } = order;
+    const bound = { ...port, instance, addresses: placed.addresses, serial, binding: { host, serial, type } };
+    return { ...this.#put(order.port, bound), reply: { ...OK, type } };
+  }
+
+  /** The addresses that a port has after a bind; nothing has changed when there is a code. */
+  #place(
+    { port, takes, drops, holds, pools }: BindPort,
+    held: readonly HeldAddress[],
+  ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
+    const subnets = new Set(pools.map((pool) => pool.subnet));
+    const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
+    // An address of an earlier bind whose answer was lost: nobody knows of it, so nobody misses it.
+    const orphaned = (one: HeldAddress): boolean => one.picked === 'bind' && !holds.includes(one.ip) && !carried(one);
+    const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
+    const stays = held.filter((one) => !goes(one));
+    if (!stays.every(carried)) return { code: 'HostNotCompatibleWithFixedIps' };
+    const has = new Set(stays.map(({ subnet }) => pools.find((pool) => pool.subnet === subnet)?.version));
+    const picked: HeldAddress[] = [];
+    for (const version of takes) {
+      if (has.has(version)) continue;
+      const address = this.addresses.pick(pools, version, port);
+      if (address === undefined) {
+        for (const one of picked) this.addresses.give(one);
+        return { code: 'IpAddressGenerationFailure' };
+      }
+      picked.push({ ...address, picked: 'bind' });
+    }
+    for (const one of held.filter(goes)) this.addresses.give(one);
+    return { addresses: [...stays, ...picked] };
+  }
+
+  unbind(order: EndPort, instance: string): Done {
+    const { port: id, serial } = order;
+    const port = this.#ports.get(id);
+    if (port === undefined) return { kind: 'already', reply: { status: 404 } };
+    if (isLate(port, serial, instance)) return { kind: 'stale' };
+    return this.#loosen(id, { ...this.#lessened(port, order), binding: undefined, serial });
+  }
+
+  release(order: EndPort, instance: string): Done {
+    const { port: id, serial, createdBy, end = createdBy === 'user' ? 'keep' : 'delete' } = order;
+    const port = this.#ports.get(id);
+    if (port === undefined) {
+      if (end === 'delete') this.#bury(id);
+      return { kind: 'already', reply: { status: 404 } };
+    }
+    if (isLate(port, serial, instance)) return { kind: 'stale' };
+    if (end === 'keep') {
+      return this.#loosen(id, { ...this.#lessened(port, order), binding: undefined, instance: undefined, serial });
+    }
+    this.vanish(id);
+    return { kind: 'applied', reply: OK };
+  }
+
+  #loosen(id: string, port: SimulatedPort): Done {
+    const same = JSON.stringify(this.#ports.get(id)) === JSON.stringify(port);
+    return { ...this.#put(id, port), kind: same ? 'already' : 'applied' };
+  }
+
+  /** The port and its addresses are gone, whoever did it. */
+  vanish(id: string): void {
+    for (const address of this.#ports.get(id)?.addresses ?? []) this.addresses.give(address);
+    this.#ports.delete(id);
+    this.#bury(id);
+  }
+
+  #bury(id: string): void {
+    this.#deleted.add(id);
+    const [oldest] = this.#deleted;
+    if (this.#deleted.size > DELETED_MAX && oldest !== undefined) this.#deleted.delete(oldest);
+  }
+
+  #lessened(port: SimulatedPort, { drops = [], keeps }: EndPort): SimulatedPort {
+    const orphaned = ({ ip, picked }: HeldAddress): boolean => picked === 'bind' && keeps?.includes(ip) === false;
+    const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
+    for (const address of goes) this.addresses.give(address);
+    return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
+  }
+
+  #put(id: string, port: SimulatedPort): Done & { readonly kind: 'applied' } {
+    this.#ports.set(id, port);
+    return { kind: 'applied', reply: OK, port };
+  }
+}
+
+const PICKED: Readonly<Record<Address['chosenBy'], HeldAddress['picked']>> = {
+  user: 'given',
+  create: 'create',
+  bind: 'bind',
+};
+
+/** An order of an earlier time: the port was bound again since, or is another instance's by now. */
+function isLate(port: SimulatedPort, serial: number, instance: string): boolean {
+  return serial < port.serial || (port.instance !== undefined && port.instance !== instance);
+}
+
+function refused(status: number, code?: string): Done {
+  return { kind: 'applied', reply: { status, ...(code !== undefined && { code }) } };
+}
