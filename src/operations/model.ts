@@ -9,6 +9,7 @@ import {
   type Invariant,
   type Model,
   type Reason,
+  type Stored,
 } from '../fleet/index.ts';
 
 const REASON = Type.Unsafe<Reason>(Type.Object({ code: Type.String() }, { additionalProperties: true }));
@@ -181,6 +182,12 @@ export function countsOf(fleet: FleetReader, operation: OperationId): Counts {
     failed: count('failed'),
     cancelled: count('cancelled'),
   };
+}
+
+/** One of those that failed, if any did. */
+export function failedItem(fleet: FleetReader, operation: OperationId): Stored<'item', Item> | undefined {
+  for (const item of fleet.find(ITEMS_BY_STATE, stateKey(operation, 'failed'))) return item;
+  return undefined;
 }
 
 const legalTransitions: Invariant = {

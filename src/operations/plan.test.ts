@@ -82,9 +82,18 @@ describe('planning an operation', () => {
     const fleet = fleetWith(['a']);
     step(fleet, 1);
     step(fleet, DEADLINE + 1);
-    expect(itemsOf(fleet)[0]?.doc.reason).toEqual({ code: 'deadline-passed', waitedFor: 'no-clay' });
+    expect(itemsOf(fleet)[0]?.doc.reason).toEqual({
+      code: 'deadline-passed',
+      waitedFor: 'no-clay',
+      thing: 'a',
+    });
     step(fleet, DEADLINE + 2);
-    expect(operationOf(fleet)).toMatchObject({ state: 'failed', finishedAtMs: DEADLINE + 2, counts: { failed: 1 } });
+    expect(operationOf(fleet)).toMatchObject({
+      state: 'failed',
+      finishedAtMs: DEADLINE + 2,
+      counts: { failed: 1 },
+      reason: { code: 'items-failed', failed: 1, failedFor: 'deadline-passed', waitedFor: 'no-clay', thing: 'a' },
+    });
   });
 
   test('a-step-planned-before-the-deadline-is-not-taken-after-it', () => {

@@ -2,7 +2,16 @@
 // After the deadline nothing is done but to say so.
 import type { FleetReader } from '../fleet/index.ts';
 import { record, type Next, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
-import { countsOf, isOpen, ITEMS_BY_OPERATION, sameReason, type Counts, type Item, type Operation } from './model.ts';
+import {
+  countsOf,
+  failedItem,
+  isOpen,
+  ITEMS_BY_OPERATION,
+  sameReason,
+  type Counts,
+  type Item,
+  type Operation,
+} from './model.ts';
 
 export interface Finish {
   readonly kind: 'finish';
@@ -42,8 +51,9 @@ function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, no
 }
 
 function overdue(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {
-  const waitedFor = item.doc.reason?.code;
-  const reason = { code: 'deadline-passed', ...(waitedFor !== undefined && { waitedFor }) };
+  // The facts of the wait stay: its sentence is told in full.
+  const wait = item.doc.reason;
+  const reason = { ...wait, ...(wait !== undefined && { waitedFor: wait.code }), code: 'deadline-passed' };
   return record(item, { state: 'failed', step: item.doc.step, reason }, kind.overdue?.(fleet, item, nowMs) ?? {});
 }
 
@@ -64,12 +74,16 @@ function finishOf(fleet: FleetReader, operation: StoredOperation, nowMs: number)
   const counts = countsOf(fleet, operation.id);
   if (counts.pending + counts.running + counts.waiting > 0) return undefined;
   const { stopped: _, reason: __, ...rest } = operation.doc;
-  const end = endOf(operation.doc, counts);
+  const end = endOf(fleet, operation, counts);
   return { kind: 'finish', operation, doc: { ...rest, ...end, counts, finishedAtMs: nowMs } };
 }
 
-function endOf(operation: Operation, counts: Counts): Pick<Operation, 'state' | 'reason'> {
-  if (operation.state === 'cancelling') return { state: 'cancelled' };
+function endOf(fleet: FleetReader, { id, doc }: StoredOperation, counts: Counts): Pick<Operation, 'state' | 'reason'> {
+  if (doc.state === 'cancelling') return { state: 'cancelled' };
   if (counts.failed === 0) return { state: 'succeeded' };
-  return { state: 'failed', reason: { code: 'items-failed', failed: counts.failed, done: counts.done } };
+  const { failed, done } = counts;
+  // The reason of one of them: of a single failure it is the operation's own, of many they are mostly alike.
+  const why = failedItem(fleet, id)?.doc.reason;
+  const reason = { ...why, ...(why !== undefined && { failedFor: why.code }), code: 'items-failed', failed, done };
+  return { state: 'failed', reason };
 }

@@ -72,11 +72,14 @@ describe.concurrent('waiting for an operation', () => {
   test('an operation that fails is 4, and can be retried', async () => {
     const failing = await server.muster('hosts', 'join', 'w6', '--deadline', '2s', '--wait');
     expect(failing.code).toBe(4);
-    expect(failing.out).toMatch(/^op-\w+ failed: join host w6, 0\/1 done, 1 failed\./);
+    const why = 'The deadline has passed. Until then it waited: Host w6 has no agent yet.';
+    expect(failing.out).toMatch(/^op-\w+ failed: join host w6, 0\/1 done, 1 failed\. The deadline/);
+    expect(failing.out).toContain(why);
     const [id = ''] = /op-\w+/.exec(failing.out) ?? [];
     expect(failing.err).toContain(`See which and why with: muster operations show ${id}`);
     const shown = await server.muster('operations', 'show', id, '--state', 'failed');
     expect(shown.out).toMatch(/host\/w6 +failed .* The deadline has passed/);
+    expect(shown.out).toContain(why);
     // Its agent comes too late for the first try, and is there for the second.
     const isUp = async (): Promise<boolean> =>
       (await server.json<Host>('hosts', 'show', 'w6')).connection.state === 'up';
