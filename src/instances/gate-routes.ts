@@ -1,0 +1,44 @@
+// GET /api/v1/gates: how far an upgrade of the hosts has come, and what a build that begins now does about it.
+import { Type } from 'typebox';
+import { answer, read, type Route } from '../access/index.ts';
+import { gatesOf, pathOf } from './gates.ts';
+import { INSTANCE_SCHEMA } from './model.ts';
+
+const Gate = Type.Object({
+  open: Type.Boolean(),
+  needs: Type.Integer({ description: 'the version that every host must have' }),
+  below: Type.Integer({ description: 'hosts that are below it, neither removed nor forced down' }),
+});
+
+export interface GateRoutes {
+  /** Whether this server has the credentials of the network back ends that need some. */
+  readonly credentials: () => boolean;
+}
+
+export function gateRoutes({ credentials }: GateRoutes): Route[] {
+  return [
+    read({
+      method: 'GET',
+      path: '/api/v1/gates',
+      tag: 'instances',
+      about: 'Show the upgrade gates: who makes and binds the ports of a build that begins now, and why',
+      access: 'viewer',
+      answers: {
+        200: {
+          about: 'the gates',
+          schema: Type.Object({
+            minimumVersion: Type.Integer({ description: 'the lowest version of a host that counts' }),
+            create: Gate,
+            bind: Gate,
+            credentials: Type.Boolean({ description: 'whether this server has those of the network back ends' }),
+            path: INSTANCE_SCHEMA.properties.path,
+          }),
+        },
+      },
+      handle: (_, { journal: { fleet } }) => {
+        const given = credentials();
+        return answer({ ...gatesOf(fleet), credentials: given, path: pathOf(fleet, given) });
+      },
+    }),
+  ];
+}

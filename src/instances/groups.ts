@@ -1,0 +1,40 @@
+// Deciding on server groups: instances that are to be together or apart. The policy of a group never changes: it was true of
+// the places that its members have.
+import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { GROUP, INSTANCES_BY_GROUP, type Group } from './model.ts';
+
+export interface CreateGroup extends Pick<Group, 'name' | 'project' | 'policy'> {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGroup): Decision<Group> {
+  const id = idOf(GROUP, said.name);
+  if (fleet.get(GROUP, id) !== undefined) return refuse(groupExists(said.name));
+  const group: Group = { ...said, changedBy: by, changedAtMs: nowMs };
+  return accept([put(GROUP, id, group)], group);
+}
+
+export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'group', Group>> {
+  const stored = fleet.get(GROUP, idOf(GROUP, name));
+  if (stored === undefined) return refuse(unknownGroup(name));
+  const instances = fleet.countOf(INSTANCES_BY_GROUP, name);
+  return instances > 0 ? refuse(groupInUse(name, instances)) : accept([remove(GROUP, stored.id)], stored);
+}
+
+export function unknownGroup(name: string, field?: string): Refusal {
+  const message = `There is no server group "${name}". List them with "muster groups list".`;
+  const at = field === undefined ? {} : { field };
+  return { kind: 'not-found', code: 'unknown-group', message, ...at, facts: { group: name } };
+}
+
+function groupExists(group: string): Refusal {
+  const message = `There is a server group "${group}" already. Choose another name, or delete that one first.`;
+  return { kind: 'conflict', code: 'group-exists', message, field: '/name', facts: { group } };
+}
+
+function groupInUse(group: string, instances: number): Refusal {
+  const message = `Server group "${group}" has ${instances} instances. Delete those first; see "muster instances list --group ${group}".`;
+  return { kind: 'conflict', code: 'group-in-use', message, facts: { group, instances } };
+}

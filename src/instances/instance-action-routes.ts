@@ -1,0 +1,137 @@
+// What is done to an instance that is there: move it, shelve it and bring it back, build it anew when its host is gone.
+import { Type, type Static, type TProperties } from 'typebox';
+import { BY_ID, closed, ID, write, type Caller, type Route } from '../access/index.ts';
+import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { refuse, type Decision } from '../journal/index.ts';
+import { OPERATION, type OperationId } from '../operations/index.ts';
+import { ASKED, STARTED, started } from './instance-request.ts';
+import { INSTANCE } from './model.ts';
+import { moveInstances } from './move.ts';
+import { rebuildInstances } from './rebuild.ts';
+import { shelveInstance, unshelveInstance } from './shelve.ts';
+import type { InstanceView } from './views.ts';
+
+export interface ActionRoutes {
+  readonly view: InstanceView;
+  /** Whether this server has the credentials of the network back ends that need some. */
+  readonly credentials: () => boolean;
+}
+
+const ACTION_DEADLINE_MS = 3600 * 1000;
+
+const MOVE = {
+  kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live unless said: it runs on while it moves' })),
+  host: Type.Optional(Type.String({ ...ID, description: 'where to; else one is found' })),
+};
+
+export function instanceActionRoutes({ view, credentials }: ActionRoutes): Route[] {
+  return [
+    action(view, {
+      verb: 'move',
+      about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
+      fields: MOVE,
+      decide: (fleet, { id, caller, body: { kind = 'live', host }, asked }) => {
+        const barred = leavesSite(fleet, { caller, id, ...(host !== undefined && { host }) });
+        if (barred !== undefined) return refuse(barred);
+        return moveInstances(fleet, { ids: [id], kind, ...(host !== undefined && { target: host }), ...asked });
+      },
+    }),
+    action(view, {
+      verb: 'shelve',
+      about: 'Take an instance off its host and keep it, with its ports and addresses',
+      fields: {},
+      decide: (fleet, { id, asked }) => shelveInstance(fleet, { id, ...asked, credentials: credentials() }),
+    }),
+    action(view, {
+      verb: 'unshelve',
+      about: 'Find a shelved instance a host and build it there',
+      fields: {},
+      decide: (fleet, { id, asked }) => unshelveInstance(fleet, { id, ...asked, credentials: credentials() }),
+    }),
+    action(view, {
+      verb: 'rebuild',
+      about: 'Build an instance elsewhere with the same ports, when its host is forced down',
+      fields: {},
+      decide: (fleet, { id, caller, asked }) => {
+        const barred = leavesSite(fleet, { caller, id });
+        return barred === undefined ? rebuildInstances(fleet, { ids: [id], ...asked }) : refuse(barred);
+      },
+    }),
+  ];
+}
+
+interface Asked {
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+interface Ask<B> {
+  readonly id: string;
+  readonly caller: Caller;
+  readonly body: B;
+  readonly asked: Asked;
+}
+
+interface Action<F extends TProperties> {
+  readonly verb: string;
+  readonly about: string;
+  /** What may be said beside a reason and a deadline. */
+  readonly fields: F;
+  readonly decide: (
+    fleet: FleetReader,
+    ask: Ask<Static<ReturnType<typeof Type.Object<F>>>>,
+  ) => Decision<{ readonly operation: OperationId }>;
+}
+
+function action<F extends TProperties>(view: InstanceView, { verb, about, fields, decide }: Action<F>): Route {
+  return write({
+    method: 'POST',
+    path: `/api/v1/instances/:id/${verb}`,
+    tag: 'instances',
+    about,
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: closed({ ...fields, ...ASKED }),
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
+    handle: ({ params: { id }, body, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof ASKED_ONLY>;
+      const said = why === undefined ? {} : { why };
+      const asked: Asked = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
+      return {
+        target: { view, id },
+        why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
+        operation,
+        decide: (fleet) => decide(fleet, { id, caller, body: body as Ask<never>['body'], asked }),
+        answer: (begun) => started(begun),
+      };
+    },
+  });
+}
+
+const ASKED_ONLY = Type.Object(ASKED);
+
+interface Leaving {
+  readonly caller: Caller;
+  readonly id: string;
+  /** Where it is to go, when that was said. */
+  readonly host?: string;
+}
+
+/** A site-bound caller sends nothing out of its site: neither to a host elsewhere, nor to wherever there is room. */
+function leavesSite(fleet: FleetReader, { caller, id, host }: Leaving): Refusal | undefined {
+  if (caller.site === undefined) return undefined;
+  const site =
+    host === undefined ? fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.place.site : findHost(fleet, host)?.doc.site;
+  if (site === caller.site) return undefined;
+  const message =
+    host === undefined
+      ? `Your token is bound to site "${caller.site}", and this instance may go to any site. Name a host of your site.`
+      : `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
+  return { kind: 'forbidden', code: 'other-site', message, field: '/host', facts: { instance: id } };
+}

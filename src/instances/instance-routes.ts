@@ -1,0 +1,230 @@
+// The HTTP surface of instances: look at them, ask for some, ask what would become of asking, delete them. What is done to
+// one that runs is in the file beside this one.
+import { Type } from 'typebox';
+import {
+  answer,
+  BY_ID,
+  ID,
+  listAnswer,
+  listQuery,
+  listResources,
+  noSuch,
+  permits,
+  read,
+  refused,
+  seen,
+  write,
+  type Answer,
+  type Caller,
+  type Listing,
+  type Route,
+} from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { OPERATION, type Explain } from '../operations/index.ts';
+import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
+import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
+import { gateRoutes } from './gate-routes.ts';
+import { instanceActionRoutes } from './instance-action-routes.ts';
+import { createCommand, NEW_INSTANCES, STARTED, started, type NewInstances } from './instance-request.ts';
+import {
+  INSTANCE_SCHEMA,
+  INSTANCES_BY_FLAVOR,
+  INSTANCES_BY_GROUP,
+  INSTANCES_BY_HOST,
+  INSTANCES_BY_PROJECT,
+  INSTANCES_BY_STATE,
+  type Instance,
+} from './model.ts';
+import { explainedReport, PORTS, Report, siteOfInstance, textWithPorts, type InstanceView } from './views.ts';
+
+export interface InstanceRoutes {
+  readonly view: InstanceView;
+  readonly explain: Explain;
+  /** Whether this server has the credentials of the network back ends that need some. */
+  readonly credentials: () => boolean;
+}
+
+const INSTANCES = '/api/v1/instances';
+
+export function instanceRoutes(options: InstanceRoutes): Route[] {
+  return [
+    listInstances(options),
+    getInstance(options),
+    createRoute(options),
+    previewRoute(options),
+    deleteRoute(options),
+    ...instanceActionRoutes(options),
+    ...gateRoutes(options),
+  ];
+}
+
+function listInstances({ view }: InstanceRoutes): Route {
+  const { state, project } = INSTANCE_SCHEMA.properties;
+  const listing: Listing<'instance', Instance> = {
+    view,
+    filters: {
+      state: { schema: state, of: (doc) => [doc.state], index: INSTANCES_BY_STATE },
+      host: { schema: ID, of: (doc) => [doc.host], index: INSTANCES_BY_HOST },
+      project: { schema: project, of: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
+      flavor: { schema: ID, of: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
+      group: { schema: ID, of: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
+      site: { schema: ID, of: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
+    },
+    nameIsId: true,
+    sorts: {
+      name: (doc) => doc.name,
+      state: (doc) => doc.state,
+      project: (doc) => doc.project,
+      createdAtMs: (doc) => doc.createdAtMs,
+      changedAtMs: (doc) => doc.changedAtMs,
+    },
+  };
+  return read({
+    method: 'GET',
+    path: INSTANCES,
+    tag: 'instances',
+    about: 'List instances',
+    access: 'viewer',
+    scope: 'site',
+    query: listQuery(listing),
+    answers: { 200: { about: 'a page of instances', schema: listAnswer(view) } },
+    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
+  });
+}
+
+function getInstance({ view }: InstanceRoutes): Route {
+  const schema = Type.Object({ ...view.schema.properties, ports: PORTS });
+  return read({
+    method: 'GET',
+    path: `${INSTANCES}/:id`,
+    tag: 'instances',
+    about: 'Show an instance with its ports, what was tried for it, and on a fault why',
+    access: 'viewer',
+    scope: 'site',
+    params: BY_ID,
+    answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
+    handle: ({ params, caller }, { journal: { fleet } }) => {
+      const stored = seen(fleet, view, { caller, id: params.id });
+      if (stored === undefined) return refused(noSuch('instance', params.id));
+      // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
+      const headers = { etag: `"${stored.revision}"` };
+      return { kind: 'answer', status: 200, text: textWithPorts(view, stored, fleet), headers };
+    },
+  });
+}
+
+function createRoute({ credentials }: InstanceRoutes): Route {
+  return write({
+    method: 'POST',
+    path: INSTANCES,
+    tag: 'instances',
+    about: 'Create instances: take or make their ports, find each a host, and start the operation that builds them',
+    access: 'operator',
+    scope: 'site',
+    body: NEW_INSTANCES,
+    answers: {
+      202: {
+        about: 'the operation to follow, and what the instances are called',
+        schema: Type.Object({ ...STARTED, instances: Type.Array(Type.String()) }),
+      },
+    },
+    handle: ({ body, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const given = { caller, nowMs: clock.nowMs(), credentials: credentials(), operation, newId: ids.next };
+      const command = createCommand(body, given);
+      if ('code' in command) return refused(command);
+      return {
+        why: command.why ?? whyOf(command),
+        operation,
+        decide: (fleet) => createInstances(fleet, command),
+        answer: (created) => started(created),
+      };
+    },
+  });
+}
+
+function whyOf({ name, count }: CreateInstances): string {
+  return count === 1 ? `create instance ${name}` : `create ${count} instances ${name}`;
+}
+
+const Previewed = Type.Object({
+  count: Type.Integer(),
+  placed: Type.Integer({ description: 'how many would find a host' }),
+  places: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), host: Type.String(), pools: Type.Array(Type.String()) }), {
+      description: 'which hosts, and the pool of each NIC; for operators',
+    }),
+  ),
+  report: Type.Optional(Report),
+});
+
+/** Decided where a real request would be, on what is true there, and not committed. */
+function previewRoute({ credentials, explain }: InstanceRoutes): Route {
+  return read({
+    method: 'POST',
+    path: `${INSTANCES}/preview`,
+    tag: 'instances',
+    about: 'Ask where instances would go, or why they would not; nothing is made',
+    access: 'viewer',
+    scope: 'site',
+    elsewhere: 'forward',
+    body: NEW_INSTANCES,
+    answers: { 200: { about: 'how many would find a host, and why the others would not', schema: Previewed } },
+    handle: async ({ body, caller }, { journal, clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const given = { caller, nowMs: clock.nowMs(), credentials: credentials(), operation, newId: ids.next };
+      const command = createCommand(body, given);
+      if ('code' in command) return refused(command);
+      const outcome = await journal.submit({
+        by: caller.name,
+        decide: (fleet): Decision<Preview> => {
+          const preview = previewInstances(fleet, command);
+          return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);
+        },
+      });
+      return outcome.kind === 'refused'
+        ? refused(outcome.refusal)
+        : previewAnswer(outcome.answer, { body, caller, explain });
+    },
+  });
+}
+
+interface PreviewAsked {
+  readonly body: NewInstances;
+  readonly caller: Caller;
+  readonly explain: Explain;
+}
+
+function previewAnswer({ placed, report }: Preview, { body, caller, explain }: PreviewAsked): Answer {
+  return answer({
+    count: body.count ?? 1,
+    placed: placed.length,
+    ...(permits(caller, 'operator') && { places: placed }),
+    ...(report !== undefined && { report: explainedReport(report, explain) }),
+  });
+}
+
+function deleteRoute({ view }: InstanceRoutes): Route {
+  return write({
+    method: 'DELETE',
+    path: `${INSTANCES}/:id`,
+    tag: 'instances',
+    about: 'Delete an instance: the ports made for it go with it, ports of users are handed back',
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
+    handle: ({ params, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
+      return {
+        target: { view, id: params.id },
+        why: `delete instance ${params.id}`,
+        operation,
+        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...asked }),
+        answer: (deleted) => started(deleted),
+      };
+    },
+  });
+}

@@ -1,0 +1,95 @@
+// How flavors, server groups and instances are shown. An instance that found no host is shown with the reasons in words, so
+// that the API, the command line and the history say the same.
+import { Type } from 'typebox';
+import { viewOf, type View } from '../access/index.ts';
+import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { PORT, PORT_VIEW } from '../network/index.ts';
+import type { Explain } from '../operations/index.ts';
+import {
+  FLAVOR,
+  FLAVOR_SCHEMA,
+  GROUP,
+  GROUP_SCHEMA,
+  INSTANCE,
+  INSTANCE_SCHEMA,
+  type Flavor,
+  type Group,
+  type Instance,
+} from './model.ts';
+
+/** Flavors and groups belong to the whole fleet. */
+export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({ kind: FLAVOR, fields: FLAVOR_SCHEMA.properties });
+export const GROUP_VIEW = viewOf<'group', Group>({ kind: GROUP, fields: GROUP_SCHEMA.properties });
+
+export type InstanceView = View<'instance', Instance>;
+
+const { fault: _fault, ...PLAIN_FIELDS } = INSTANCE_SCHEMA.properties;
+
+const Stage = Type.Object({
+  filter: Type.String(),
+  before: Type.Integer({ description: 'hosts that came to this filter' }),
+  after: Type.Integer({ description: 'hosts that went on' }),
+  cause: Type.Optional(Type.String({ description: 'what stopped the others' })),
+  facts: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()]))),
+  sentence: Type.Optional(Type.String({ description: 'the cause, for a person' })),
+});
+
+export const Report = Type.Object({
+  hosts: Type.Integer({ description: 'hosts in the fleet' }),
+  stages: Type.Array(Stage),
+});
+
+export function instanceView(explain: Explain): InstanceView {
+  return viewOf<'instance', Instance>({
+    kind: INSTANCE,
+    siteOf: siteOfInstance,
+    show: (doc) => {
+      const report = doc.fault?.report;
+      if (report === undefined) return doc;
+      return { ...doc, fault: { ...doc.fault, report: explainedReport(report, explain) } };
+    },
+    fields: {
+      ...PLAIN_FIELDS,
+      fault: Type.Optional(
+        Type.Object({
+          code: Type.String(),
+          message: Type.String(),
+          atMs: Type.Integer(),
+          report: Type.Optional(Report),
+        }),
+      ),
+    },
+  });
+}
+
+export const PORTS = Type.Array(PORT_VIEW.schema);
+
+/** The instance with its ports, in the order of its NICs. */
+export function textWithPorts(view: InstanceView, stored: Stored<'instance', Instance>, fleet: FleetReader): string {
+  const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
+  return `${view.text(stored).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
+}
+
+/** Where it is; without a host, where it was asked to be. */
+export function siteOfInstance({ host, place }: Instance, _id: string, fleet: FleetReader): string | undefined {
+  return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
+}
+
+interface PlainStage {
+  readonly cause?: string;
+  readonly facts?: Readonly<Record<string, string | number>>;
+}
+
+export function explainedReport<S extends PlainStage>(
+  { hosts, stages }: { readonly hosts: number; readonly stages: readonly S[] },
+  explain: Explain,
+): { hosts: number; stages: (S & { readonly sentence?: string })[] } {
+  return { hosts, stages: stages.map((stage) => ({ ...stage, ...sentenceOf(stage, explain) })) };
+}
+
+function sentenceOf({ cause, facts }: PlainStage, explain: Explain): { readonly sentence?: string } {
+  if (cause === undefined) return {};
+  const reason: Reason = { ...facts, code: cause };
+  return { sentence: explain(reason) };
+}
