@@ -53,6 +53,16 @@ export class Client {
     return this.#json('GET', path, { query });
   }
 
+  /** What is there; undefined when it is not. */
+  async find<T>(path: string): Promise<T | undefined> {
+    try {
+      return await this.get<T>(path);
+    } catch (error) {
+      if (error instanceof Refused && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
   write<T>(method: Exclude<Method, 'GET'>, path: string, ask: Ask = {}): Promise<T> {
     return this.#json(method, path, ask);
   }

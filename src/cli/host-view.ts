@@ -1,5 +1,6 @@
 // A host as the API shows it, and as people read it.
 import { relative } from './duration.ts';
+import { changedFacts, some, type Changed } from './resource-commands.ts';
 import type { Facts } from './session.ts';
 
 interface Decree {
@@ -8,9 +9,7 @@ interface Decree {
   readonly atMs: number;
 }
 
-export interface Host {
-  readonly id: string;
-  readonly revision: number;
+export interface Host extends Changed {
   readonly name: string;
   readonly site: string;
   readonly zone: string;
@@ -31,8 +30,6 @@ export interface Host {
   readonly connection: { readonly state: string; readonly sinceMs: number };
   readonly serviceVersion: number;
   readonly joinedAtMs?: number;
-  readonly changedBy: string;
-  readonly changedAtMs: number;
 }
 
 export const HOSTS = '/api/v1/hosts';
@@ -72,11 +69,6 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Base weight', String(host.baseWeight)],
     ['Agent version', host.serviceVersion === 0 ? undefined : String(host.serviceVersion)],
     ['Joined', host.joinedAtMs === undefined ? undefined : relative(host.joinedAtMs, nowMs)],
-    ['Changed', `${relative(host.changedAtMs, nowMs)} by ${host.changedBy}`],
-    ['Revision', String(host.revision)],
+    ...changedFacts(host, nowMs),
   ];
-}
-
-function some(list: readonly string[]): string | undefined {
-  return list.length === 0 ? undefined : list.join(', ');
 }

@@ -34,7 +34,7 @@ export function timeoutOption(): Option {
   return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5');
 }
 
-interface Started {
+export interface Started {
   readonly id: string;
   /** A few words for people. */
   readonly what: string;
@@ -43,21 +43,80 @@ interface Started {
 }
 
 /** After a command that started an operation. */
-export async function startedOperation(
-  session: Session,
-  { id, what, answer }: Started,
-  { wait, timeout }: WaitOptions,
-): Promise<ExitCode> {
-  if (wait === true) return waitFor(session, id, timeout);
-  await session.done(answer, `${id}: ${what}.`);
-  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${id}`);
+export async function startedOperation(session: Session, begun: Started, options: WaitOptions): Promise<ExitCode> {
+  if (options.wait === true) return waitFor(session, begun.id, options.timeout);
+  await session.done(begun.answer, `${begun.id}: ${begun.what}.`);
+  if (session.output === 'table') session.note(`Follow it with: muster operations wait ${begun.id}`);
   return EXIT.ok;
 }
 
+/** After a command that started one operation for each thing that was named. */
+export async function startedOperations(
+  session: Session,
+  begun: readonly Started[],
+  options: WaitOptions,
+): Promise<ExitCode> {
+  const [only, ...more] = begun;
+  if (only !== undefined && more.length === 0) return startedOperation(session, only, options);
+  if (options.wait !== true) {
+    await session.said(
+      begun.map(({ answer }) => answer),
+      begun.map(({ id, what }) => `${id}: ${what}.`),
+    );
+    return EXIT.ok;
+  }
+  const patience = patienceOf(session, options.timeout);
+  const ended: Watched[] = [];
+  for (const { id } of begun) ended.push(await watch(session, id, patience));
+  await session.said(
+    ended.map(({ operation }) => operation),
+    ended.map(endText),
+  );
+  return ended.find((one) => exitOf(one) !== EXIT.ok) === undefined ? EXIT.ok : EXIT.operationFailed;
+}
+
 export async function waitFor(session: Session, id: string, timeout: string | undefined): Promise<ExitCode> {
-  const interrupted = session.terminal.interrupted();
+  return showEnd(session, await watch(session, id, patienceOf(session, timeout)));
+}
+
+/** Says how it ended; `more` goes with the operation for programs. */
+export async function showEnd(session: Session, watched: Watched, more: object = {}): Promise<ExitCode> {
+  const { operation, troubled } = watched;
+  await session.done({ ...operation, ...more }, endText(watched));
+  if (operation.state !== 'succeeded' && troubled.length > 0 && session.output === 'table') {
+    session.note(`See which and why with: muster operations show ${operation.id}`);
+  }
+  return exitOf(watched);
+}
+
+/** Shows an operation until it has ended. */
+export function watchOperation(session: Session, id: string, { timeout }: WaitOptions): Promise<Watched> {
+  return watch(session, id, patienceOf(session, timeout));
+}
+
+function exitOf({ operation }: Watched): ExitCode {
+  return operation.state === 'succeeded' ? EXIT.ok : EXIT.operationFailed;
+}
+
+function endText({ operation }: Watched): string {
+  const why = sentenceOf(operation);
+  const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
+  return why === undefined ? summary : `${summary} ${why}`;
+}
+
+/** When waiting is over, and whether that was Ctrl-C. */
+interface Patience {
+  readonly interrupted: AbortSignal;
+  readonly over: AbortSignal;
+}
+
+function patienceOf({ terminal }: Session, timeout: string | undefined): Patience {
+  const interrupted = terminal.interrupted();
   const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(parseDuration(timeout));
-  const over = timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]);
+  return { interrupted, over: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
+}
+
+async function watch(session: Session, id: string, { interrupted, over }: Patience): Promise<Watched> {
   const screen = new Screen(session);
   let watched = await look(session, id);
   for (let waitMs = LOOK_MIN_MS; ; waitMs = Math.min(LOOK_MAX_MS, waitMs * 1.3)) {
@@ -68,7 +127,7 @@ export async function waitFor(session: Session, id: string, timeout: string | un
     watched = await look(session, id);
   }
   screen.end();
-  if (isFinished(watched.operation)) return ended(session, watched);
+  if (isFinished(watched.operation)) return watched;
   const again = `Look at it again with: muster operations wait ${id}`;
   if (interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
   throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
@@ -82,17 +141,6 @@ async function look({ client }: Session, id: string): Promise<Watched> {
     count === 0 ? Promise.resolve([]) : client.list<Item>(`${path}/items`, { state }, TROUBLED_MAX);
   const [failedItems, waitingItems] = await Promise.all([of('failed', failed), of('waiting', waiting)]);
   return { operation, troubled: [...failedItems, ...waitingItems] };
-}
-
-async function ended(session: Session, { operation, troubled }: Watched): Promise<ExitCode> {
-  const why = sentenceOf(operation);
-  const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
-  await session.done(operation, why === undefined ? summary : `${summary} ${why}`);
-  if (operation.state === 'succeeded') return EXIT.ok;
-  if (troubled.length > 0 && session.output === 'table') {
-    session.note(`See which and why with: muster operations show ${operation.id}`);
-  }
-  return EXIT.operationFailed;
 }
 
 /** Draws on standard error, so that standard output holds the result alone. */

@@ -40,6 +40,12 @@ const STATE_COLOURS: Readonly<Record<string, Colour>> = {
   succeeded: 'green',
   done: 'green',
   joining: 'blue',
+  building: 'blue',
+  moving: 'blue',
+  rebuilding: 'blue',
+  shelving: 'blue',
+  deleting: 'dim',
+  shelved: 'dim',
   running: 'blue',
   pending: 'dim',
   unknown: 'dim',
@@ -55,6 +61,7 @@ const STATE_COLOURS: Readonly<Record<string, Colour>> = {
   cancelling: 'yellow',
   down: 'red',
   failed: 'red',
+  error: 'red',
   critical: 'red',
 };
 

@@ -2,6 +2,7 @@
 // told by a description of the resource; what is more than this has its own file.
 import { Command } from 'commander';
 import { act, examples, type Cli } from './command.ts';
+import { relative } from './duration.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { Refused } from './problem.ts';
 import type { Facts, Session } from './session.ts';
@@ -102,4 +103,24 @@ export async function each(
   }
   if (session.output !== 'table') await session.value(names.length === 1 ? values[0] : values);
   return values.length === names.length ? EXIT.ok : EXIT.refused;
+}
+
+/** What every document says of itself. */
+export interface Changed {
+  readonly id: string;
+  readonly revision: number;
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+}
+
+export function changedFacts({ changedBy, changedAtMs, revision }: Changed, nowMs: number): Facts {
+  return [
+    ['Changed', `${relative(changedAtMs, nowMs)} by ${changedBy}`],
+    ['Revision', String(revision)],
+  ];
+}
+
+/** A list as a cell; one that is empty is not shown. */
+export function some(list: readonly string[] = []): string | undefined {
+  return list.length === 0 ? undefined : list.join(', ');
 }

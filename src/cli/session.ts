@@ -81,6 +81,12 @@ export class Session {
     this.terminal.out(`${sentence}\n`);
   }
 
+  /** The same for several things: a sentence each, or all of them as one list. */
+  async said(values: readonly object[], sentences: readonly string[]): Promise<void> {
+    if (this.output !== 'table') return this.value(values);
+    for (const sentence of sentences) this.terminal.out(`${sentence}\n`);
+  }
+
   async value(value: unknown): Promise<void> {
     if (this.output !== 'yaml') {
       this.terminal.out(`${JSON.stringify(value, null, 2)}\n`);

@@ -2,17 +2,21 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { relative } from './duration.ts';
-import { deleteCommand, listCommand, resourcePath, showCommand, type Resource } from './resource-commands.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  resourcePath,
+  showCommand,
+  type Changed,
+  type Resource,
+} from './resource-commands.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './table.ts';
 
-interface Site {
-  readonly id: string;
-  readonly revision: number;
+interface Site extends Changed {
   readonly name: string;
   readonly description?: string;
-  readonly changedBy: string;
-  readonly changedAtMs: number;
 }
 
 const SITES: Resource<Site> = {
@@ -46,12 +50,7 @@ function columns(nowMs: number): readonly Column<Site>[] {
 }
 
 function facts(site: Site, nowMs: number): Facts {
-  return [
-    ['Name', site.name],
-    ['Description', site.description],
-    ['Changed', `${relative(site.changedAtMs, nowMs)} by ${site.changedBy}`],
-    ['Revision', String(site.revision)],
-  ];
+  return [['Name', site.name], ['Description', site.description], ...changedFacts(site, nowMs)];
 }
 
 function createSite(cli: Cli): Command {

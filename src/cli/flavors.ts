@@ -1,0 +1,101 @@
+// muster flavors: the sizes that instances come in.
+import { Command } from 'commander';
+import { resourceCounts, resourcesText, type Amounts } from './amounts.ts';
+import { act, examples, group, type Cli } from './command.ts';
+import { gib } from './host-view.ts';
+import { wholeNumber, words } from './input-file.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  showCommand,
+  some,
+  type Changed,
+  type Resource,
+} from './resource-commands.ts';
+
+export interface Flavor extends Amounts, Changed {
+  readonly name: string;
+  readonly requiredTraits: readonly string[];
+  readonly forbiddenTraits: readonly string[];
+}
+
+const FLAVORS: Resource<Flavor> = {
+  command: 'flavors',
+  kind: 'flavor',
+  path: '/api/v1/flavors',
+  sample: 'small',
+  columns: () => [
+    { title: 'name', of: (flavor) => flavor.name, colour: 'bold' },
+    { title: 'vcpus', of: (flavor) => flavor.vcpus, align: 'right' },
+    { title: 'memory', of: (flavor) => gib(flavor.memoryMiB / 1024), align: 'right' },
+    { title: 'disk', of: (flavor) => gib(flavor.diskGiB), align: 'right' },
+    { title: 'resources', of: (flavor) => resourcesText(flavor.resources) },
+    { title: 'needs', of: (flavor) => some(flavor.requiredTraits) },
+    { title: 'avoids', of: (flavor) => some(flavor.forbiddenTraits) },
+  ],
+  facts: (flavor, nowMs) => [
+    ['Name', flavor.name],
+    ['Vcpus', String(flavor.vcpus)],
+    ['Memory', gib(flavor.memoryMiB / 1024)],
+    ['Disk', gib(flavor.diskGiB)],
+    ['Resources', resourcesText(flavor.resources)],
+    ['Needs traits', some(flavor.requiredTraits)],
+    ['Avoids traits', some(flavor.forbiddenTraits)],
+    ...changedFacts(flavor, nowMs),
+  ],
+};
+
+export function flavorsCommand(cli: Cli): Command {
+  return group(
+    'flavors',
+    'Sizes that instances come in',
+    listCommand(cli, FLAVORS, {
+      empty: 'No flavors. Make one with: muster flavors create <name> --vcpus 2 --memory 4096',
+    }),
+    showCommand(cli, FLAVORS),
+    createFlavor(cli),
+    deleteCommand(cli, FLAVORS, 'Delete flavors that no instance uses'),
+  );
+}
+
+interface CreateOptions {
+  readonly vcpus: number;
+  readonly memory: number;
+  readonly disk: number;
+  readonly resource?: Readonly<Record<string, number>>;
+  readonly trait?: readonly string[];
+  readonly forbiddenTrait?: readonly string[];
+}
+
+function createFlavor(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Create a flavor: what one instance of it takes, and what its host must have')
+    .argument('<name>')
+    .requiredOption('--vcpus <count>', 'processors', wholeNumber)
+    .requiredOption('--memory <MiB>', 'memory, in MiB', wholeNumber)
+    .option('--disk <GiB>', 'disk, in GiB', wholeNumber, 0)
+    .option('--resource <name=count>', 'a further resource, such as gpu=1; may be repeated', resourceCounts)
+    .option('--trait <names>', 'what the host must be able to do; several with commas', words)
+    .option('--forbidden-trait <names>', 'what the host must not have; several with commas', words);
+  examples(
+    command,
+    ['a small one', 'muster flavors create small --vcpus 2 --memory 4096 --disk 20'],
+    ['with a graphics card', 'muster flavors create render --vcpus 16 --memory 65536 --resource gpu=1 --trait nvme'],
+  );
+  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+    const { vcpus, memory, disk, resource, trait, forbiddenTrait } = options;
+    const body = {
+      name,
+      vcpus,
+      memoryMiB: memory,
+      diskGiB: disk,
+      ...(resource !== undefined && { resources: resource }),
+      ...(trait !== undefined && { requiredTraits: trait }),
+      ...(forbiddenTrait !== undefined && { forbiddenTraits: forbiddenTrait }),
+    };
+    const flavor = await session.client.write<Flavor>('POST', FLAVORS.path, { body });
+    await session.done(flavor, `Flavor ${flavor.name} is created.`);
+    return undefined;
+  });
+}

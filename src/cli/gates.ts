@@ -1,0 +1,50 @@
+// muster gates: how far an upgrade of the hosts has come, and who makes and binds ports until it is through.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import type { Facts } from './session.ts';
+
+interface Gate {
+  readonly open: boolean;
+  readonly needs: number;
+  readonly below: number;
+}
+
+export interface Gates {
+  readonly minimumVersion: number;
+  readonly create: Gate;
+  readonly bind: Gate;
+  readonly credentials: boolean;
+  readonly path: { readonly create: string; readonly bind: string };
+}
+
+export function gatesCommand(cli: Cli): Command {
+  const command = new Command('gates').description(
+    'Show the upgrade gates: who makes and binds ports, and what is left',
+  );
+  examples(command, ['how far the upgrade is', 'muster gates']);
+  return act(cli, command, async (session) => {
+    const gates = await session.client.get<Gates>('/api/v1/gates');
+    await session.one(gates, gateFacts(gates));
+    return undefined;
+  });
+}
+
+export function gateFacts({ minimumVersion, create, bind, credentials, path }: Gates): Facts {
+  return [
+    ['Lowest version', minimumVersion === 0 ? '0: no host has told its version yet' : String(minimumVersion)],
+    ['Early create', gateText(create)],
+    ['Early bind', gateText(bind)],
+    ['Credentials', credentials ? 'present' : 'missing: networks that need some take the old way'],
+    ['A build now', `ports are made by the ${who(path.create)} and bound by the ${who(path.bind)}`],
+  ];
+}
+
+function gateText({ open, needs, below }: Gate): string {
+  if (open) return `open: every host has version ${needs} or later`;
+  const hosts = below === 1 ? 'one host is' : `${below} hosts are`;
+  return below === 0 ? `closed: no host with version ${needs} yet` : `closed: ${hosts} below version ${needs}`;
+}
+
+function who(side: string): string {
+  return side === 'conductor' ? 'control plane' : 'host';
+}

@@ -1,0 +1,133 @@
+// muster instances move, shelve, unshelve, rebuild, delete: what is done to instances that are there.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { parseDuration } from './duration.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { INSTANCES } from './instance-view.ts';
+import { startedOperations, withWait, type Started, type WaitOptions } from './operation-wait.ts';
+import { Refused } from './problem.ts';
+import { resourcePath } from './resource-commands.ts';
+import type { Session } from './session.ts';
+
+export function instanceActions(cli: Cli): Command[] {
+  return [
+    moveInstances(cli),
+    action(cli, {
+      verb: 'shelve',
+      about: 'Take instances off their hosts and keep them, with their ports and addresses',
+      doing: 'is shelved',
+      example: 'make room for a while',
+    }),
+    action(cli, {
+      verb: 'unshelve',
+      about: 'Find shelved instances a host and build them there',
+      doing: 'is brought back',
+      example: 'bring it back',
+    }),
+    action(cli, {
+      verb: 'rebuild',
+      about: 'Build instances elsewhere with the same ports, when their host is forced down',
+      doing: 'is built elsewhere',
+      example: 'its host has burnt down',
+    }),
+    deleteInstances(cli),
+  ];
+}
+
+interface ActionOptions extends WaitOptions {
+  readonly deadline?: string;
+  readonly reason?: string;
+}
+
+function bodyOf({ deadline, reason }: ActionOptions): object {
+  return {
+    ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+function actionCommand(verb: string, about: string): Command {
+  return withWait(new Command(verb).description(about).argument('<names...>'))
+    .option('--deadline <time>', 'how long it may take, such as 10m')
+    .option('--reason <text>', 'why, for the history');
+}
+
+interface Action {
+  readonly verb: string;
+  readonly about: string;
+  /** What becomes of one: `is shelved`. */
+  readonly doing: string;
+  readonly example: string;
+}
+
+function action(cli: Cli, { verb, about, doing, example }: Action): Command {
+  const command = actionCommand(verb, about);
+  examples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
+  return act<ActionOptions>(cli, command, (session, { args, options }) =>
+    startEach(session, { names: args, doing, ask: post(session, verb, bodyOf(options)) }, options),
+  );
+}
+
+interface MoveOptions extends ActionOptions {
+  readonly cold?: boolean;
+  readonly host?: string;
+}
+
+function moveInstances(cli: Cli): Command {
+  const command = actionCommand('move', 'Move instances to other hosts, with their ports and addresses')
+    .option('--cold', 'stop them for the move; else they run on')
+    .option('--host <name>', 'where to; else hosts are found');
+  examples(
+    command,
+    ['wherever there is room', 'muster instances move web-1 --wait'],
+    ['to one host, stopped', 'muster instances move web-1 --cold --host compute-2 --wait'],
+  );
+  return act<MoveOptions>(cli, command, (session, { args, options }) => {
+    const { cold, host } = options;
+    const body = { kind: cold === true ? 'cold' : 'live', ...(host !== undefined && { host }), ...bodyOf(options) };
+    return startEach(session, { names: args, doing: 'moves', ask: post(session, 'move', body) }, options);
+  });
+}
+
+function deleteInstances(cli: Cli): Command {
+  const command = withWait(
+    new Command('delete')
+      .description('Delete instances; ports that were made for them go, ports of your own are handed back')
+      .argument('<names...>'),
+  );
+  examples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
+  return act<WaitOptions>(cli, command, (session, { args, options }) => {
+    const ask = (path: string): Promise<Begun> => session.client.write<Begun>('DELETE', path);
+    return startEach(session, { names: args, doing: 'is deleted', ask }, options);
+  });
+}
+
+interface Begun {
+  readonly operation: string;
+}
+
+function post({ client }: Session, verb: string, body: object): (path: string) => Promise<Begun> {
+  return (path) => client.write<Begun>('POST', `${path}/${verb}`, { body });
+}
+
+interface ToEach {
+  readonly names: readonly string[];
+  readonly doing: string;
+  readonly ask: (path: string) => Promise<Begun>;
+}
+
+/** One operation for each that is named; one refusal does not keep the others from it. */
+async function startEach(session: Session, { names, doing, ask }: ToEach, options: WaitOptions): Promise<ExitCode> {
+  const begun: Started[] = [];
+  for (const name of names) {
+    try {
+      const answer = await ask(resourcePath(INSTANCES, name));
+      begun.push({ id: answer.operation, what: `${name} ${doing}`, answer: { instance: name, ...answer } });
+    } catch (error) {
+      if (!(error instanceof Refused) || names.length === 1) throw error;
+      session.note(error.message);
+    }
+  }
+  const code = await startedOperations(session, begun, options);
+  return code === EXIT.ok && begun.length < names.length ? EXIT.refused : code;
+}

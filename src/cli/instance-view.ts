@@ -1,0 +1,162 @@
+// An instance as the API shows it, and as people read it: where it is, what it is connected to, what was tried for it, and,
+// when no host was found, what stood against each.
+import { amountsText, type Amounts } from './amounts.ts';
+import { relative } from './duration.ts';
+import type { Paint } from './paint.ts';
+import { addressesText, bindingText, type Port } from './port-view.ts';
+import { changedFacts, some, type Changed, type Resource } from './resource-commands.ts';
+import type { Facts } from './session.ts';
+import { renderTable, type Column } from './table.ts';
+
+interface Attempt {
+  readonly nth: number;
+  readonly host?: string;
+  readonly site?: string;
+  readonly pools: readonly string[];
+  readonly fault?: string;
+  readonly excludes?: string;
+  readonly excludedPool?: string;
+  readonly text?: string;
+  readonly atMs: number;
+}
+
+interface ReportStage {
+  readonly filter: string;
+  readonly before: number;
+  readonly after: number;
+  readonly cause?: string;
+  readonly sentence?: string;
+}
+
+export interface Report {
+  readonly hosts: number;
+  readonly stages: readonly ReportStage[];
+}
+
+export interface Instance extends Changed {
+  readonly name: string;
+  readonly project: string;
+  readonly flavor: string;
+  readonly amounts: Amounts;
+  readonly image?: string;
+  readonly place: {
+    readonly site?: string;
+    readonly zone?: string;
+    readonly aggregates?: readonly string[];
+    readonly requiredTraits?: readonly string[];
+    readonly forbiddenTraits?: readonly string[];
+    readonly group?: string;
+    readonly onlyHost?: string;
+  };
+  readonly state: string;
+  readonly host?: string;
+  readonly path: { readonly create: string; readonly bind: string };
+  readonly attempts: readonly Attempt[];
+  readonly attemptsMax: number;
+  readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number; readonly report?: Report };
+  readonly createdBy: string;
+  readonly createdAtMs: number;
+  /** Only of an instance that is shown by itself. */
+  readonly ports?: readonly Port[];
+}
+
+export const INSTANCES: Resource<Instance> = {
+  command: 'instances',
+  kind: 'instance',
+  path: '/api/v1/instances',
+  sample: 'web-1',
+  columns: (nowMs) => [
+    { title: 'name', of: (one) => one.name, colour: 'bold' },
+    { title: 'state', of: (one) => one.state, colour: 'state' },
+    { title: 'host', of: (one) => one.host },
+    { title: 'flavor', of: (one) => one.flavor },
+    { title: 'project', of: (one) => one.project },
+    { title: 'group', of: (one) => one.place.group },
+    { title: 'created', of: (one) => relative(one.createdAtMs, nowMs) },
+    { title: 'fault', of: (one) => one.fault?.code },
+  ],
+  facts: instanceFacts,
+};
+
+function instanceFacts(one: Instance, nowMs: number): Facts {
+  const { place, path, fault } = one;
+  return [
+    ['Name', one.name],
+    ['State', one.state],
+    ['Host', one.host],
+    ['Project', one.project],
+    ['Flavor', `${one.flavor}: ${amountsText(one.amounts)}`],
+    ['Image', one.image],
+    ['Only in site', place.site],
+    ['Only in zone', place.zone],
+    ['Only in aggregates', some(place.aggregates)],
+    ['Needs traits', some(place.requiredTraits)],
+    ['Avoids traits', some(place.forbiddenTraits)],
+    ['Server group', place.group],
+    ['Only on host', place.onlyHost],
+    ['Ports', path.bind === 'conductor' ? undefined : `made by the ${who(path.create)}, bound by the host`],
+    ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relative(fault.atMs, nowMs)})`],
+    ['Created', `${relative(one.createdAtMs, nowMs)} by ${one.createdBy}`],
+    ...changedFacts(one, nowMs),
+  ];
+}
+
+function who(side: string): string {
+  return side === 'conductor' ? 'control plane' : 'host';
+}
+
+const NIC_COLUMNS: readonly Column<Port>[] = [
+  { title: 'nic', of: (port) => port.nic, align: 'right' },
+  { title: 'network', of: (port) => port.network },
+  { title: 'addresses', of: addressesText },
+  { title: 'mac', of: (port) => port.mac },
+  { title: 'bound', of: bindingText },
+  { title: 'made by', of: (port) => port.createdBy },
+  { title: 'tag', of: (port) => port.tag },
+  { title: 'port', of: (port) => port.id },
+];
+
+function attemptColumns({ attemptsMax }: Instance, nowMs: number): readonly Column<Attempt>[] {
+  return [
+    { title: 'try', of: (attempt) => `${attempt.nth} of ${attemptsMax}` },
+    { title: 'host', of: (attempt) => attempt.host },
+    { title: 'site', of: (attempt) => attempt.site },
+    { title: 'pools', of: (attempt) => some([...new Set(attempt.pools)]) },
+    { title: 'when', of: (attempt) => relative(attempt.atMs, nowMs) },
+    { title: 'went wrong', of: faultText },
+  ];
+}
+
+function faultText({ fault, text, excludes, excludedPool }: Attempt): string | undefined {
+  if (fault === undefined) return undefined;
+  const ruledOut = excludes === 'pool' ? excludedPool : excludes === 'host' ? 'this host' : undefined;
+  const after = ruledOut === undefined ? '' : ` Not tried again: ${ruledOut}.`;
+  return `${fault}: ${text ?? ''}${after}`;
+}
+
+const STAGE_COLUMNS: readonly Column<ReportStage>[] = [
+  { title: 'filter', of: (stage) => stage.filter },
+  { title: 'before', of: (stage) => stage.before, align: 'right' },
+  { title: 'after', of: (stage) => stage.after, align: 'right' },
+  { title: 'why', of: (stage) => stage.sentence ?? stage.cause },
+];
+
+/** Why no host was found, filter by filter. */
+export function reportText(report: Report, paint: Paint): string {
+  const hosts = report.hosts === 1 ? 'one host' : `${report.hosts} hosts`;
+  return `Of ${hosts}, filter by filter:\n${renderTable(report.stages, STAGE_COLUMNS, paint)}`;
+}
+
+/** What does not fit into a line each: NICs, tries, and the filters that left no host. */
+export function instanceTables(one: Instance, paint: Paint, nowMs: number): string {
+  const { ports = [], attempts, fault } = one;
+  // A first try that went well says nothing that the host does not say.
+  const tries = attempts.length > 1 || attempts.some((attempt) => attempt.fault !== undefined);
+  return [
+    ...(ports.length === 0 ? [] : [renderTable(ports, NIC_COLUMNS, paint)]),
+    ...(tries ? [renderTable(attempts, attemptColumns(one, nowMs), paint)] : []),
+    ...(fault?.report === undefined ? [] : [reportText(fault.report, paint)]),
+  ]
+    .map((text) => `\n${text}`)
+    .join('');
+}
