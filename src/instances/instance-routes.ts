@@ -15,11 +15,13 @@ import {
   seen,
   write,
   type Answer,
+  type Call,
   type Caller,
   type Listing,
   type Route,
+  type World,
 } from '../access/index.ts';
-import { idOf } from '../fleet/index.ts';
+import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION, type Explain } from '../operations/index.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
@@ -129,19 +131,25 @@ function createRoute({ credentials }: InstanceRoutes): Route {
         schema: Type.Object({ ...STARTED, instances: Type.Array(Type.String()) }),
       },
     },
-    handle: ({ body, caller }, { clock, ids }) => {
-      const operation = idOf(OPERATION, ids.next('op'));
-      const given = { caller, nowMs: clock.nowMs(), credentials: credentials(), operation, newId: ids.next };
-      const command = createCommand(body, given);
+    handle: (call, world) => {
+      const command = commandOf(call, world, credentials());
       if ('code' in command) return refused(command);
       return {
         why: command.why ?? whyOf(command),
-        operation,
+        operation: command.operation,
         decide: (fleet) => createInstances(fleet, command),
         answer: (created) => started(created),
       };
     },
   });
+}
+
+type Asking = Call<unknown, unknown, NewInstances>;
+
+function commandOf({ body, caller }: Asking, { clock, ids }: World, credentials: boolean): CreateInstances | Refusal {
+  const operation = idOf(OPERATION, ids.next('op'));
+  const newId = (prefix: string): string => ids.next(prefix);
+  return createCommand(body, { caller, nowMs: clock.nowMs(), credentials, operation, newId });
 }
 
 function whyOf({ name, count }: CreateInstances): string {
@@ -171,13 +179,11 @@ function previewRoute({ credentials, explain }: InstanceRoutes): Route {
     elsewhere: 'forward',
     body: NEW_INSTANCES,
     answers: { 200: { about: 'how many would find a host, and why the others would not', schema: Previewed } },
-    handle: async ({ body, caller }, { journal, clock, ids }) => {
-      const operation = idOf(OPERATION, ids.next('op'));
-      const given = { caller, nowMs: clock.nowMs(), credentials: credentials(), operation, newId: ids.next };
-      const command = createCommand(body, given);
+    handle: async (call, world) => {
+      const command = commandOf(call, world, credentials());
       if ('code' in command) return refused(command);
-      const outcome = await journal.submit({
-        by: caller.name,
+      const outcome = await world.journal.submit({
+        by: command.by,
         decide: (fleet): Decision<Preview> => {
           const preview = previewInstances(fleet, command);
           return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);
@@ -185,20 +191,20 @@ function previewRoute({ credentials, explain }: InstanceRoutes): Route {
       });
       return outcome.kind === 'refused'
         ? refused(outcome.refusal)
-        : previewAnswer(outcome.answer, { body, caller, explain });
+        : previewAnswer(outcome.answer, { count: command.count, caller: call.caller, explain });
     },
   });
 }
 
 interface PreviewAsked {
-  readonly body: NewInstances;
+  readonly count: number;
   readonly caller: Caller;
   readonly explain: Explain;
 }
 
-function previewAnswer({ placed, report }: Preview, { body, caller, explain }: PreviewAsked): Answer {
+function previewAnswer({ placed, report }: Preview, { count, caller, explain }: PreviewAsked): Answer {
   return answer({
-    count: body.count ?? 1,
+    count,
     placed: placed.length,
     ...(permits(caller, 'operator') && { places: placed }),
     ...(report !== undefined && { report: explainedReport(report, explain) }),
