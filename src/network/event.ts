@@ -20,7 +20,7 @@ import { PORT, type Port } from './model.ts';
 export const EVENT_NAMES = ['plugged', 'unplugged'] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
-const EVENT_SCHEMA = Type.Object(
+export const EVENT_SCHEMA = Type.Object(
   {
     instance: Type.Optional(Type.String()),
     port: Type.String(),

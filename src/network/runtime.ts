@@ -1,0 +1,5 @@
+export { NetworkEventsController } from './event-controller.ts';
+export { NETWORK_EVENT_VIEW, networkEventRoutes } from './event-routes.ts';
+export { NetworkDriver } from './network-driver.ts';
+export { SimulatedNetwork } from './simulated-network-driver.ts';
+export { simulatedNetworkRoutes } from './simulated-routes.ts';
