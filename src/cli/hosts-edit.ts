@@ -4,17 +4,15 @@ import { act, examples, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { hostFacts, hostPath, type Host } from './host-view.ts';
 import { wholeNumber, words } from './input-file.ts';
+import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
-interface EditOptions {
+interface EditOptions extends SizeOptions {
   readonly zone?: string;
   readonly aggregate?: readonly string[];
   readonly trait?: readonly string[];
   readonly physicalNetwork?: readonly string[];
   readonly tunnelAddress?: string;
   readonly baseWeight?: number;
-  readonly vcpus?: number;
-  readonly memory?: number;
-  readonly disk?: number;
   readonly ifRevision?: number;
 }
 
@@ -29,13 +27,13 @@ export function hostEdit(cli: Cli): Command {
     .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
     .option('--vcpus <count>', 'processors', wholeNumber)
-    .option('--memory <MiB>', 'memory, in MiB', wholeNumber)
-    .option('--disk <GiB>', 'disk, in GiB', wholeNumber)
+    .option('--memory <size>', 'memory, such as 64GiB; a number alone is in MiB', memoryMiB)
+    .option('--disk <size>', 'disk, such as 2TiB; a number alone is in GiB', diskGiB)
     .option('--if-revision <number>', 'only if it has not changed since this revision', wholeNumber);
   examples(
     command,
     ['another zone', 'muster hosts edit compute-1 --zone b'],
-    ['more memory, two traits', 'muster hosts edit compute-1 --memory 262144 --trait gpu,nvme'],
+    ['more memory, two traits', 'muster hosts edit compute-1 --memory 256GiB --trait gpu,nvme'],
   );
   return act<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
     const edit = said(options);
@@ -64,13 +62,5 @@ function said(options: EditOptions): Record<string, unknown> {
     ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
     ...(tunnelAddress !== undefined && { tunnelAddress: tunnelAddress === '' ? null : tunnelAddress }),
     ...(baseWeight !== undefined && { baseWeight }),
-  };
-}
-
-function sizesOf({ vcpus, memory, disk }: EditOptions): object {
-  return {
-    ...(vcpus !== undefined && { vcpus }),
-    ...(memory !== undefined && { memoryMiB: memory }),
-    ...(disk !== undefined && { diskGiB: disk }),
   };
 }

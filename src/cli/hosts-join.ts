@@ -7,14 +7,12 @@ import { readInput, wholeNumber, words } from './input-file.ts';
 import { hostPath, HOSTS } from './host-view.ts';
 import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
 import type { Session } from './session.ts';
+import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
-interface JoinOptions extends WaitOptions {
+interface JoinOptions extends WaitOptions, SizeOptions {
   readonly file?: string;
   readonly site?: string;
   readonly zone?: string;
-  readonly vcpus?: number;
-  readonly memory?: number;
-  readonly disk?: number;
   readonly trait?: readonly string[];
   readonly deadline?: string;
   readonly reason?: string;
@@ -34,15 +32,15 @@ export function hostJoin(cli: Cli): Command {
       .option('--site <name>', 'their site; central if none is named')
       .option('--zone <name>', 'their availability zone')
       .option('--vcpus <count>', 'processors of each', wholeNumber)
-      .option('--memory <MiB>', 'memory of each, in MiB', wholeNumber)
-      .option('--disk <GiB>', 'disk of each, in GiB', wholeNumber)
+      .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
+      .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
       .option('--trait <names>', 'what each can do; several with commas', words)
       .option('--deadline <time>', 'how long their agents have, such as 10m')
       .option('--reason <text>', 'why, for the history'),
   );
   examples(
     command,
-    ['two hosts, and wait for them', 'muster hosts join compute-1 compute-2 --vcpus 32 --memory 131072 --wait'],
+    ['two hosts, and wait for them', 'muster hosts join compute-1 compute-2 --vcpus 32 --memory 128GiB --wait'],
     ['a list of hosts', 'muster hosts join -f hosts.yaml'],
     ['from a pipe', 'echo "hosts: [{name: c9, zone: b}]" | muster hosts join -f -'],
   );
@@ -72,12 +70,8 @@ async function specs({ terminal }: Session, names: readonly string[], options: J
   });
 }
 
-function saidOf({ site, zone, vcpus, memory, disk, trait }: JoinOptions): { readonly capacity?: object } {
-  const capacity = {
-    ...(vcpus !== undefined && { vcpus }),
-    ...(memory !== undefined && { memoryMiB: memory }),
-    ...(disk !== undefined && { diskGiB: disk }),
-  };
+function saidOf({ site, zone, trait, ...sizes }: JoinOptions): { readonly capacity?: object } {
+  const capacity = sizesOf(sizes);
   return {
     ...(site !== undefined && { site }),
     ...(zone !== undefined && { zone }),

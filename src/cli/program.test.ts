@@ -52,6 +52,7 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['too many words', ['sites', 'show', 'a', 'b'], 'too many arguments'],
     ['not a form of output', ['hosts', 'list', '-o', 'xml'], 'Allowed choices are table, json, yaml'],
     ['not a number', ['hosts', 'join', 'c1', '--vcpus', 'many'], '"many" is not a whole number.'],
+    ['not a size', ['hosts', 'join', 'c1', '--memory', '64GB'], '"64GB" is not a size. Write it in MiB, GiB or TiB'],
     ['not a span of time', ['hosts', 'list', '--request-timeout', 'soon'], '"soon" is not a span of time.'],
     ['no hosts', ['hosts', 'join'], 'Name the hosts to join, or give a list of them with -f.'],
     ['no such file', ['hosts', 'join', '-f', '/nowhere/x'], 'There is no file /nowhere/x.'],

@@ -38,7 +38,7 @@ describe('sites', () => {
 
 describe('hosts', () => {
   test('join by name, list, show, edit', async () => {
-    const joined = await muster('hosts', 'join', 'c1', 'c2', '--vcpus', '8', '--memory', '4096', '--zone', 'b');
+    const joined = await muster('hosts', 'join', 'c1', 'c2', '--vcpus', '8', '--memory', '4GiB', '--zone', 'b');
     expect(joined).toMatchObject(done);
     expect(joined.out).toMatch(/^op-[0-9a-z]{20}: 2 hosts join\.\n$/);
     expect(joined.err).toMatch(/Follow it with: muster operations wait op-/);
@@ -49,7 +49,7 @@ describe('hosts', () => {
         'c2 central b joining unknown 8 4 GiB 0 GiB -\n',
       ].join(''),
     );
-    const edited = await muster('hosts', 'edit', 'c1', '--zone', 'a', '--memory', '8192', '--trait', 'gpu,nvme');
+    const edited = await muster('hosts', 'edit', 'c1', '--zone', 'a', '--memory', '8GiB', '--trait', 'gpu,nvme');
     expect(edited.out).toMatch(/Zone +a\n[^]*Capacity +8 vcpus, 8 GiB memory[^]*Traits +gpu, nvme/);
     const host = await json<Host>('hosts', 'show', 'c1');
     expect(host).toMatchObject({ zone: 'a', traits: ['gpu', 'nvme'], capacity: { vcpus: 8, memoryMiB: 8192 } });
