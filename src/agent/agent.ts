@@ -1,5 +1,6 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
+import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { Applier } from './applier.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
@@ -14,14 +15,12 @@ export interface AgentOptions extends MembershipOptions {
   /** Where servers answer, at least one. Any of them will do: they name the holder. */
   readonly servers: readonly string[];
   readonly heartbeatMs?: number;
-  /** What this agent can do. */
+  /** What this agent knows; less than the program does, to try out what older ones do. */
   readonly serviceVersion?: number;
 }
 
 /** Three of them fit into the 15 s after which a silent host is suspect. */
 const HEARTBEAT_MS = 5000;
-/** Grows when an agent learns something that servers must know of before they ask it for it. */
-const SERVICE_VERSION = 1;
 
 export interface AgentStatus {
   readonly host: string | undefined;
@@ -47,7 +46,7 @@ export class Agent {
   readonly #heart: Heart;
 
   constructor(ports: AgentPorts, options: AgentOptions) {
-    const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = SERVICE_VERSION } = options;
+    const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const memory = new Memory(ports.disk, ports.log);
     const line = new Line(servers, ports.log);
     const membership = new Membership(ports, options, { line, memory });
@@ -60,7 +59,7 @@ export class Agent {
     this.#viewer = new Viewer(ports, { line, memory, membership, taken });
     this.#applier = new Applier(ports, () => this.#viewer.view);
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
-    this.#tasks = new Tasks(ports, { line, memory, membership, view });
+    this.#tasks = new Tasks(ports, { line, memory, membership, serviceVersion, view });
     this.#heart = new Heart(ports, {
       line,
       membership,

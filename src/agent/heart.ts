@@ -3,7 +3,7 @@
 import { canonical } from './digest.ts';
 import type { Line } from './line.ts';
 import type { Membership } from './membership.ts';
-import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type Heartbeat, type Report } from './messages.ts';
+import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, STRAYS_MAX, type Heartbeat, type Report } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts } from './ports.ts';
 
@@ -81,7 +81,7 @@ export class Heart {
     const refusedView = this.#parts.refusedView();
     return {
       facts,
-      strays: [...strays],
+      strays: strays.slice(0, STRAYS_MAX),
       problems: problems.map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
       ...(refusedView !== undefined && { refusedView }),
     };

@@ -6,6 +6,9 @@ import type { Log, TaskAnswer } from '../operations/index.ts';
 import { VIEW, type View } from './messages.ts';
 import type { Disk, FileName } from './ports.ts';
 
+/** The agent's own files. What runs on a simulated machine is the machine's to remember. */
+type OwnFile = Exclude<FileName, 'machine'>;
+
 const IDENTITY = Type.Object({
   /** The credential that is in use. */
   current: Type.Optional(
@@ -44,7 +47,7 @@ export interface Taken {
 }
 
 const CHECKS = { identity: checker(IDENTITY), view: checker(TAKEN), answers: checker(ANSWERS) } satisfies Record<
-  FileName,
+  OwnFile,
   ReturnType<typeof checker>
 >;
 
@@ -81,7 +84,7 @@ export class Memory {
     return this.#disk.write('answers', JSON.stringify(answers));
   }
 
-  async #read<S extends TSchema>(name: FileName): Promise<Static<S> | undefined> {
+  async #read<S extends TSchema>(name: OwnFile): Promise<Static<S> | undefined> {
     const text = await this.#disk.read(name);
     if (text === undefined) return undefined;
     const value = parsed(text);

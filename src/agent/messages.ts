@@ -52,7 +52,8 @@ export type Joined = Static<typeof JOINED>;
 /** Enough for a person to see what is wrong; the rest is in the agent's log. */
 export const PROBLEMS_MAX = 10;
 export const PROBLEM_LENGTH_MAX = 200;
-const STRAYS_MAX = 100;
+/** More strays on one host than this are one fault, not so many. */
+export const STRAYS_MAX = 100;
 
 const PROBLEMS = Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: PROBLEMS_MAX });
 

@@ -8,7 +8,7 @@ import { findHost, hostJoin, hostsModel, joinHosts, selfPart, type Host } from '
 import { LivenessController } from '../hosts/runtime.ts';
 import { accept, Journal, type Clock, type Decision, type Ids } from '../journal/index.ts';
 import { MemoryDisk as StoreDisk, MemoryStore } from '../journal/runtime.ts';
-import { ITEM, OPERATION, operationsModel, type Item, type Log } from '../operations/index.ts';
+import { ITEM, OPERATION, operationsModel, type Item, type Log, type OperationKind } from '../operations/index.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { Desk } from './desk.ts';
@@ -20,7 +20,7 @@ function raise(facts: object): never {
   throw new Error('a program logged an error', { cause: facts });
 }
 
-export const KINDS = new Map([[hostJoin.name, hostJoin]]);
+export const KINDS: ReadonlyMap<string, OperationKind> = new Map([[hostJoin.name, hostJoin]]);
 
 export function registry(): Registry {
   return new Registry([{ kinds: [SETTING] }, sitesModel, alarmsModel, accessModel, operationsModel, hostsModel]);
@@ -57,10 +57,12 @@ export class Plane {
   readonly reachable = new Map<string, PlaneServer>();
   readonly link = new InProcessLink((server) => this.reachable.get(server)?.desk);
   readonly #disk: StoreDisk;
+  readonly #kinds: ReadonlyMap<string, OperationKind>;
   readonly #running: PlaneServer[] = [];
 
-  constructor(clock: Clock, journalId = 'journal-1') {
+  constructor(clock: Clock, journalId = 'journal-1', kinds: readonly OperationKind[] = []) {
     this.clock = clock;
+    this.#kinds = new Map([...KINDS, ...kinds.map((kind) => [kind.name, kind] as const)]);
     this.ids = countedIds(journalId);
     this.#disk = new StoreDisk({ journalId, nowMs: () => clock.nowMs() });
   }
@@ -68,6 +70,7 @@ export class Plane {
   /** Starts a server. Its address is its name. */
   async start(name: string, url = name): Promise<PlaneServer> {
     const { clock, ids } = this;
+    const kinds = this.#kinds;
     const journal = new Journal({ store: new MemoryStore(this.#disk), registry: registry(), clock, ids });
     journal.onCommit((commit, applied) => {
       for (const invariant of journal.fleet.registry.invariants) {
@@ -77,9 +80,9 @@ export class Plane {
     });
     await journal.open();
     const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url });
-    const operations = new OperationsController({ journal, clock, kinds: KINDS, drivers: new Map(), log: SILENT });
+    const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
-    const source = { parts: [selfPart], kinds: KINDS };
+    const source = { parts: [selfPart], kinds };
     const holderUrl = (): string | undefined => lease.holder()?.url;
     const desk = new Desk({ journal, clock, log: SILENT, source, liveness, hash: sha256, holderUrl });
     const stopping = new AbortController();

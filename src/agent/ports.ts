@@ -60,8 +60,9 @@ export class DiskFailed extends Error {
   }
 }
 
-/** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. */
-export type FileName = 'identity' | 'view' | 'answers';
+/** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. `machine`:
+ * what runs on a simulated machine. */
+export type FileName = 'identity' | 'view' | 'answers' | 'machine';
 
 /** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
  * rejects with `DiskFailed`. */
@@ -84,6 +85,10 @@ export interface Performed {
 /** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
 export interface Fence {
   readonly stamp: Stamp;
+  /** The host that this machine is. */
+  readonly host: string;
+  /** What the agent on it knows: it does nothing that was learnt later. */
+  readonly serviceVersion: number;
   readonly signal: AbortSignal;
 }
 

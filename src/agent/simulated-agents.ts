@@ -6,7 +6,8 @@ import { Agent, type AgentStatus } from './agent.ts';
 import { HttpLink } from './http-link.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import type { Disk, Link, LocalDriver } from './ports.ts';
-import { SimulatedDriver } from './simulated-driver.ts';
+import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
+import type { SimulatedHypervisor } from './simulated-hypervisor.ts';
 
 export interface SimulatedAgentsOptions {
   readonly link: Link;
@@ -22,7 +23,15 @@ export interface SimulatedAgentsOptions {
   readonly spreadMs?: number;
   /** The disk of a host; by default one in memory, which lasts as long as this process. */
   readonly diskOf?: (host: string) => Disk;
+  /** The machine of a host: how long its tasks take, what fails there. It keeps what runs on the host's disk. */
+  readonly machineOf?: (host: string) => Omit<SimulatedMachine, 'clock'>;
+  /** Instead of a simulated machine. */
   readonly driverOf?: (host: string) => LocalDriver;
+}
+
+export interface StartSimulated {
+  /** The version of the agent that is installed from now on; the one before stays when nothing is said. */
+  readonly serviceVersion?: number | undefined;
 }
 
 interface Machine {
@@ -41,6 +50,8 @@ export class SimulatedAgents {
   /** A machine and its disk outlive the agent on it. */
   readonly #machines = new Map<string, Machine>();
   readonly #running = new Map<string, Running>();
+  /** The version of the agent on a host, where it is not the newest. */
+  readonly #versions = new Map<string, number>();
 
   constructor(options: SimulatedAgentsOptions) {
     this.#options = options;
@@ -54,13 +65,26 @@ export class SimulatedAgents {
     return this.#running.get(host)?.agent.status();
   }
 
+  /** What runs on a host; undefined when its machine is none of ours. */
+  hypervisorOf(host: string): SimulatedHypervisor | undefined {
+    const { driver } = this.#machineOf(host);
+    return driver instanceof SimulatedDriver ? driver.hypervisor : undefined;
+  }
+
   /** Starts the agent of a host, unless it runs. */
-  start(host: string): void {
+  start(host: string, { serviceVersion = this.#versions.get(host) }: StartSimulated = {}): void {
     if (this.#running.has(host)) return;
+    if (serviceVersion !== undefined) this.#versions.set(host, serviceVersion);
     const { link, servers, joinToken, clock, ids, random, log, heartbeatMs } = this.#options;
     const agent = new Agent(
       { ...this.#machineOf(host), link, clock, ids, random, log },
-      { servers, name: host, joinToken: () => joinToken(host), ...(heartbeatMs !== undefined && { heartbeatMs }) },
+      {
+        servers,
+        name: host,
+        joinToken: () => joinToken(host),
+        ...(heartbeatMs !== undefined && { heartbeatMs }),
+        ...(serviceVersion !== undefined && { serviceVersion }),
+      },
     );
     const stopping = new AbortController();
     const ended = this.#run(host, agent, stopping);
@@ -88,18 +112,23 @@ export class SimulatedAgents {
     if (this.#running.get(host) === running) this.#running.delete(host);
   }
 
+  /** Another version of the agent is installed, or the same one begins anew. */
+  async restart(host: string, how: StartSimulated = {}): Promise<void> {
+    await this.stop(host);
+    this.start(host, how);
+  }
+
   async stopAll(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((host) => this.stop(host)));
   }
 
   #machineOf(host: string): Machine {
-    const { clock, diskOf, driverOf } = this.#options;
+    const { clock, diskOf, machineOf, driverOf } = this.#options;
     let machine = this.#machines.get(host);
     if (machine === undefined) {
-      machine = {
-        disk: diskOf?.(host) ?? new MemoryDisk(),
-        driver: driverOf?.(host) ?? new SimulatedDriver({ clock }),
-      };
+      const disk = diskOf?.(host) ?? new MemoryDisk();
+      const driver = driverOf?.(host) ?? new SimulatedDriver({ disk, ...machineOf?.(host), clock });
+      machine = { disk, driver };
       this.#machines.set(host, machine);
     }
     return machine;

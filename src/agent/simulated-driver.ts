@@ -1,31 +1,48 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
+import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
-import type { View } from './messages.ts';
-import type { Applied, Fence, LocalDriver, Performed } from './ports.ts';
+import { HypervisorTasks } from './hypervisor-tasks.ts';
+import { isInstanceTask } from './instance-order.ts';
+import { STRAYS_MAX, type View } from './messages.ts';
+import { DiskFailed, type Applied, type Fence, type LocalDriver, type Performed } from './ports.ts';
+import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
 
-export interface SimulatedMachine {
+/** What the hypervisor of a machine is made with lies here too, unless one is handed in. */
+export interface SimulatedMachine extends HypervisorOptions {
   readonly clock: Clock;
-  /** How long everything takes. */
+  /** How long everything takes, beside what a task takes by itself. */
   readonly delayMs?: number;
   readonly facts?: Readonly<Record<string, unknown>>;
   /** What preflight finds wrong; nothing by default. Asked each time: a machine can be mended. */
   readonly preflight?: () => readonly string[];
   /** Why a view cannot be applied now; nothing by default. */
   readonly obstacles?: () => readonly string[];
-  /** Tasks of other kinds, by kind. */
+  /** Tasks of other kinds, or instead of the machine's own, by kind. */
   readonly tasks?: Readonly<Record<string, (task: Task) => Performed>>;
+  /** What runs there, when it is to outlive this driver. */
+  readonly hypervisor?: SimulatedHypervisor;
+  /** The host's own access to networks, for hosts that make or bind ports themselves. */
+  readonly network?: HostNetwork;
 }
 
 export class SimulatedDriver implements LocalDriver {
+  /** What runs there. Arm it with failures. */
+  readonly hypervisor: SimulatedHypervisor;
   readonly #machine: SimulatedMachine;
+  readonly #tasks: HypervisorTasks;
   #parts: string | undefined;
+  /** Instances that the last view knows of; undefined while no view has said anything of instances. */
+  #known: ReadonlySet<string> | undefined;
   #changes = 0;
 
   constructor(machine: SimulatedMachine) {
+    const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
+    this.hypervisor = hypervisor;
     this.#machine = machine;
+    this.#tasks = new HypervisorTasks({ hypervisor, clock, network });
   }
 
   /** How often the machine was really changed. */
@@ -34,6 +51,7 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
+    this.#known = knownIn(view);
     const wanted = digestOf(view.parts);
     if (wanted === this.#parts) return { kind: 'already' };
     await this.#takeTime(signal);
@@ -44,21 +62,62 @@ export class SimulatedDriver implements LocalDriver {
     return { kind: 'applied' };
   }
 
-  async perform(task: Task, { signal }: Fence): Promise<Performed> {
-    await this.#takeTime(signal);
+  async perform(task: Task, fence: Fence): Promise<Performed> {
+    await this.#takeTime(fence.signal);
     const known = this.#machine.tasks?.[task.kind];
     if (known !== undefined) return known(task);
+    if (isInstanceTask(task.kind)) return this.#tasks.perform(task, fence);
     if (task.kind !== 'preflight') return { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
     const problems = this.#machine.preflight?.() ?? [];
     return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
   }
 
-  inspect(): Promise<{ readonly facts: Readonly<Record<string, unknown>>; readonly strays: readonly string[] }> {
-    return Promise.resolve({ facts: this.#machine.facts ?? { driver: 'simulated' }, strays: [] });
+  async inspect(): Promise<{ readonly facts: Readonly<Record<string, unknown>>; readonly strays: readonly string[] }> {
+    const ownFacts = this.#machine.facts ?? { driver: 'simulated' };
+    if (!(await this.#opened())) return { facts: ownFacts, strays: [] };
+    const strays = this.#strays();
+    const facts = {
+      ...ownFacts,
+      instances: this.hypervisor.count('running'),
+      // The list is cut, the number is not.
+      ...(strays.length > STRAYS_MAX && { strays: strays.length }),
+    };
+    return { facts, strays: strays.slice(0, STRAYS_MAX) };
+  }
+
+  /** False when the machine's disk does not say what runs: then nothing is said of it. */
+  async #opened(): Promise<boolean> {
+    try {
+      await this.hypervisor.open();
+      return true;
+    } catch (error) {
+      if (error instanceof DiskFailed) return false;
+      throw error;
+    }
+  }
+
+  /** What is there and in no view. It is told, never touched. */
+  #strays(): string[] {
+    const known = this.#known;
+    if (known === undefined) return [];
+    return this.hypervisor.instances.flatMap(({ id }) => (known.has(id) ? [] : [`instance/${id}`]));
   }
 
   async #takeTime(signal: AbortSignal): Promise<void> {
     const { clock, delayMs = 0 } = this.#machine;
     if (delayMs > 0) await clock.sleep(delayMs, signal);
   }
+}
+
+/** Those that are there, those on their way, and those that a task is about. */
+function knownIn({ parts, tasks }: View): ReadonlySet<string> | undefined {
+  const part: unknown = parts['instances'];
+  if (!Array.isArray(part)) return undefined;
+  const ids = [...part.map((one: unknown) => idIn(one, 'id')), ...tasks.map(({ args }) => idIn(args, 'instance'))];
+  return new Set(ids.filter((id) => id !== undefined));
+}
+
+function idIn(thing: unknown, field: string): string | undefined {
+  const id = typeof thing === 'object' && thing !== null ? (thing as Record<string, unknown>)[field] : undefined;
+  return typeof id === 'string' ? id : undefined;
 }

@@ -16,6 +16,7 @@ export interface TasksParts {
   readonly line: Line;
   readonly memory: Memory;
   readonly membership: Membership;
+  readonly serviceVersion: number;
   /** The view whose tasks are to be done; undefined while no holder vouches for it. */
   readonly view: () => View | undefined;
 }
@@ -83,8 +84,9 @@ export class Tasks {
     return this.#underWay.has(task) || this.#answers.has(task) || this.#fresh.some((answer) => answer.task === task);
   }
 
-  async #perform(task: Task, { stamp }: View, signal: AbortSignal): Promise<void> {
-    const performed = await this.#tryPerform(task, { stamp, signal });
+  async #perform(task: Task, { stamp, host }: View, signal: AbortSignal): Promise<void> {
+    const { serviceVersion } = this.#parts;
+    const performed = await this.#tryPerform(task, { stamp, host, serviceVersion, signal });
     this.#underWay.delete(task.id);
     // What a stop cut short has not failed: it is begun again at the next start.
     if (signal.aborted) return;

@@ -67,12 +67,22 @@ export function agentCommand(cli: Cli): Command {
     .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
     .option('--simulate', 'only pretend to have a machine')
+    .addOption(
+      new Option('--service-version <n>', 'pretend to be an older agent, to try fleets of several versions').argParser(
+        serviceVersion,
+      ),
+    )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
   examples(command, [
     'the first time, with a token of "muster hosts join-token"',
     'MUSTER_JOIN_TOKEN=... muster agent --server https://m1:7070',
   ]);
   return starting(cli, command, 'agent');
+}
+
+function serviceVersion(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Say a number from 1 up.');
+  return Number(text);
 }
 
 function starting(cli: Cli, command: Command, what: keyof Cli['starters']): Command {

@@ -1,8 +1,9 @@
 // muster agent: the program on a compute node, until it is stopped.
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
-import { SimulatedDriver, startAgent } from '../agent/runtime.ts';
+import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
+import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
 import { CannotStart } from './start-failure.ts';
@@ -17,6 +18,8 @@ export interface AgentProgramOptions {
   readonly joinTokenFile?: string;
   readonly ca?: string;
   readonly simulate?: boolean;
+  /** Less than the program knows, to try out fleets of several versions. */
+  readonly serviceVersion?: number;
   readonly logLevel: string;
 }
 
@@ -30,6 +33,7 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
       joinToken: () => joinToken(options.joinTokenFile),
       folder: options.state,
       driver: driverFor(options),
+      ...versionOf(options),
       clock: realClock,
       ids: realIds(),
       random: Math.random,
@@ -64,7 +68,18 @@ async function joinToken(file: string | undefined): Promise<string | undefined> 
   }
 }
 
-function driverFor({ simulate }: AgentProgramOptions): SimulatedDriver {
-  if (simulate === true) return new SimulatedDriver({ clock: realClock });
+function driverFor({ simulate, state }: AgentProgramOptions): SimulatedDriver {
+  if (simulate === true) {
+    return new SimulatedDriver({ clock: realClock, durations: agentTasksTakeTime, disk: new FileDisk(state) });
+  }
   throw new CannotStart('This agent has no driver for real machines yet. Run it with --simulate.');
+}
+
+/** An agent that says it knows more than it does would be asked for it. */
+function versionOf({ serviceVersion }: AgentProgramOptions): { readonly serviceVersion?: number } {
+  if (serviceVersion === undefined) return {};
+  if (serviceVersion > CURRENT_SERVICE_VERSION) {
+    throw new CannotStart(`This agent knows service versions up to ${CURRENT_SERVICE_VERSION}, not ${serviceVersion}.`);
+  }
+  return { serviceVersion };
 }

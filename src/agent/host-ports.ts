@@ -1,0 +1,176 @@
+// What a host itself does about ports: nothing when it gets them bound, binding when they are made, making and binding
+// before that. A port that the journal looks after (an inline back end) is left to the server, which allocates it when it
+// records the answer.
+import type { Clock } from '../journal/index.ts';
+import {
+  CAPABILITIES,
+  NetworkUnavailable,
+  type HostAsk,
+  type HostNetwork,
+  type HostNic,
+  type PoolKey,
+  type PortAnswer,
+} from '../network/index.ts';
+import type { EndNic, NetworkMode, OrderNic } from './instance-order.ts';
+
+/** What a host says of a port that it bound. */
+export interface PortFact {
+  readonly port: string;
+  readonly mac: string;
+  readonly type: string;
+  readonly segment?: string;
+  readonly serial: number;
+  readonly addresses: readonly { readonly ip: string; readonly subnet: string }[];
+}
+
+export type PortsDone =
+  | { readonly kind: 'done'; readonly ports: readonly PortFact[] }
+  | { readonly kind: 'failed'; readonly fault: string; readonly problem: string; readonly pool?: string };
+
+export interface PortsAsk<N> {
+  readonly host: string;
+  readonly instance: string;
+  readonly nics: readonly N[];
+  readonly signal: AbortSignal;
+}
+
+/** A back end that gives no answer is asked again, then the host says so: another one may do better. */
+const TRIES = 3;
+const AGAIN_MS = 1000;
+
+export class HostPorts {
+  readonly #network: HostNetwork | undefined;
+  readonly #clock: Clock;
+
+  constructor(network: HostNetwork | undefined, clock: Clock) {
+    this.#network = network;
+    this.#clock = clock;
+  }
+
+  async connect(mode: NetworkMode, ask: PortsAsk<OrderNic>): Promise<PortsDone> {
+    const outside = { ...ask, nics: ask.nics.filter((nic) => !isInline(nic)) };
+    switch (mode) {
+      case 'ready':
+        return done([]);
+      case 'bind':
+        return this.#bind(outside);
+      case 'allocate':
+        return (await this.#create(outside)) ?? (await this.#bind(outside));
+      case 'driver':
+        return this.#bindAsDriver(outside);
+    }
+  }
+
+  /**
+   * Deletes what Muster made. What a user made is never the host's to delete, nor to let go of. A host that has no access to
+   * the networks any more leaves it all to the server, which goes through the ports after it.
+   */
+  async release(ask: PortsAsk<EndNic>): Promise<PortsDone> {
+    const nics = ask.nics.filter((nic) => nic.createdBy === 'muster' && !isInline(nic)).map(endNic);
+    if (nics.length === 0 || this.#network === undefined) return done([]);
+    const answers = await this.#ask('release', { ...ask, nics });
+    if (!Array.isArray(answers)) return answers;
+    const left = answers.find(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
+    return left === undefined ? done([]) : failed(left);
+  }
+
+  async #create(ask: PortsAsk<OrderNic>): Promise<PortsDone | undefined> {
+    const nics = ask.nics.filter((nic) => nic.createdBy === 'muster').map(hostNic);
+    if (nics.length === 0) return undefined;
+    const answers = await this.#ask('create', { ...ask, nics });
+    if (!Array.isArray(answers)) return answers;
+    const bad = answers.find(({ outcome }) => outcome !== 'ok');
+    return bad === undefined ? undefined : failed(bad);
+  }
+
+  async #bind(ask: PortsAsk<OrderNic>): Promise<PortsDone> {
+    if (ask.nics.length === 0) return done([]);
+    const answers = await this.#ask('bind', { ...ask, nics: ask.nics.map(hostNic) });
+    if (!Array.isArray(answers)) return answers;
+    const byPort = new Map(answers.map((answer) => [answer.port, answer]));
+    const facts: PortFact[] = [];
+    for (const nic of ask.nics) {
+      const answer = byPort.get(nic.port) ?? { port: nic.port, outcome: 'not-found' };
+      if (answer.outcome !== 'ok') return failed(answer, nic);
+      facts.push(factOf(nic, answer));
+    }
+    return done(facts);
+  }
+
+  /** Here the driver is who binds. It may also be the first to make them: before the gates open nobody else has. */
+  async #bindAsDriver(ask: PortsAsk<OrderNic>): Promise<PortsDone> {
+    if (this.#network === undefined) return done(ask.nics.map((nic) => factOf(nic)));
+    const bound = await this.#bind(ask);
+    if (bound.kind !== 'failed' || bound.fault !== 'not-found') return bound;
+    return (await this.#create(ask)) ?? (await this.#bind(ask));
+  }
+
+  async #ask(
+    call: 'create' | 'bind' | 'release',
+    { host, instance, nics, signal }: PortsAsk<HostNic>,
+  ): Promise<PortAnswer[] | Extract<PortsDone, { kind: 'failed' }>> {
+    const ask: HostAsk = { host, instance, nics };
+    if (this.#network === undefined) return noAccess(call);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return [...(await this.#network[call](ask))];
+      } catch (error) {
+        if (!(error instanceof NetworkUnavailable)) throw error;
+        if (tries === TRIES || signal.aborted) {
+          return { kind: 'failed', fault: 'back-end-unavailable', problem: error.message };
+        }
+      }
+      await this.#clock.sleep(AGAIN_MS, signal);
+    }
+  }
+}
+
+function done(ports: readonly PortFact[]): PortsDone {
+  return { kind: 'done', ports };
+}
+
+/** The outcomes are faults by the same names, but for a back end that cannot be reached. */
+function failed({ port, outcome, text }: PortAnswer, nic?: OrderNic): Extract<PortsDone, { kind: 'failed' }> {
+  const fault = outcome === 'unavailable' ? 'back-end-unavailable' : outcome;
+  const problem = `port ${port}: ${outcome}${text === undefined ? '' : `, ${text}`}`;
+  const pool = outcome === 'pool-empty' ? nic?.pool : undefined;
+  return { kind: 'failed', fault, problem, ...(pool !== undefined && { pool }) };
+}
+
+function noAccess(call: string): Extract<PortsDone, { kind: 'failed' }> {
+  const problem = `this host is asked to ${call} ports and has no access to the network back end`;
+  return { kind: 'failed', fault: 'no-network-access', problem };
+}
+
+/** A back end that this agent has not heard of is one outside the journal. */
+function isInline({ backEnd }: { readonly backEnd: string }): boolean {
+  return (CAPABILITIES as Readonly<Record<string, { readonly inline: boolean } | undefined>>)[backEnd]?.inline ?? false;
+}
+
+function hostNic(order: OrderNic): HostNic {
+  const { port, nic, network, mac, serial, createdBy, addresses, pool, segment, takes } = order;
+  return {
+    ...{ port, nic, network, mac, serial, createdBy, addresses },
+    ...(takes !== undefined && { takes }),
+    ...(pool !== undefined && { pool: pool as PoolKey }),
+    ...(segment !== undefined && { segment }),
+  };
+}
+
+function endNic({ port, createdBy, nic = 0, network = '', mac = '', addresses = [], serial = 0 }: EndNic): HostNic {
+  return { port, nic, network, mac, serial, createdBy, addresses };
+}
+
+/** As the back end answered; a driver that binds by itself says how, and gives no address. */
+function factOf(nic: OrderNic, answer: Partial<PortAnswer> = {}): PortFact {
+  const { pool = '' } = nic;
+  const segment = nic.segment ?? (pool.startsWith('segment:') ? pool.slice('segment:'.length) : undefined);
+  return {
+    port: nic.port,
+    mac: answer.mac ?? nic.mac,
+    type: answer.type ?? nic.type ?? 'simulated',
+    ...(segment !== undefined && { segment }),
+    serial: nic.serial,
+    addresses: answer.addresses ?? [],
+  };
+}
