@@ -52,6 +52,7 @@ export function hostJoin(cli: Cli): Command {
       ...(options.reason !== undefined && { reason: options.reason }),
     };
     const joining = await session.client.write<Joining>('POST', HOSTS, { body });
+    warnOfNoSize(session, hosts as readonly Spec[]);
     const what = joining.count === 1 ? 'one host joins' : `${joining.count} hosts join`;
     return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
   });
@@ -68,6 +69,26 @@ async function specs({ terminal }: Session, names: readonly string[], options: J
     const own = (host as { readonly capacity?: object }).capacity;
     return { ...said, ...host, ...((capacity ?? own) !== undefined && { capacity: { ...capacity, ...own } }) };
   });
+}
+
+/** As the server has taken it. */
+interface Spec {
+  readonly name: string;
+  readonly capacity?: { readonly vcpus?: number; readonly memoryMiB?: number };
+}
+
+/** Names said in a warning: the rest are as many, and can be listed. */
+const NAMES_MAX = 5;
+
+function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
+  const none = hosts.filter(({ capacity = {} }) => (capacity.vcpus ?? 0) === 0 || (capacity.memoryMiB ?? 0) === 0);
+  const [first] = none;
+  if (first === undefined) return;
+  const more = none.length > NAMES_MAX ? ` and ${none.length - NAMES_MAX} more` : '';
+  const names = none.slice(0, NAMES_MAX).map(({ name }) => name);
+  const says = none.length === 1 ? 'has no vcpus or no memory' : 'have no vcpus or no memory';
+  session.note(`Warning: ${names.join(', ')}${more} ${says}: nothing can be placed there.`);
+  session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
 function saidOf({ site, zone, trait, ...sizes }: JoinOptions): { readonly capacity?: object } {

@@ -188,3 +188,21 @@ describe('the rest', () => {
     expect(err).toMatch(/GET \/api\/v1\/hosts\/nobody: 404 in \d+ ms, request (rq-\S+)\n[^]*Request id: \1\n/);
   });
 });
+
+// Last: what comes before counts the hosts and operations that there are.
+describe('joining hosts', () => {
+  test('a host that nothing can be placed on is warned of, with what to do', async () => {
+    const { code, err } = await muster('hosts', 'join', 'z1', 'z2', '--vcpus', '8');
+    expect(code).toBe(0);
+    expect(err).toContain(
+      [
+        'Warning: z1, z2 have no vcpus or no memory: nothing can be placed there.',
+        'Give sizes with: muster hosts edit z1 --vcpus 32 --memory 128GiB --disk 1TiB\n',
+      ].join('\n'),
+    );
+    const list = '[{name: z3, capacity: {memoryMiB: 1024}}, {name: z4, capacity: {vcpus: 0}}]';
+    const piped = await server.with({ input: list }, 'hosts', 'join', '-f', '-', '--vcpus', '8', '-o', 'json');
+    expect(piped.err).toContain('Warning: z4 has no vcpus or no memory');
+    expect((await muster('hosts', 'join', 'z5', '--vcpus', '8', '--memory', '1GiB')).err).not.toContain('Warning');
+  });
+});

@@ -31,7 +31,8 @@ describe.concurrent('waiting for an operation', () => {
   });
 
   test('a terminal gets a picture that is drawn again and again, and gone at the end', async () => {
-    const words = ['hosts', 'join', 'w8', '--wait', '--server', server.url, '--data', server.data];
+    const sizes = ['--vcpus', '8', '--memory', '4GiB'];
+    const words = ['hosts', 'join', 'w8', ...sizes, '--wait', '--server', server.url, '--data', server.data];
     const { code, out, err } = await ran(words, { outIsTerminal: true, errIsTerminal: true });
     expect(code).toBe(0);
     expect(out).toMatch(/^op-\w+ succeeded: join host w8, 1\/1 done\.\n$/);
