@@ -1,17 +1,47 @@
 // What people hand in as a file or on standard input: YAML or JSON.
 import { readFileSync } from 'node:fs';
-import { usage } from './exit-code.ts';
+import { usage, type Failure } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
+import { harmless } from './text-width.ts';
+
+/** A longer line would be broken by the terminal, and the mark under it would point nowhere. */
+const SHOWN_MAX = 120;
 
 export async function readInput(terminal: Terminal, path: string): Promise<unknown> {
   const text = path === '-' ? await terminal.input() : readText(path);
-  const { parse, YAMLParseError } = await import('yaml');
-  try {
-    return parse(text) as unknown;
-  } catch (error) {
-    if (!(error instanceof YAMLParseError)) throw error;
-    throw usage(`${path === '-' ? 'Standard input' : path} is neither YAML nor JSON: ${error.message.split('\n')[0]}`);
+  const source = path === '-' ? 'Standard input' : path;
+  const { LineCounter, parseDocument, visit } = await import('yaml');
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const problem = error.code === 'MULTIPLE_DOCS' ? 'a second document begins' : error.message;
+    throw misread({ source, text, at: lines.linePos(error.pos[0]), problem });
   }
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) !== undefined) return;
+      const problem = `nothing before it is called &${alias.source}`;
+      throw misread({ source, text, at: lines.linePos(alias.range?.[0] ?? 0), problem });
+    },
+  });
+  return document.toJS() as unknown;
+}
+
+interface Misread {
+  readonly source: string;
+  readonly text: string;
+  /** Both from 1. */
+  readonly at: { readonly line: number; readonly col: number };
+  readonly problem: string;
+}
+
+/** Names the place, and shows it: whoever wrote the file finds it faster than by counting. */
+function misread({ source, text, at: { line, col }, problem }: Misread): Failure {
+  const said = `${source} is neither YAML nor JSON at line ${line}, column ${col}: ${problem}.`;
+  const shown = text.split('\n')[line - 1]?.trimEnd() ?? '';
+  if (shown === '' || shown.length > SHOWN_MAX) return usage(said);
+  return usage(`${said}\n  ${harmless(shown)}\n  ${' '.repeat(col - 1)}^`);
 }
 
 function readText(path: string): string {
