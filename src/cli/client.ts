@@ -8,6 +8,8 @@ import { Refused, reasonOf, unreachable, type ProblemBody } from './problem.ts';
 export interface ClientOptions {
   readonly server: string;
   readonly token: string | undefined;
+  /** What to do about a token that is missing. */
+  readonly tokenAdvice?: string;
   /** For one request with all its retries. */
   readonly timeoutMs: number;
   readonly userAgent: string;
@@ -91,7 +93,7 @@ export class Client {
     const late = setTimeout(() => over.abort(new DOMException('late', 'TimeoutError')), this.#options.timeoutMs);
     try {
       const response = await this.#fetch('GET', path, { query, headers, signal: over.signal });
-      if (!response.ok || response.body === null) throw new Refused(response.status, await problemIn(response));
+      if (!response.ok || response.body === null) throw await this.#refused(response);
       return response.body;
     } finally {
       clearTimeout(late);
@@ -104,7 +106,7 @@ export class Client {
     const response = await this.#persist(until, (signal) =>
       this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal }),
     );
-    if (!response.ok) throw new Refused(response.status, await problemIn(response));
+    if (!response.ok) throw await this.#refused(response);
     return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
   }
 
@@ -135,6 +137,11 @@ export class Client {
       return new Failure(EXIT.unreachable, message, { cause: error });
     }
     return unreachable(this.server, error);
+  }
+
+  async #refused(response: Response): Promise<Refused> {
+    const { token, tokenAdvice } = this.#options;
+    return new Refused(response.status, await problemIn(response), token === undefined ? tokenAdvice : undefined);
   }
 
   async #fetch(method: Method, path: string, ask: Ask): Promise<Response> {

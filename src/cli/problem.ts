@@ -21,24 +21,26 @@ export class Refused extends Failure {
   readonly status: number;
   readonly body: ProblemBody;
 
-  constructor(status: number, body: ProblemBody) {
-    super(EXIT.refused, refusalText(status, body));
+  /** `tokenAdvice` is said to whoever came without a good token. */
+  constructor(
+    status: number,
+    body: ProblemBody,
+    tokenAdvice = 'Give another with --token, --token-file or MUSTER_TOKEN.',
+  ) {
+    super(EXIT.refused, refusalText(status, body, tokenAdvice));
     this.name = 'Refused';
     this.status = status;
     this.body = body;
   }
 }
 
-const NO_TOKEN_HINT =
-  'Give a token with --token, --token-file or MUSTER_TOKEN. The first one is in the file "admin-token" of the server\'s data folder.';
-
-function refusalText(status: number, body: ProblemBody): string {
+function refusalText(status: number, body: ProblemBody, tokenAdvice: string): string {
   const { detail, problems = [], code } = body;
   if (detail === undefined) {
     return `The server answered ${status} and nothing that Muster says. Is --server the address of a Muster server?`;
   }
   const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
-  if (status === 401 && code !== undefined) lines.push(NO_TOKEN_HINT);
+  if (status === 401 && code !== undefined) lines.push(tokenAdvice);
   return lines.map((line) => harmless(line)).join('\n');
 }
 

@@ -17,11 +17,19 @@ const file = (name: string, text: string): string => {
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   hosts: ['list', 'show', 'join', 'join-token', 'edit', 'disable', 'enable', 'force-down', 'force-up'],
   sites: ['list', 'show', 'create', 'describe', 'delete'],
+  instances: ['list', 'show', 'create', 'preview', 'move', 'shelve', 'unshelve', 'rebuild', 'delete'],
+  flavors: ['list', 'show', 'create', 'delete'],
+  groups: ['list', 'show', 'create', 'delete'],
+  networks: ['list', 'show', 'create', 'edit', 'delete'],
+  segments: ['list', 'show', 'create', 'stock', 'delete'],
+  subnets: ['list', 'show', 'create', 'delete'],
+  ports: ['list', 'show', 'create', 'delete'],
+  quotas: ['list', 'show', 'set', 'delete'],
   operations: ['list', 'show', 'wait', 'cancel', 'retry'],
   settings: ['list', 'show', 'set', 'reset'],
   token: ['list', 'create', 'revoke'],
 };
-const SINGLE = ['serve', 'demo', 'agent', 'alarms', 'watch', 'history', 'completion'];
+const SINGLE = ['serve', 'demo', 'agent', 'gates', 'alarms', 'watch', 'history', 'completion'];
 
 describe('help', () => {
   test.each(Object.entries(GROUPS))('%s names its commands', async (group, commands) => {
@@ -67,7 +75,31 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['nothing to edit', ['hosts', 'edit', 'c1'], 'Say what to change'],
     ['values and a file', ['settings', 'set', 'x', 'a=1', '-f', 'y'], 'Give values or a file, one of them.'],
     ['two whole values', ['settings', 'set', 'x', '1', '2'], 'One whole value, please, or several field=value.'],
+    ['no flavor', ['instances', 'create', 'web'], "required option '--flavor <name>' not specified"],
+    ['not a NIC', ['instances', 'create', '--flavor', 's', '--nic', 'net=lan'], '"net=lan" is nothing that a NIC has.'],
+    [
+      'half a NIC',
+      ['instances', 'create', '--flavor', 's', '--nic', 'network'],
+      '"network" is nothing that a NIC has.',
+    ],
+    [
+      'two NICs in one',
+      ['instances', 'create', '--flavor', 's', '--nic', 'network=a,network=b'],
+      'One --nic is one NIC; repeat the option.',
+    ],
+    [
+      'auto and more',
+      ['instances', 'create', '--flavor', 's', '--network', 'auto', '--nic', 'network=lan'],
+      '--network auto stands alone',
+    ],
+    ['not a policy', ['groups', 'create', 'g', '--policy', 'near'], 'Allowed choices are affinity, anti-affinity'],
+    ['not a resource count', ['flavors', 'create', 'f', '--vcpus', '1', '--memory', '1', '--resource', 'gpu'], 'gpu=1'],
+    ['not a pool', ['subnets', 'create', 's', '--network', 'n', '--cidr', 'c', '--pool', '10.0.0.1'], 'first-last'],
+    ['addresses and none', ['ports', 'create', '--network', 'n', '--no-address', '--fixed-ip', '10.0.0.1'], 'exclude'],
+    ['nothing to limit', ['quotas', 'set', 'shop'], 'Say what to limit'],
+    ['nothing to change', ['networks', 'edit', 'lan'], 'Say what to change'],
     ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
+    ['not a version', ['agent', '--service-version', 'old'], 'Say a number from 1 up.'],
   ])('%s', async (_why, args, sentence) => {
     const ended = await ran(args);
     expect(ended).toMatchObject({ code: 2, out: '' });
@@ -124,6 +156,9 @@ describe('completion', () => {
     ['muster hosts list --output ', 'json table yaml'],
     ['muster hosts show list', ''],
     ['muster settings re', 'reset'],
+    ['muster instances un', 'unshelve'],
+    ['muster groups create web --policy anti', 'anti-affinity'],
+    ['muster segments sto', 'stock'],
   ])('bash completes %j', async (line, wanted) => {
     const path = file('complete.bash', (await ran(['completion', 'bash'])).out);
     const words = line.split(' ');

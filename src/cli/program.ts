@@ -4,14 +4,23 @@ import { alarmsCommand } from './alarms.ts';
 import { act, type Cli, type Starters } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
+import { flavorsCommand } from './flavors.ts';
+import { gatesCommand } from './gates.ts';
+import { groupsCommand } from './groups.ts';
 import { historyCommand } from './history.ts';
 import { hostsCommand } from './hosts.ts';
+import { instancesCommand } from './instances.ts';
+import { networksCommand } from './networks.ts';
 import { operationsCommand } from './operations.ts';
+import { portsCommand } from './ports.ts';
 import { Refused } from './problem.ts';
+import { quotasCommand } from './quotas.ts';
 import { agentCommand, demoCommand, serveCommand } from './running.ts';
+import { segmentsCommand } from './segments.ts';
 import { DEFAULT_SERVER } from './session.ts';
 import { settingsCommand } from './settings.ts';
 import { sitesCommand } from './sites.ts';
+import { subnetsCommand } from './subnets.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
 import { watchCommand } from './watch.ts';
@@ -63,6 +72,15 @@ function commands(cli: Cli): Command[] {
     agentCommand(cli),
     hostsCommand(cli),
     sitesCommand(cli),
+    instancesCommand(cli),
+    flavorsCommand(cli),
+    groupsCommand(cli),
+    networksCommand(cli),
+    segmentsCommand(cli),
+    subnetsCommand(cli),
+    portsCommand(cli),
+    quotasCommand(cli),
+    gatesCommand(cli),
     operationsCommand(cli),
     alarmsCommand(cli),
     watchCommand(cli),
@@ -97,6 +115,7 @@ function topLevelNotes(): string {
     '  muster demo                          # a server with a simulated fleet, to look around',
     '  muster hosts list                    # what is in the fleet',
     '  muster hosts join compute-1 --wait   # bring a host into service',
+    '  muster instances create web --flavor small --count 3 --wait',
     '  muster watch                         # follow every change',
   ].join('\n');
 }

@@ -5,7 +5,7 @@ import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './paint.ts';
 import { renderFacts, renderTable, type Column } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { findToken } from './token-file.ts';
+import { findToken, tokenAdvice } from './token-file.ts';
 
 export type OutputForm = 'table' | 'json' | 'yaml';
 
@@ -45,9 +45,11 @@ export class Session {
     this.paint = painter(wantsColours({ terminal: terminal.outIsTerminal, option, env: terminal.env }));
     this.paintNotes = painter(wantsColours({ terminal: terminal.errIsTerminal, option, env: terminal.env }));
     const server = serverAddress(options.server ?? terminal.env['MUSTER_SERVER'] ?? DEFAULT_SERVER);
+    const mayLook = about.dataGiven || isLoopback(server.hostname);
     this.client = new Client({
       server: server.href.replace(/\/$/, ''),
-      token: findToken({ ...options, env: terminal.env, mayLook: about.dataGiven || isLoopback(server.hostname) }),
+      token: findToken({ ...options, env: terminal.env, mayLook }),
+      tokenAdvice: tokenAdvice({ data: options.data, mayLook }),
       timeoutMs: parseDuration(options.requestTimeout),
       userAgent: `muster/${about.version}`,
       ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),

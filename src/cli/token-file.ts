@@ -1,6 +1,6 @@
 // Where the token comes from: what was said on the command line, the environment, or the file that the first start of a
 // server leaves in its data folder.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usage } from './exit-code.ts';
 
@@ -23,6 +23,22 @@ export function findToken({ token, tokenFile, data, mayLook, env }: TokenSources
   const set = env['MUSTER_TOKEN'];
   if (set !== undefined && set !== '') return set.trim();
   return mayLook ? readIfThere(join(data, ADMIN_TOKEN_FILE)) : undefined;
+}
+
+const ELSE = 'give a token with --token, --token-file or MUSTER_TOKEN';
+
+/** What to do when a server wants a token and none was found. */
+export function tokenAdvice({ data, mayLook }: Pick<TokenSources, 'data' | 'mayLook'>): string {
+  const path = join(data, ADMIN_TOKEN_FILE);
+  if (!mayLook)
+    return `${capital(ELSE)}. The first one is in the file "${ADMIN_TOKEN_FILE}" of the server's data folder.`;
+  if (existsSync(path)) return `${path} may not be read. Do this as its owner, or ${ELSE}.`;
+  const another = 'If it is lost, "muster serve --new-admin-token" on that folder makes another.';
+  return `There is no ${path}. Name the server's data folder with --data, or ${ELSE}. ${another}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function fromFile(path: string): string {

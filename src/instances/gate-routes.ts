@@ -31,14 +31,14 @@ export function gateRoutes({ credentials }: GateRoutes): Route[] {
             create: Gate,
             bind: Gate,
             credentials: Type.Boolean({ description: 'whether this server has those of the network back ends' }),
-            path: INSTANCE_SCHEMA.properties.path,
+            path: Type.Object(INSTANCE_SCHEMA.properties.path.properties, {
+              description: 'of a build that begins now, on networks that need no credentials or have theirs',
+            }),
           }),
         },
       },
-      handle: (_, { journal: { fleet } }) => {
-        const given = credentials();
-        return answer({ ...gatesOf(fleet), credentials: given, path: pathOf(fleet, given) });
-      },
+      handle: (_, { journal: { fleet } }) =>
+        answer({ ...gatesOf(fleet), credentials: credentials(), path: pathOf(fleet, true) }),
     }),
   ];
 }

@@ -1,0 +1,152 @@
+// muster networks: what instances are connected to.
+import { Command, Option } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { usage } from './exit-code.ts';
+import { wholeNumber } from './input-file.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  resourcePath,
+  showCommand,
+  type Changed,
+  type Resource,
+} from './resource-commands.ts';
+
+interface Network extends Changed {
+  readonly name: string;
+  readonly project: string;
+  readonly backEnd: string;
+  readonly shared: boolean;
+  readonly external: boolean;
+  readonly portSecurity: boolean;
+  readonly qosPolicy?: string;
+  readonly minBandwidthKbps?: number;
+}
+
+const BACK_ENDS = ['embedded', 'host-local', 'simulated'];
+
+const yes = (flag: boolean): string | undefined => (flag ? 'yes' : undefined);
+
+const NETWORKS: Resource<Network> = {
+  command: 'networks',
+  kind: 'network',
+  path: '/api/v1/networks',
+  sample: 'lan',
+  columns: () => [
+    { title: 'name', of: (network) => network.name, colour: 'bold' },
+    { title: 'project', of: (network) => network.project },
+    { title: 'back end', of: (network) => network.backEnd },
+    { title: 'shared', of: (network) => yes(network.shared) },
+    { title: 'external', of: (network) => yes(network.external) },
+    { title: 'bandwidth', of: bandwidth, align: 'right' },
+  ],
+  facts: (network, nowMs) => [
+    ['Name', network.name],
+    ['Project', network.project],
+    ['Back end', network.backEnd],
+    ['Shared', network.shared ? 'with every project' : undefined],
+    ['External', network.external ? 'leads outside' : undefined],
+    ['Port security', network.portSecurity ? 'on' : 'off'],
+    ['QoS policy', network.qosPolicy],
+    ['Bandwidth', bandwidth(network)],
+    ...changedFacts(network, nowMs),
+  ],
+};
+
+function bandwidth({ minBandwidthKbps }: Network): string | undefined {
+  return minBandwidthKbps === undefined ? undefined : `${minBandwidthKbps} kbit/s a port`;
+}
+
+export function networksCommand(cli: Cli): Command {
+  return group(
+    'networks',
+    'Networks that instances are connected to, flat or routed over segments',
+    listCommand(cli, NETWORKS, {
+      filters: [
+        ['--project <name>', 'only of this project'],
+        ['--back-end <name>', `only of this back end: ${BACK_ENDS.join(', ')}`],
+        ['--shared <flag>', 'only shared ones (true), or only others (false)'],
+        ['--external <flag>', 'only external ones (true), or only others (false)'],
+      ],
+      empty: 'No networks. Make one with: muster networks create <name>',
+    }),
+    showCommand(cli, NETWORKS),
+    createNetwork(cli),
+    editNetwork(cli),
+    deleteCommand(cli, NETWORKS, 'Delete networks that have neither segments, subnets nor ports'),
+  );
+}
+
+interface FactOptions {
+  readonly shared?: boolean;
+  readonly external?: boolean;
+  readonly portSecurity?: boolean;
+  readonly qosPolicy?: string;
+  readonly minBandwidth?: number;
+}
+
+interface CreateOptions extends FactOptions {
+  readonly project?: string;
+  readonly backEnd?: string;
+}
+
+function createNetwork(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Create a network; it needs a subnet before instances get addresses on it')
+    .argument('<name>')
+    .option('--project <name>', 'whose it is; "default" if none is named')
+    .addOption(new Option('--back-end <name>', 'who looks after its ports').choices(BACK_ENDS))
+    .option('--shared', 'every project may use it')
+    .option('--external', 'it leads outside')
+    .option('--no-port-security', 'security groups do not apply to its ports')
+    .option('--qos-policy <name>', 'of its ports')
+    .option('--min-bandwidth <kbit/s>', 'what each port needs at least', wholeNumber);
+  examples(
+    command,
+    ['a network of your own', 'muster networks create lan'],
+    ['for everybody, with guaranteed bandwidth', 'muster networks create fast --shared --min-bandwidth 1000000'],
+  );
+  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+    const { project, backEnd, portSecurity } = options;
+    const body = {
+      name,
+      ...(project !== undefined && { project }),
+      ...(backEnd !== undefined && { backEnd }),
+      ...saidOf(options),
+      ...(portSecurity === false && { portSecurity }),
+    };
+    const network = await session.client.write<Network>('POST', NETWORKS.path, { body });
+    await session.done(network, `Network ${network.name} is created.`);
+    return undefined;
+  });
+}
+
+function saidOf({ shared, external, qosPolicy, minBandwidth }: FactOptions): object {
+  return {
+    ...(shared !== undefined && { shared }),
+    ...(external !== undefined && { external }),
+    ...(qosPolicy !== undefined && { qosPolicy }),
+    ...(minBandwidth !== undefined && { minBandwidthKbps: minBandwidth }),
+  };
+}
+
+function editNetwork(cli: Cli): Command {
+  const command = new Command('edit')
+    .description('Change what is said of a network; what is not named stays as it is')
+    .argument('<name>')
+    .option('--shared', 'every project may use it')
+    .option('--no-shared', 'only its project may use it')
+    .option('--external', 'it leads outside')
+    .option('--no-external', 'it does not lead outside')
+    .option('--qos-policy <name>', 'of ports that are made from now on')
+    .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need', wholeNumber);
+  examples(command, ['let everybody use it', 'muster networks edit lan --shared']);
+  return act<FactOptions>(cli, command, async (session, { args: [name = ''], options }) => {
+    const body = saidOf(options);
+    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+    const network = await session.client.write<Network>('PATCH', resourcePath(NETWORKS, name), { body });
+    await session.one(network, NETWORKS.facts(network, session.nowMs()));
+    return undefined;
+  });
+}

@@ -1,0 +1,110 @@
+// muster quotas: what a project may have at most, beside what it has.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { usage } from './exit-code.ts';
+import { wholeNumber } from './input-file.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  resourcePath,
+  showCommand,
+  type Changed,
+  type Resource,
+} from './resource-commands.ts';
+import type { Column } from './table.ts';
+
+const LIMITED = ['instances', 'vcpus', 'memoryMiB', 'ports'] as const;
+type Limited = (typeof LIMITED)[number];
+
+interface Quota extends Changed, Partial<Readonly<Record<Limited, number>>> {
+  readonly project: string;
+  readonly used?: Readonly<Record<Limited, number>>;
+}
+
+const TITLES: Readonly<Record<Limited, string>> = {
+  instances: 'Instances',
+  vcpus: 'Vcpus',
+  memoryMiB: 'Memory, MiB',
+  ports: 'Ports',
+};
+
+/** `3 of 10`. */
+function limitText({ used, ...quota }: Quota, what: Limited): string {
+  const limit = quota[what] ?? 'no limit';
+  return used === undefined ? String(limit) : `${used[what]} of ${limit}`;
+}
+
+const QUOTAS: Resource<Quota> = {
+  command: 'quotas',
+  kind: 'quota',
+  path: '/api/v1/quotas',
+  sample: 'shop',
+  columns: () => [
+    { title: 'project', of: (quota) => quota.project, colour: 'bold' },
+    ...LIMITED.map((what): Column<Quota> => ({
+      title: TITLES[what],
+      of: (quota) => limitText(quota, what),
+      align: 'right',
+    })),
+  ],
+  facts: (quota, nowMs) => [
+    ['Project', quota.project],
+    ...LIMITED.map((what) => [TITLES[what], limitText(quota, what)] as const),
+    ...changedFacts(quota, nowMs),
+  ],
+};
+
+export function quotasCommand(cli: Cli): Command {
+  return group(
+    'quotas',
+    'What projects may have at most',
+    listCommand(cli, QUOTAS, { empty: 'No quotas: every project may have as much as fits.' }),
+    showCommand(cli, QUOTAS),
+    setQuota(cli),
+    deleteCommand(cli, QUOTAS, 'Take the quotas of projects away: they may have as much as fits'),
+  );
+}
+
+interface SetOptions {
+  readonly instances?: string;
+  readonly vcpus?: string;
+  readonly memory?: string;
+  readonly ports?: string;
+}
+
+function setQuota(cli: Cli): Command {
+  const command = new Command('set')
+    .description('Say what a project may have; what is not named stays as it is')
+    .argument('<project>')
+    .option('--instances <count>', 'instances at most; "none" for no limit')
+    .option('--vcpus <count>', 'processors of all its instances at most')
+    .option('--memory <MiB>', 'memory of all its instances at most, in MiB')
+    .option('--ports <count>', 'ports at most');
+  examples(
+    command,
+    ['a small project', 'muster quotas set shop --instances 10 --vcpus 40'],
+    ['ports without limit', 'muster quotas set shop --ports none'],
+  );
+  return act<SetOptions>(cli, command, async (session, { args: [project = ''], options }) => {
+    const { instances, vcpus, memory, ports } = options;
+    const said = { instances, vcpus, memoryMiB: memory, ports };
+    if (LIMITED.every((what) => said[what] === undefined)) throw usage('Say what to limit; see --help.');
+    const path = resourcePath(QUOTAS, project);
+    // A quota is said as a whole: what is not named is taken from what is there, if that is still there then.
+    const before = await session.client.find<Quota>(path);
+    const body: Partial<Record<Limited, number>> = {};
+    for (const what of LIMITED) {
+      const limit = said[what] === undefined ? before?.[what] : limitOf(said[what]);
+      if (limit !== undefined) body[what] = limit;
+    }
+    const headers = before === undefined ? {} : { 'if-match': `"${before.revision}"` };
+    const quota = await session.client.write<Quota>('PUT', path, { body, headers });
+    await session.one(quota, QUOTAS.facts(quota, session.nowMs()));
+    return undefined;
+  });
+}
+
+function limitOf(text: string): number | undefined {
+  return text === 'none' ? undefined : wholeNumber(text);
+}

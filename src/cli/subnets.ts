@@ -1,0 +1,119 @@
+// muster subnets: the addresses of a network, or of one of its segments.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { usage } from './exit-code.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  showCommand,
+  type Changed,
+  type Resource,
+} from './resource-commands.ts';
+
+interface Pool {
+  readonly first: string;
+  readonly last: string;
+}
+
+interface Subnet extends Changed {
+  readonly name: string;
+  readonly network: string;
+  readonly segment?: string;
+  readonly cidr: string;
+  readonly version: number;
+  readonly gateway?: string;
+  readonly pools: readonly Pool[];
+}
+
+const SUBNETS: Resource<Subnet> = {
+  command: 'subnets',
+  kind: 'subnet',
+  path: '/api/v1/subnets',
+  sample: 'rack-a-v4',
+  columns: () => [
+    { title: 'name', of: (subnet) => subnet.name, colour: 'bold' },
+    { title: 'network', of: (subnet) => subnet.network },
+    { title: 'segment', of: (subnet) => subnet.segment },
+    { title: 'cidr', of: (subnet) => subnet.cidr },
+    { title: 'gateway', of: (subnet) => subnet.gateway },
+    { title: 'pools', of: poolsText },
+  ],
+  facts: (subnet, nowMs) => [
+    ['Name', subnet.name],
+    ['Network', subnet.network],
+    ['Segment', subnet.segment],
+    ['CIDR', `${subnet.cidr} (IPv${subnet.version})`],
+    ['Gateway', subnet.gateway ?? 'none'],
+    ['Pools', poolsText(subnet)],
+    ...changedFacts(subnet, nowMs),
+  ],
+};
+
+function poolsText({ pools }: Subnet): string | undefined {
+  return pools.length === 0 ? undefined : pools.map(({ first, last }) => `${first} to ${last}`).join(', ');
+}
+
+export function subnetsCommand(cli: Cli): Command {
+  return group(
+    'subnets',
+    'Subnets: the addresses of networks and segments',
+    listCommand(cli, SUBNETS, {
+      filters: [
+        ['--network <name>', 'only of this network'],
+        ['--segment <name>', 'only of this segment'],
+      ],
+      empty: 'No subnets.',
+    }),
+    showCommand(cli, SUBNETS),
+    createSubnet(cli),
+    deleteCommand(cli, SUBNETS, 'Delete subnets of which no port has an address'),
+  );
+}
+
+interface CreateOptions {
+  readonly network: string;
+  readonly segment?: string;
+  readonly cidr: string;
+  readonly gateway?: string;
+  readonly pool?: readonly Pool[];
+}
+
+function createSubnet(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Create a subnet: the addresses that ports get')
+    .argument('<name>')
+    .requiredOption('--network <name>', 'the network')
+    .option('--segment <name>', 'the segment, on a routed network')
+    .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
+    .option('--gateway <address>', 'the first address unless said; "" for none')
+    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn);
+  examples(
+    command,
+    ['a flat network', 'muster subnets create lan-v4 --network lan --cidr 10.0.0.0/24'],
+    ['one rack of a routed one', 'muster subnets create rack-a-v4 --network lan --segment rack-a --cidr 10.0.1.0/24'],
+    ['only some of it', 'muster subnets create small --network lan --cidr 10.0.0.0/24 --pool 10.0.0.100-10.0.0.199'],
+  );
+  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+    const { network, segment, cidr, gateway, pool } = options;
+    const body = {
+      name,
+      network,
+      cidr,
+      ...(segment !== undefined && { segment }),
+      ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
+      ...(pool !== undefined && { pools: pool }),
+    };
+    const subnet = await session.client.write<Subnet>('POST', SUBNETS.path, { body });
+    await session.done(subnet, `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`);
+    return undefined;
+  });
+}
+
+function poolIn(text: string, before: readonly Pool[] = []): Pool[] {
+  const [, first, last] = /^([^-\s]+)-([^-\s]+)$/.exec(text) ?? [];
+  if (first === undefined || last === undefined) {
+    throw usage(`"${text}" is not of the form first-last, such as 10.0.0.100-10.0.0.199.`);
+  }
+  return [...before, { first, last }];
+}
