@@ -13,6 +13,7 @@ import {
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 export interface Flavor extends Amounts, Changed {
   readonly name: string;
@@ -51,7 +52,7 @@ export function flavorsCommand(cli: Cli): Command {
     'flavors',
     'Sizes that instances come in',
     listCommand(cli, FLAVORS, {
-      empty: 'No flavors. Make one with: muster flavors create <name> --vcpus 2 --memory 4096',
+      empty: 'No flavors. Make one with: muster flavors create <name> --vcpus 2 --memory 4GiB',
     }),
     showCommand(cli, FLAVORS),
     createFlavor(cli),
@@ -59,10 +60,7 @@ export function flavorsCommand(cli: Cli): Command {
   );
 }
 
-interface CreateOptions {
-  readonly vcpus: number;
-  readonly memory: number;
-  readonly disk: number;
+interface CreateOptions extends SizeOptions {
   readonly resource?: Readonly<Record<string, number>>;
   readonly trait?: readonly string[];
   readonly forbiddenTrait?: readonly string[];
@@ -73,23 +71,21 @@ function createFlavor(cli: Cli): Command {
     .description('Create a flavor: what one instance of it takes, and what its host must have')
     .argument('<name>')
     .requiredOption('--vcpus <count>', 'processors', wholeNumber)
-    .requiredOption('--memory <MiB>', 'memory, in MiB', wholeNumber)
-    .option('--disk <GiB>', 'disk, in GiB', wholeNumber, 0)
+    .requiredOption('--memory <size>', 'memory, such as 4GiB; a number alone is in MiB', memoryMiB)
+    .option('--disk <size>', 'disk, such as 20GiB; a number alone is in GiB', diskGiB, 0)
     .option('--resource <name=count>', 'a further resource, such as gpu=1; may be repeated', resourceCounts)
     .option('--trait <names>', 'what the host must be able to do; several with commas', words)
     .option('--forbidden-trait <names>', 'what the host must not have; several with commas', words);
   examples(
     command,
-    ['a small one', 'muster flavors create small --vcpus 2 --memory 4096 --disk 20'],
-    ['with a graphics card', 'muster flavors create render --vcpus 16 --memory 65536 --resource gpu=1 --trait nvme'],
+    ['a small one', 'muster flavors create small --vcpus 2 --memory 4GiB --disk 20GiB'],
+    ['with a graphics card', 'muster flavors create render --vcpus 16 --memory 64GiB --resource gpu=1 --trait nvme'],
   );
   return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { vcpus, memory, disk, resource, trait, forbiddenTrait } = options;
+    const { resource, trait, forbiddenTrait } = options;
     const body = {
       name,
-      vcpus,
-      memoryMiB: memory,
-      diskGiB: disk,
+      ...sizesOf(options),
       ...(resource !== undefined && { resources: resource }),
       ...(trait !== undefined && { requiredTraits: trait }),
       ...(forbiddenTrait !== undefined && { forbiddenTraits: forbiddenTrait }),

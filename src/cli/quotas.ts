@@ -12,6 +12,7 @@ import {
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { memoryMiB } from './size.ts';
 import type { Column } from './table.ts';
 
 const LIMITED = ['instances', 'vcpus', 'memoryMiB', 'ports'] as const;
@@ -79,7 +80,7 @@ function setQuota(cli: Cli): Command {
     .argument('<project>')
     .option('--instances <count>', 'instances at most; "none" for no limit')
     .option('--vcpus <count>', 'processors of all its instances at most')
-    .option('--memory <MiB>', 'memory of all its instances at most, in MiB')
+    .option('--memory <size>', 'memory of all its instances at most, such as 64GiB; a number alone is in MiB')
     .option('--ports <count>', 'ports at most');
   examples(
     command,
@@ -95,7 +96,7 @@ function setQuota(cli: Cli): Command {
     const before = await session.client.find<Quota>(path);
     const body: Partial<Record<Limited, number>> = {};
     for (const what of LIMITED) {
-      const limit = said[what] === undefined ? before?.[what] : limitOf(said[what]);
+      const limit = said[what] === undefined ? before?.[what] : limitOf(said[what], what);
       if (limit !== undefined) body[what] = limit;
     }
     const headers = before === undefined ? {} : { 'if-match': `"${before.revision}"` };
@@ -105,6 +106,7 @@ function setQuota(cli: Cli): Command {
   });
 }
 
-function limitOf(text: string): number | undefined {
-  return text === 'none' ? undefined : wholeNumber(text);
+function limitOf(text: string, what: Limited): number | undefined {
+  if (text === 'none') return undefined;
+  return what === 'memoryMiB' ? memoryMiB(text) : wholeNumber(text);
 }
