@@ -9,7 +9,7 @@ export interface ClientOptions {
   readonly server: string;
   readonly token: string | undefined;
   /** What to do about a token that is missing. */
-  readonly tokenAdvice?: string;
+  readonly tokenAdvice?: () => string;
   /** For one request with all its retries. */
   readonly timeoutMs: number;
   readonly userAgent: string;
@@ -141,7 +141,7 @@ export class Client {
 
   async #refused(response: Response): Promise<Refused> {
     const { token, tokenAdvice } = this.#options;
-    return new Refused(response.status, await problemIn(response), token === undefined ? tokenAdvice : undefined);
+    return new Refused(response.status, await problemIn(response), token === undefined ? tokenAdvice?.() : undefined);
   }
 
   async #fetch(method: Method, path: string, ask: Ask): Promise<Response> {

@@ -49,7 +49,7 @@ export class Session {
     this.client = new Client({
       server: server.href.replace(/\/$/, ''),
       token: findToken({ ...options, env: terminal.env, mayLook }),
-      tokenAdvice: tokenAdvice({ data: options.data, mayLook }),
+      tokenAdvice: () => tokenAdvice({ data: options.data, mayLook }),
       timeoutMs: parseDuration(options.requestTimeout),
       userAgent: `muster/${about.version}`,
       ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ran } from './terminal-fixture.ts';
-import { findToken } from './token-file.ts';
+import { findToken, tokenAdvice } from './token-file.ts';
 
 const data = mkdtempSync(join(tmpdir(), 'muster-token-'));
 writeFileSync(join(data, 'admin-token'), 'from-the-folder\n');
@@ -44,5 +44,40 @@ describe('the token', () => {
     expect((await ran(['sites', 'list', '--server', `http://0.0.0.0:${port}`, ...named])).code).toBe(0);
     expect((await ran(['sites', 'list', '--server', `http://0.0.0.0:${port}`])).code).toBe(0);
     expect(seen).toEqual(['Bearer from-the-folder', 'Bearer from-the-folder', undefined]);
+  });
+
+  test('a folder without one says what to do, in words that name the file', async () => {
+    const refusing = createServer((_, response) => {
+      const body = JSON.stringify({ code: 'no-token', detail: 'This needs a token.' });
+      response.writeHead(401, { 'content-type': 'application/problem+json' }).end(body);
+    });
+    await new Promise<void>((listening) => refusing.listen(0, '127.0.0.1', listening));
+    onTestFinished(() => {
+      refusing.closeAllConnections();
+      refusing.close();
+    });
+    const { port } = refusing.address() as AddressInfo;
+    const asked = ['sites', 'list', '--server', `http://127.0.0.1:${port}`];
+    const { code, err } = await ran([...asked, '--data', '/nowhere']);
+    expect(code).toBe(1);
+    expect(err).toMatchInlineSnapshot(`
+      "This needs a token.
+      There is no /nowhere/admin-token. Name the server's data folder with --data, or give a token with --token, --token-file or MUSTER_TOKEN. If it is lost, "muster serve --new-admin-token" on that folder makes another.
+      "
+    `);
+    expect((await ran([...asked, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
+      "This needs a token.
+      Give another with --token, --token-file or MUSTER_TOKEN.
+      "
+    `);
+  });
+
+  test('a file that is there and not ours, and a server elsewhere, have advice of their own', () => {
+    expect(tokenAdvice({ data, mayLook: true })).toBe(
+      `${join(data, 'admin-token')} may not be read. Do this as its owner, or give a token with --token, --token-file or MUSTER_TOKEN.`,
+    );
+    expect(tokenAdvice({ data, mayLook: false })).toBe(
+      'Give a token with --token, --token-file or MUSTER_TOKEN. The first one is in the file "admin-token" of the server\'s data folder.',
+    );
   });
 });

@@ -25,20 +25,16 @@ export function findToken({ token, tokenFile, data, mayLook, env }: TokenSources
   return mayLook ? readIfThere(join(data, ADMIN_TOKEN_FILE)) : undefined;
 }
 
-const ELSE = 'give a token with --token, --token-file or MUSTER_TOKEN';
+const OTHERWISE = 'a token with --token, --token-file or MUSTER_TOKEN';
 
 /** What to do when a server wants a token and none was found. */
 export function tokenAdvice({ data, mayLook }: Pick<TokenSources, 'data' | 'mayLook'>): string {
   const path = join(data, ADMIN_TOKEN_FILE);
   if (!mayLook)
-    return `${capital(ELSE)}. The first one is in the file "${ADMIN_TOKEN_FILE}" of the server's data folder.`;
-  if (existsSync(path)) return `${path} may not be read. Do this as its owner, or ${ELSE}.`;
+    return `Give ${OTHERWISE}. The first one is in the file "${ADMIN_TOKEN_FILE}" of the server's data folder.`;
+  if (existsSync(path)) return `${path} may not be read. Do this as its owner, or give ${OTHERWISE}.`;
   const another = 'If it is lost, "muster serve --new-admin-token" on that folder makes another.';
-  return `There is no ${path}. Name the server's data folder with --data, or ${ELSE}. ${another}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  return `There is no ${path}. Name the server's data folder with --data, or give ${OTHERWISE}. ${another}`;
 }
 
 function fromFile(path: string): string {

@@ -51,7 +51,9 @@ describe('what the server refuses is 1, in its own sentences', () => {
     const elsewhere = newFolder();
     const ended = await run(['--server', server.url, 'hosts', 'list'], { cwd: elsewhere });
     expect(ended).toMatchObject({ code: 1, out: '' });
-    expect(ended.err).toContain('"admin-token" of the server\'s data folder');
+    expect(ended.err).toContain(
+      "There is no data/admin-token. Name the server's data folder with --data, or give a token",
+    );
   });
 
   test('something else than a Muster server is named as such', async () => {
