@@ -67,7 +67,7 @@ function newPort(
     project,
     createdBy: 'muster',
     state: network.backEnd === 'embedded' ? 'made' : 'wanted',
-    mac: newMac(fleet, of),
+    mac: newMac(fleet, { nth: of.nic, ...of }),
     instance,
     nic,
     ...(tag !== undefined && { tag }),
@@ -119,7 +119,10 @@ export function addressesAtCreation(
 /** Strides through the counter where a port has the address already: the neighbours are for the next ports. */
 const MAC_STRIDE = 1021;
 
-function newMac(fleet: FleetReader, { nic, nth = nic, revision = fleet.revision }: NicOf): string {
+export function newMac(
+  fleet: FleetReader,
+  { nth, revision = fleet.revision }: { readonly nth: number; readonly revision?: number },
+): string {
   const macs = fleet.projection(MACS);
   for (let at = nth; ; at += MAC_STRIDE) {
     const mac = macFor(revision, at);

@@ -102,8 +102,19 @@ export function canonicalIp(text: string): string | undefined {
   return ip === undefined ? undefined : formatIp(ip);
 }
 
-/** A prefix in its canonical form: an address with host bits set is not one. */
+/** A prefix: an address with host bits set is not one. */
 export function parseCidr(text: string): Cidr | undefined {
+  const { ip, cidr } = addressAndPrefix(text) ?? {};
+  return ip !== undefined && ip.value === cidr?.first ? cidr : undefined;
+}
+
+/** The prefix that an address with a length lies in, as text; undefined when the text is not that either. */
+export function networkAround(text: string): string | undefined {
+  const { cidr } = addressAndPrefix(text) ?? {};
+  return cidr === undefined ? undefined : formatCidr(cidr);
+}
+
+function addressAndPrefix(text: string): { readonly ip: Ip; readonly cidr: Cidr } | undefined {
   const [address = '', length = '', ...more] = text.split('/');
   const ip = parseIp(address);
   if (ip === undefined || more.length > 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;
@@ -111,8 +122,8 @@ export function parseCidr(text: string): Cidr | undefined {
   const bits = BITS[ip.version];
   if (prefix > bits) return undefined;
   const size = 1n << BigInt(bits - prefix);
-  if (ip.value % size !== 0n) return undefined;
-  return { version: ip.version, first: ip.value, last: ip.value + size - 1n, prefix };
+  const first = ip.value - (ip.value % size);
+  return { ip, cidr: { version: ip.version, first, last: first + size - 1n, prefix } };
 }
 
 export function formatCidr({ version, first, prefix }: Cidr): string {

@@ -168,6 +168,26 @@ export const SEGMENTS_BY_NETWORK: Index<'segment', Segment> = {
   keysOf: (doc) => [doc.network],
 };
 
+/** Segments that no host tells apart have one key: a type, its physical network and its number. */
+export function wireOf({ type, physicalNetwork, segmentationId }: Segment): string {
+  return `${type}|${physicalNetwork ?? ''}|${segmentationId ?? ''}`;
+}
+
+export const SEGMENTS_BY_WIRE: Index<'segment', Segment> = {
+  name: 'segments-by-wire',
+  kind: SEGMENT,
+  keysOf: (doc) => [wireOf(doc)],
+};
+
+/** In place of a physical network, for segments that every host reaches. */
+export const EVERYWHERE = '*';
+
+export const SEGMENTS_BY_PHYSICAL_NETWORK: Index<'segment', Segment> = {
+  name: 'segments-by-physical-network',
+  kind: SEGMENT,
+  keysOf: (doc) => [doc.physicalNetwork ?? EVERYWHERE],
+};
+
 export const SUBNETS_BY_NETWORK: Index<'subnet', Subnet> = {
   name: 'subnets-by-network',
   kind: SUBNET,

@@ -1,6 +1,7 @@
 // What this room brings to the fleet.
 import type { Model } from '../fleet/index.ts';
 import { CLAIM, CLAIMS_BY_HOST } from './claim.ts';
+import { NETWORK_INVARIANTS } from './invariants.ts';
 import { MACS } from './mac.ts';
 import {
   NETWORK,
@@ -10,6 +11,8 @@ import {
   PORTS_BY_NETWORK,
   SEGMENT,
   SEGMENTS_BY_NETWORK,
+  SEGMENTS_BY_PHYSICAL_NETWORK,
+  SEGMENTS_BY_WIRE,
   SUBNET,
   SUBNETS_BY_NETWORK,
 } from './model.ts';
@@ -22,10 +25,13 @@ export const networkModel: Model = {
   indexes: [
     NETWORKS_BY_USER,
     SEGMENTS_BY_NETWORK,
+    SEGMENTS_BY_WIRE,
+    SEGMENTS_BY_PHYSICAL_NETWORK,
     SUBNETS_BY_NETWORK,
     PORTS_BY_NETWORK,
     PORTS_BY_INSTANCE,
     CLAIMS_BY_HOST,
   ],
   projections: [TOPOLOGY, STOCK, MACS, USAGE],
+  invariants: NETWORK_INVARIANTS,
 };

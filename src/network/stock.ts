@@ -129,6 +129,11 @@ export class Stock implements Projected {
     return undefined;
   }
 
+  /** The lowest address of one subnet's pools that nobody holds and that is not among `taken`. */
+  lowestOf(subnet: string, taken: ReadonlySet<string>): string | undefined {
+    return this.#subnets.get(subnet)?.lowest(taken);
+  }
+
   /** Whether nobody has this address of a subnet, in its pools or outside of them. */
   isFree(subnet: string, ip: string): boolean {
     return this.#subnets.get(subnet)?.doc !== undefined && this.holderOf(subnet, ip) === undefined;

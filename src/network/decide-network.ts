@@ -1,0 +1,113 @@
+// Deciding on networks: create, edit, delete. A network that anything hangs on is not deleted.
+import type { Static } from 'typebox';
+import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import {
+  DEFAULT_PROJECT,
+  NETWORK,
+  type NETWORK_FACTS,
+  PORTS_BY_NETWORK,
+  type BackEndName,
+  type Network,
+} from './model.ts';
+import { conflict, forbidden, unknown } from './refusal.ts';
+import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
+
+type Facts = { readonly [K in keyof typeof NETWORK_FACTS]?: Static<(typeof NETWORK_FACTS)[K]> };
+
+interface Asker {
+  readonly by: string;
+  readonly nowMs: number;
+  readonly admin: boolean;
+}
+
+export interface CreateNetwork extends Facts, Asker {
+  readonly name: string;
+  readonly project?: string;
+  readonly backEnd?: BackEndName;
+}
+
+export function createNetwork(fleet: FleetReader, command: CreateNetwork): Decision<Network> {
+  const { by, nowMs, admin, ...said } = command;
+  const id = idOf(NETWORK, said.name);
+  if (findNetwork(fleet, id) !== undefined) return refuse(taken('network', id));
+  const network: Network = {
+    project: DEFAULT_PROJECT,
+    backEnd: 'embedded',
+    shared: false,
+    external: false,
+    portSecurity: true,
+    ...said,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  const problem = outsideProblem(network, admin);
+  return problem === undefined ? accept([put(NETWORK, id, network)], network) : refuse(problem);
+}
+
+export interface EditNetwork extends Asker {
+  readonly id: string;
+  /** Only what is to change; null takes an optional fact away. */
+  readonly edit: Omit<Facts, 'qosPolicy' | 'minBandwidthKbps'> & {
+    readonly qosPolicy?: string | null;
+    readonly minBandwidthKbps?: number | null;
+  };
+}
+
+/** What a network says of ports counts for those that are made from then on. */
+export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: EditNetwork): Decision<Network> {
+  const stored = findNetwork(fleet, id);
+  if (stored === undefined) return refuse(unknown('network', id));
+  const { qosPolicy, minBandwidthKbps, ...rest } = { ...stored.doc, ...edit };
+  const network: Network = {
+    ...rest,
+    ...(typeof qosPolicy === 'string' && { qosPolicy }),
+    ...(typeof minBandwidthKbps === 'number' && { minBandwidthKbps }),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  // Who edits something else of such a network makes nothing that leads outside.
+  const turned = network.external !== stored.doc.external || network.shared !== stored.doc.shared;
+  const problem = (turned ? outsideProblem(network, admin) : undefined) ?? sharedProblem(fleet, stored, network);
+  return problem === undefined ? accept([put(NETWORK, stored.id, network)], network) : refuse(problem);
+}
+
+/** What leads outside and is not everybody's is the administrators' to make. */
+function outsideProblem({ name, external, shared }: Network, admin: boolean): Refusal | undefined {
+  if (admin || !external || shared) return undefined;
+  const message = `Network "${name}" would lead outside for administrators alone. Share it, or ask an administrator to make it.`;
+  return forbidden('external-needs-admin', message, { field: '/external', facts: { network: name } });
+}
+
+/** Others' ports stay on a shared network, so it stays shared while there are any. Looks through its ports. */
+function sharedProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
+  if (!doc.shared || after.shared) return undefined;
+  for (const port of fleet.find(PORTS_BY_NETWORK, id)) {
+    if (port.doc.project === doc.project) continue;
+    const message = `Network "${id}" has ports of project "${port.doc.project}", so it stays shared. Delete them first.`;
+    return conflict('network-shared', message, { field: '/shared', facts: { network: id, project: port.doc.project } });
+  }
+  return undefined;
+}
+
+export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredNetwork> {
+  const stored = findNetwork(fleet, id);
+  if (stored === undefined) return refuse(unknown('network', id));
+  const topology = topologyOf(fleet);
+  const uses = [
+    ['ports', fleet.countOf(PORTS_BY_NETWORK, id)],
+    ['subnets', topology.subnetsOf(id).length],
+    ['segments', topology.segmentsOf(id).length],
+  ] as const;
+  for (const [what, count] of uses) {
+    if (count === 0) continue;
+    const message = `Network "${id}" still has ${count} ${what}. Delete them first.`;
+    return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
+  }
+  return accept([remove(NETWORK, stored.id)], stored);
+}
+
+export function taken(what: string, name: string): Refusal {
+  const message = `There is a ${what} "${name}" already. Choose another name.`;
+  return conflict(`${what}-exists`, message, { field: '/name', facts: { [what]: name } });
+}

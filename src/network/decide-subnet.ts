@@ -1,0 +1,125 @@
+// Deciding on subnets: create, edit and delete. A network is routed throughout or not at all; nothing that is held or
+// promised is taken away.
+import { idOf, onTrial, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { cidrOf, inUse } from './addresses.ts';
+import { taken } from './decide-network.ts';
+import { canonicalIp, formatCidr, overlaps, parseCidr } from './ip.ts';
+import { SUBNET, type Subnet } from './model.ts';
+import { conflict, isRefusal, unknown } from './refusal.ts';
+import { stockOf } from './stock.ts';
+import { cidrProblem, subnetForm, type AskedForm } from './subnet-form.ts';
+import { conversionProblem, segmentProblem } from './subnet-segment.ts';
+import { findNetwork, poolOf, topologyOf, type StoredSubnet } from './topology.ts';
+
+export interface CreateSubnet extends AskedForm {
+  readonly name: string;
+  readonly network: string;
+  readonly segment?: string;
+  readonly cidr: string;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function createSubnet(fleet: FleetReader, command: CreateSubnet): Decision<Subnet> {
+  const { name, network, segment, by, nowMs } = command;
+  const id = idOf(SUBNET, name);
+  if (fleet.get(SUBNET, id) !== undefined) return refuse(taken('subnet', name));
+  if (findNetwork(fleet, network) === undefined) return refuse(unknown('network', network, '/network'));
+  const cidr = parseCidr(command.cidr);
+  if (cidr === undefined) return refuse(cidrProblem(command.cidr));
+  const form = subnetForm(cidr, command);
+  if (isRefusal(form)) return refuse(form);
+  const problem = overlapProblem(fleet, network, formatCidr(cidr)) ?? segmentProblem(fleet, network, segment);
+  if (problem !== undefined) return refuse(problem);
+  const subnet: Subnet = {
+    name,
+    network,
+    ...(segment !== undefined && { segment }),
+    cidr: formatCidr(cidr),
+    version: cidr.version,
+    ...form,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  return accept([put(SUBNET, id, subnet)], subnet);
+}
+
+/** Networks are apart from each other; within one an address means one thing. */
+function overlapProblem(fleet: FleetReader, network: string, cidr: string): Refusal | undefined {
+  const other = topologyOf(fleet)
+    .subnetsOf(network)
+    .find(({ doc }) => overlaps(cidrOf(doc.cidr), cidrOf(cidr)));
+  if (other === undefined) return undefined;
+  const message = `${cidr} overlaps with ${other.doc.cidr} of subnet "${other.id}" on the same network. Choose another range.`;
+  return conflict('cidr-overlaps', message, { field: '/cidr', facts: { subnet: other.id, cidr: other.doc.cidr } });
+}
+
+export interface EditSubnet {
+  readonly id: string;
+  /** Only what is to change. `gateway: null` takes it away; a segment is set once. */
+  readonly edit: AskedForm & { readonly segment?: string };
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function editSubnet(fleet: FleetReader, { id, edit, by, nowMs }: EditSubnet): Decision<Subnet> {
+  const stored = findSubnet(fleet, id);
+  if (stored === undefined) return refuse(unknown('subnet', id));
+  const { gateway: before, ...rest } = stored.doc;
+  const asked: AskedForm = {
+    gateway: edit.gateway === undefined ? (before ?? null) : edit.gateway,
+    pools: edit.pools ?? stored.doc.pools,
+  };
+  const form = subnetForm(cidrOf(stored.doc.cidr), asked);
+  if (isRefusal(form)) return refuse(form);
+  const { segment = stored.doc.segment } = edit;
+  const subnet: Subnet = {
+    ...rest,
+    ...form,
+    ...(segment !== undefined && { segment }),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  const problem =
+    (segment === stored.doc.segment ? undefined : conversionProblem(fleet, stored, segment)) ??
+    gatewayProblem(fleet, stored, subnet) ??
+    promiseProblem(fleet, stored, subnet);
+  return problem === undefined ? accept([put(SUBNET, stored.id, subnet)], subnet) : refuse(problem);
+}
+
+function gatewayProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
+  if (gateway === undefined || gateway === stored.doc.gateway) return undefined;
+  const holder = stockOf(fleet).holderOf(stored.id, gateway);
+  return holder === undefined ? undefined : inUse(canonicalIp(gateway) ?? gateway, holder, '/gateway');
+}
+
+/** Whether the pool keeps what is promised of it when a subnet becomes another, or goes. */
+function promiseProblem(fleet: FleetReader, stored: StoredSubnet, after: Subnet | undefined): Refusal | undefined {
+  const [pool, { version }] = [poolOf(stored.doc), stored.doc];
+  const left = onTrial(fleet, (trial) => {
+    trial.add([after === undefined ? remove(SUBNET, stored.id) : put(SUBNET, stored.id, after)]);
+    return stockOf(trial).figures(pool, version);
+  });
+  if (left.free >= 0n) return undefined;
+  const message = `${left.claimed} addresses of subnet "${stored.id}" are promised to instances that are being built. Wait until they are, or leave room for them.`;
+  return conflict('addresses-promised', message, {
+    facts: { subnet: stored.id, pool, promised: String(left.claimed) },
+  });
+}
+
+export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredSubnet> {
+  const stored = findSubnet(fleet, id);
+  if (stored === undefined) return refuse(unknown('subnet', id));
+  const held = stockOf(fleet).portsOn(id);
+  if (held > 0) {
+    const message = `Ports still have ${held} addresses of subnet "${id}". Delete them first.`;
+    return refuse(conflict('subnet-in-use', message, { facts: { subnet: id, addresses: held } }));
+  }
+  const problem = promiseProblem(fleet, stored, undefined);
+  return problem === undefined ? accept([remove(SUBNET, stored.id)], stored) : refuse(problem);
+}
+
+export function findSubnet(fleet: FleetReader, id: string): StoredSubnet | undefined {
+  return fleet.get(SUBNET, idOf(SUBNET, id));
+}

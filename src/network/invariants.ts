@@ -1,0 +1,187 @@
+// What must never be untrue of networks, ports and addresses. Checked after every commit in tests and in the simulation, on
+// what the commit changed.
+import { idOf, type Applied, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
+import { cidrOf } from './addresses.ts';
+import { CLAIM, type Claim } from './claim.ts';
+import { contains, parseIp } from './ip.ts';
+import { portsWithMac } from './mac.ts';
+import { PORT, PORTS_BY_INSTANCE, SEGMENT, SUBNET, type Port, type Subnet } from './model.ts';
+import type { PoolKey } from './need.ts';
+import { stockOf } from './stock.ts';
+import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './topology.ts';
+
+/** The ports that a commit made or changed, as they are now. */
+function portsIn(changed: readonly Applied[]): StoredPort[] {
+  return changed.flatMap(({ kind, after }) => (kind === PORT.name && after !== undefined ? [after as StoredPort] : []));
+}
+
+/** The subnets that a commit touched, as they were and as they are. */
+function subnetsIn(changed: readonly Applied[]): Stored<'subnet', Subnet>[] {
+  return changed.flatMap(({ kind, before, after }) =>
+    kind === SUBNET.name ? [before, after].flatMap((one) => (one === undefined ? [] : (one as never))) : [],
+  );
+}
+
+const oneOwner: Invariant = {
+  name: 'never: an address has two owners',
+  check: (fleet, changed) => {
+    const stock = stockOf(fleet);
+    return portsIn(changed).flatMap(({ id, doc }) =>
+      doc.addresses.flatMap(({ subnet, ip }) => {
+        const owners = stock.holdersOf(subnet, ip);
+        const holder = stock.holderOf(subnet, ip);
+        return owners.length === 1 && holder === id ? [] : [`${ip} of ${subnet}: ${holder}, ${owners.join(', ')}`];
+      }),
+    );
+  },
+};
+
+const gatewayUnheld: Invariant = {
+  name: 'never: a port has the address of the gateway',
+  check: (fleet, changed) =>
+    subnetsIn(changed).flatMap(({ id }) => {
+      const gateway = fleet.get(SUBNET, id)?.doc.gateway;
+      const owners = gateway === undefined ? [] : stockOf(fleet).holdersOf(id, gateway);
+      return owners.length === 0 ? [] : [`${gateway} of ${id}: ${owners.join(', ')}`];
+    }),
+};
+
+const oneMac: Invariant = {
+  name: 'never: two ports of a network have one MAC address',
+  check: (fleet, changed) =>
+    portsIn(changed).flatMap(({ doc }) => {
+      const ports = portsWithMac(fleet, doc.network, doc.mac);
+      return ports.length > 1 ? [`${doc.mac} on ${doc.network}: ${ports.join(', ')}`] : [];
+    }),
+};
+
+const routedThroughout: Invariant = {
+  name: 'never: a network has subnets with a segment and subnets without, or a segment that is not its own',
+  check: (fleet, changed) => {
+    const touched = changed.flatMap(({ kind, before, after }) => {
+      const one = (after ?? before)?.doc as Subnet | undefined;
+      return one !== undefined && (kind === SUBNET.name || kind === SEGMENT.name) ? [one.network] : [];
+    });
+    return [...new Set(touched)].flatMap((network) => routingProblems(fleet, network));
+  },
+};
+
+function routingProblems(fleet: FleetReader, network: string): string[] {
+  const topology = topologyOf(fleet);
+  const subnets = topology.subnetsOf(network);
+  if (findNetwork(fleet, network) === undefined) {
+    const left = subnets.length + topology.segmentsOf(network).length;
+    return left === 0 ? [] : [`${left} subnets and segments of network ${network}, which is not there`];
+  }
+  const plain = subnets.filter(({ doc }) => doc.segment === undefined).length;
+  const mixed = plain > 0 && plain < subnets.length ? [`network ${network}: ${plain} of ${subnets.length} plain`] : [];
+  const strange = subnets.flatMap(({ id, doc }) => {
+    const segment = doc.segment === undefined ? undefined : topology.segment(network, doc.segment);
+    return doc.segment === undefined || segment?.doc.dynamic === false ? [] : [`subnet ${id} on ${doc.segment}`];
+  });
+  return [...mixed, ...strange];
+}
+
+const inItsNetwork: Invariant = {
+  name: "never: a port's addresses lie outside its network's subnets or in two segments",
+  check: (fleet, changed) => [
+    ...portsIn(changed).flatMap((port) => addressProblems(fleet, port)),
+    ...subnetsIn(changed).flatMap(({ id }) => {
+      const held = fleet.get(SUBNET, id) === undefined ? stockOf(fleet).portsOn(id) : 0;
+      return held === 0 ? [] : [`${held} addresses of subnet ${id}, which is not there`];
+    }),
+  ],
+};
+
+function addressProblems(fleet: FleetReader, { id, doc }: StoredPort): string[] {
+  if (findNetwork(fleet, doc.network) === undefined) return [`port ${id} on ${doc.network}, which is not there`];
+  const segments = new Set<string | undefined>();
+  const strange = doc.addresses.filter(({ ip, subnet }) => {
+    const of = fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc;
+    segments.add(of?.segment);
+    const parsed = parseIp(ip);
+    return of?.network !== doc.network || parsed === undefined || !contains(cidrOf(of.cidr), parsed);
+  });
+  const apart = segments.size > 1 ? [`port ${id}: segments ${[...segments].join(', ')}`] : [];
+  return [...apart, ...strange.map(({ ip, subnet }) => `port ${id}: ${ip} of ${subnet}`)];
+}
+
+const serialsGrow: Invariant = {
+  name: 'never: the binding serial of a port falls, or two bindings share one',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== PORT.name || after === undefined) return [];
+      const [was, is] = [before?.doc as Port | undefined, after.doc as Port];
+      const falls = is.serial < (was?.serial ?? 0) || is.serial < (is.binding?.serial ?? 0);
+      const [old, now] = [was?.binding, is.binding];
+      const shared = old !== undefined && now !== undefined && old.host !== now.host && old.serial >= now.serial;
+      return falls || shared ? [`port ${after.id}: ${was?.serial} to ${is.serial}`] : [];
+    }),
+};
+
+const attachedOrNot: Invariant = {
+  name: 'never: a port is attached by half, bound while unattached, or one of two that are the same NIC',
+  check: (fleet, changed) =>
+    portsIn(changed).flatMap(({ id, doc }) => {
+      const { instance, nic, binding, addresses } = doc;
+      if ((instance === undefined) !== (nic === undefined)) return [`port ${id}: ${instance} has it as NIC ${nic}`];
+      if (instance === undefined) {
+        const late = addresses.some(({ chosenBy }) => chosenBy === 'bind');
+        return binding === undefined && !late ? [] : [`port ${id} has what a binding gave it and no instance`];
+      }
+      const same = [...fleet.find(PORTS_BY_INSTANCE, instance)].filter((one) => one.doc.nic === nic);
+      return same.length > 1 ? [`NIC ${nic} of ${instance}: ${same.map((one) => one.id).join(', ')}`] : [];
+    }),
+};
+
+const stockNotNegative: Invariant = {
+  name: 'never: more addresses are held and promised than a pool has',
+  check: (fleet, changed) => {
+    const stock = stockOf(fleet);
+    return [...poolsIn(fleet, changed)].flatMap((pool) => {
+      // A back end outside the journal has its own users: what it gives out is learnt afterwards.
+      if (!isOurs(fleet, pool)) return [];
+      return ([4, 6] as const).flatMap((version) => {
+        const { total, held, claimed, free } = stock.figures(pool, version);
+        return free < 0n || held < 0n || claimed < 0n
+          ? [`${pool}: ${held} + ${claimed} of ${total} (IPv${version})`]
+          : [];
+      });
+    });
+  },
+};
+
+function poolsIn(fleet: FleetReader, changed: readonly Applied[]): Set<PoolKey> {
+  const pools = new Set<PoolKey>(subnetsIn(changed).map(({ doc }) => poolOf(doc)));
+  for (const { doc } of portsIn(changed)) {
+    for (const { subnet } of doc.addresses) {
+      const of = fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc;
+      if (of !== undefined) pools.add(poolOf(of));
+    }
+  }
+  for (const { kind, before, after } of changed) {
+    if (kind !== CLAIM.name) continue;
+    for (const one of [before, after]) {
+      for (const { pool } of (one?.doc as Claim | undefined)?.addresses ?? []) pools.add(pool as PoolKey);
+    }
+  }
+  return pools;
+}
+
+function isOurs(fleet: FleetReader, pool: PoolKey): boolean {
+  const id = segmentOfPool(pool);
+  const segment = id === undefined ? undefined : fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
+  const network = findNetwork(fleet, segment?.network ?? pool.slice('network:'.length))?.doc;
+  return network !== undefined && network.backEnd !== 'simulated';
+}
+
+export const NETWORK_INVARIANTS: readonly Invariant[] = [
+  oneOwner,
+  gatewayUnheld,
+  oneMac,
+  routedThroughout,
+  inItsNetwork,
+  serialsGrow,
+  attachedOrNot,
+  stockNotNegative,
+];
