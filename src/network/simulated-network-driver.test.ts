@@ -1,62 +1,10 @@
 // The simulated back end: what it does twice it does once, what goes wrong when it is told to, and what it tells of it.
 import { describe, expect, test } from 'vitest';
 import type { Stored } from '../fleet/index.ts';
-import { NetworkUnavailable, type BindPort, type Carried, type CreatePort, type OrderPool } from './back-end.ts';
-import { HandClock } from './clock-fixture.ts';
+import { NetworkUnavailable } from './back-end.ts';
 import type { NetworkNews } from './event.ts';
 import type { Port } from './model.ts';
-import type { NewFault } from './simulated-faults.ts';
-import { SimulatedNetwork } from './simulated-network-driver.ts';
-
-const NEAR: OrderPool = {
-  subnet: 'near',
-  version: 4,
-  cidr: '10.0.0.0/24',
-  ranges: [{ first: '10.0.0.1', last: '10.0.0.4' }],
-  reserved: ['10.0.0.1'],
-};
-const NEAR6: OrderPool = {
-  subnet: 'near6',
-  version: 6,
-  cidr: '2001:db8::/64',
-  ranges: [{ first: '2001:db8::10', last: '2001:db8::ffff:ffff:ffff' }],
-};
-const FAR: OrderPool = { subnet: 'far', version: 4, ranges: [{ first: '10.1.0.5', last: '10.1.0.9' }] };
-
-function world(faults: readonly NewFault[] = []) {
-  const clock = new HandClock();
-  const news: NetworkNews[] = [];
-  const network = new SimulatedNetwork({
-    clock,
-    emit: (one) => news.push(one),
-    poolsOf: (pool) => (pool === 'segment:near' ? [NEAR, NEAR6] : [FAR]),
-  });
-  for (const fault of faults) expect(network.faults.arm(fault).kind).toBe('accept');
-  const fence = { leaseEpoch: 1, deadlineAtMs: clock.nowMs() + 60_000 };
-  const face = { backEnd: 'simulated', instance: 'web' } as const;
-  const create = (ports: readonly Partial<CreatePort>[], at = fence) =>
-    network.create({ ...face, op: 'create', ports: ports.map((port, nic) => creation(port, nic)) }, at);
-  const bind = (host: string, ports: readonly Partial<BindPort>[], at = fence) =>
-    network.bind({ ...face, op: 'bind', host, ports: ports.map((port, nic) => binding(port, nic)) }, at);
-  const end = (op: 'unbind' | 'release', port: string, serial: number, more = {}) =>
-    network[op]({ ...face, op, ports: [{ port, serial, nic: 0, createdBy: 'muster', ...more }] }, fence);
-  return { clock, news, network, fence, face, create, bind, end };
-}
-
-function creation(port: Partial<CreatePort>, nic: number): CreatePort {
-  const made = { port: `p${nic}`, network: 'n', mac: `fa:16:3e:00:00:0${nic}`, nic, project: 'default' };
-  return { ...made, createdBy: 'muster', fixedIps: [], pick: false, pools: [], ...port };
-}
-
-function binding(port: Partial<BindPort>, nic: number): BindPort {
-  const wanted = { port: `p${nic}`, serial: 1, nic, pool: 'segment:near', segment: 'near', takes: [4] } as const;
-  return { ...wanted, drops: [], holds: [], pools: [NEAR], ...port };
-}
-
-const ips = (network: SimulatedNetwork, port: string): string[] =>
-  network.port(port)?.addresses.map(({ ip }) => ip) ?? [];
-const outcomes = (carried: Carried): string[] =>
-  carried.kind === 'stale' ? ['stale'] : carried.ports.map(({ outcome }) => outcome);
+import { creation, FAR, ips, NEAR, NEAR6, outcomes, world } from './simulated-network-fixture.ts';
 
 describe('orders', () => {
   test('create-makes-ports-once-and-finds-them-again', async () => {
@@ -370,55 +318,5 @@ describe('events and calls', () => {
     expect(network.calls.list({ after: 10_040, limit: 3 }).map(({ nth }) => nth)).toEqual([10_041, 10_042, 10_043]);
     expect(network.calls.list({ instance: 'other' })).toEqual([]);
     expect(network.calls.list({ after: 10_049 })[0]).toMatchObject({ result: 'already' });
-  });
-});
-
-describe('the host side', () => {
-  const nic = (more = {}) => ({
-    ...{ port: 'p0', nic: 0, network: 'n', mac: 'fa:16:3e:00:00:00', serial: 1, addresses: [] },
-    ...({ createdBy: 'muster', pool: 'segment:near' } as const),
-    ...more,
-  });
-
-  test('an-old-host-makes-binds-and-deletes-its-ports', async () => {
-    const { network, news } = world();
-    const ask = { instance: 'web', host: 'h1', nics: [nic()] };
-    expect(await network.hostSide.create(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
-    const [bound] = await network.hostSide.bind(ask);
-    expect(bound).toMatchObject({ outcome: 'ok', type: 'simulated' });
-    expect(bound?.addresses?.map(({ ip }) => ip)).toEqual(['10.0.0.2', '2001:db8::10']);
-    expect(news).toHaveLength(1);
-    expect(await network.hostSide.release({ ...ask, nics: [nic({ serial: 0 })] })).toMatchObject([{ outcome: 'ok' }]);
-    expect(network.port('p0')).toBeUndefined();
-    expect(network.calls.list().every(({ by, host }) => by === 'host' && (host ?? 'h1') === 'h1')).toBe(true);
-  });
-
-  test('a-made-port-is-found-never-made-twice', async () => {
-    const { network, create } = world();
-    await create([{ fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] }]);
-    const ask = { instance: 'web', host: 'h1', nics: [nic({ addresses: ['10.0.0.3'] })] };
-    await network.hostSide.create(ask);
-    const [bound] = await network.hostSide.bind(ask);
-    expect(bound?.addresses).toEqual([{ ip: '10.0.0.3', subnet: 'near' }]);
-  });
-
-  test('a-port-without-addresses-gets-none-when-the-task-says-so', async () => {
-    const { network } = world();
-    const ask = { instance: 'web', host: 'h1', nics: [nic({ takes: [] })] };
-    await network.hostSide.create(ask);
-    expect(await network.hostSide.bind(ask)).toMatchObject([{ outcome: 'ok', addresses: [] }]);
-  });
-
-  test('a-users-port-is-known-at-the-back-end-and-other-instances-do-not-get-it', async () => {
-    const { network } = world();
-    const user = nic({ createdBy: 'user', addresses: ['10.0.0.3'] });
-    const ask = { instance: 'web', host: 'h1', nics: [user] };
-    expect(await network.hostSide.bind(ask)).toMatchObject([{ outcome: 'ok' }]);
-    expect(await network.hostSide.bind({ ...ask, instance: 'db' })).toMatchObject([{ outcome: 'taken' }]);
-    expect(await network.hostSide.bind({ ...ask, nics: [{ ...user, serial: 0 }] })).toMatchObject([
-      { outcome: 'taken' },
-    ]);
-    await network.hostSide.release(ask);
-    expect(network.port('p0')).toMatchObject({ instance: undefined });
   });
 });

@@ -1,0 +1,69 @@
+// What back ends inside the process say is written down, in the end.
+import { expect, test } from 'vitest';
+import { idOf, Registry } from '../fleet/index.ts';
+import { accept, Journal } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
+import { HandClock } from './clock-fixture.ts';
+import { NetworkEventsController } from './event-controller.ts';
+import { isPlugged, NETWORK_EVENT, networkEventsModel, type NetworkNews } from './event.ts';
+import { PORT } from './model.ts';
+import { port } from './network-fixture.ts';
+
+const LEASE = { name: 'fleet', holder: 'one', url: 'test://one', ttlMs: 3_600_000 };
+
+async function plane() {
+  const clock = new HandClock();
+  const store = new MemoryStore(new MemoryDisk({ journalId: 'test', nowMs: () => clock.nowMs() }));
+  const registry = new Registry([{ kinds: [PORT] }, networkEventsModel]);
+  let made = 0;
+  const next = (prefix: string): string => `${prefix}-${(made += 1)}`;
+  const journal = new Journal({ store, registry, clock, ids: { next, secret: () => next('secret') } });
+  await journal.open();
+  const lead = async (): Promise<void> => {
+    const answer = await store.acquireLease(LEASE);
+    if (answer.kind === 'held') await journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
+    const binding = { host: 'h1', serial: 1, type: 'ovs' };
+    const change = port('p', 'n', { instance: 'web', nic: 0, serial: 1, binding });
+    await journal.submit({ by: 'test', decide: () => accept([change], null) });
+  };
+  const warned: string[] = [];
+  const log = { info: () => undefined, warn: (_: object, text: string) => warned.push(text), error: () => undefined };
+  const controller = new NetworkEventsController({ journal, clock, log });
+  return { clock, journal, lead, controller, warned };
+}
+
+const PLUGGED: NetworkNews = { port: 'p', name: 'plugged', serial: 1 };
+
+test('news-are-written-down-as-they-come-and-those-of-ports-that-are-gone-are-dropped', async () => {
+  const { clock, journal, lead, controller } = await plane();
+  await lead();
+  const over = new AbortController();
+  const ran = controller.run(over.signal);
+  controller.tell({ ...PLUGGED, port: 'gone' });
+  await clock.pass(10);
+  controller.tell(PLUGGED);
+  await clock.pass(10);
+  expect(isPlugged(journal.fleet, journal.fleet.get(PORT, idOf(PORT, 'p'))!)).toBe(true);
+  over.abort();
+  await ran;
+});
+
+test('what-cannot-be-written-now-is-written-later', async () => {
+  const { clock, journal, lead, controller } = await plane();
+  const over = new AbortController();
+  const ran = controller.run(over.signal);
+  controller.tell(PLUGGED);
+  await clock.pass(5000);
+  await lead();
+  expect(journal.fleet.count(NETWORK_EVENT)).toBe(0);
+  await clock.pass(2000);
+  expect(journal.fleet.count(NETWORK_EVENT)).toBe(1);
+  over.abort();
+  await ran;
+});
+
+test('too-many-news-are-dropped-and-logged', async () => {
+  const { controller, warned } = await plane();
+  for (let nth = 0; nth < 10_001; nth += 1) controller.tell(PLUGGED);
+  expect(warned).toEqual(['network event dropped: too many wait']);
+});

@@ -1,0 +1,67 @@
+// A simulated network with two segments, and short ways to order something of it.
+import { expect } from 'vitest';
+import type { BackEndFence, BindPort, Carried, CreatePort, EndPort, OrderPool } from './back-end.ts';
+import { HandClock } from './clock-fixture.ts';
+import type { NetworkNews } from './event.ts';
+import type { NewFault } from './simulated-faults.ts';
+import { SimulatedNetwork } from './simulated-network-driver.ts';
+
+export const NEAR: OrderPool = {
+  subnet: 'near',
+  version: 4,
+  cidr: '10.0.0.0/24',
+  ranges: [{ first: '10.0.0.1', last: '10.0.0.4' }],
+  reserved: ['10.0.0.1'],
+};
+export const NEAR6: OrderPool = {
+  subnet: 'near6',
+  version: 6,
+  cidr: '2001:db8::/64',
+  ranges: [{ first: '2001:db8::10', last: '2001:db8::ffff:ffff:ffff' }],
+};
+export const FAR: OrderPool = { subnet: 'far', version: 4, ranges: [{ first: '10.1.0.5', last: '10.1.0.9' }] };
+
+interface SimulatedWorld {
+  readonly clock: HandClock;
+  readonly news: readonly NetworkNews[];
+  readonly network: SimulatedNetwork;
+  readonly fence: BackEndFence;
+  create(ports: readonly Partial<CreatePort>[], at?: BackEndFence): Promise<Carried>;
+  bind(host: string, ports: readonly Partial<BindPort>[], at?: BackEndFence): Promise<Carried>;
+  end(op: 'unbind' | 'release', port: string, serial: number, more?: Partial<EndPort>): Promise<Carried>;
+}
+
+export function world(faults: readonly NewFault[] = []): SimulatedWorld {
+  const clock = new HandClock();
+  const news: NetworkNews[] = [];
+  const network = new SimulatedNetwork({
+    clock,
+    emit: (one) => news.push(one),
+    poolsOf: (pool) => (pool === 'segment:near' ? [NEAR, NEAR6] : [FAR]),
+  });
+  for (const fault of faults) expect(network.faults.arm(fault).kind).toBe('accept');
+  const fence = { leaseEpoch: 1, deadlineAtMs: clock.nowMs() + 60_000 };
+  const face = { backEnd: 'simulated', instance: 'web' } as const;
+  const create = (ports: readonly Partial<CreatePort>[], at: BackEndFence = fence) =>
+    network.create({ ...face, op: 'create', ports: ports.map((port, nic) => creation(port, nic)) }, at);
+  const bind = (host: string, ports: readonly Partial<BindPort>[], at: BackEndFence = fence) =>
+    network.bind({ ...face, op: 'bind', host, ports: ports.map((port, nic) => binding(port, nic)) }, at);
+  const end = (op: 'unbind' | 'release', port: string, serial: number, more = {}) =>
+    network[op]({ ...face, op, ports: [{ port, serial, nic: 0, createdBy: 'muster', ...more }] }, fence);
+  return { clock, news, network, fence, create, bind, end };
+}
+
+export function creation(port: Partial<CreatePort>, nic: number): CreatePort {
+  const made = { port: `p${nic}`, network: 'n', mac: `fa:16:3e:00:00:0${nic}`, nic, project: 'default' };
+  return { ...made, createdBy: 'muster', fixedIps: [], pick: false, pools: [], ...port };
+}
+
+function binding(port: Partial<BindPort>, nic: number): BindPort {
+  const wanted = { port: `p${nic}`, serial: 1, nic, pool: 'segment:near', segment: 'near', takes: [4] } as const;
+  return { ...wanted, drops: [], holds: [], pools: [NEAR], ...port };
+}
+
+export const ips = (network: SimulatedNetwork, port: string): string[] =>
+  network.port(port)?.addresses.map(({ ip }) => ip) ?? [];
+export const outcomes = (carried: Carried): string[] =>
+  carried.kind === 'stale' ? ['stale'] : carried.ports.map(({ outcome }) => outcome);
