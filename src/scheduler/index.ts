@@ -1,2 +1,7 @@
+export { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
+export { groupsKept, schedulerModel } from './model.ts';
+export { reportSentences, reportText } from './report-sentences.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
+export { alternates, schedule, takenBy } from './schedule.ts';
+export { PACKING, SCHEDULER, SPREADING } from './settings.ts';

@@ -21,7 +21,12 @@ export interface ScheduleRequest {
   readonly aggregates?: readonly string[];
   readonly requiredTraits?: readonly string[];
   readonly forbiddenTraits?: readonly string[];
-  readonly group?: { readonly id: string; readonly policy: GroupPolicy };
+  readonly group?: {
+    readonly id: string;
+    readonly policy: GroupPolicy;
+    /** The host it leaves: what it has there itself is no other member. */
+    readonly ownHost?: string;
+  };
   readonly nics: readonly NicNeed[];
   /** Only this host will do. */
   readonly onlyHost?: string;
@@ -31,10 +36,14 @@ export interface ScheduleRequest {
   readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[];
 }
 
+/** `pools` has one entry per NIC, in their order. */
+export interface Chosen {
+  readonly host: string;
+  readonly pools: readonly PoolKey[];
+}
+
 export type Scheduled =
-  /** `pools` has one entry per NIC, in their order. */
-  | { readonly kind: 'chosen'; readonly host: string; readonly pools: readonly PoolKey[] }
-  | { readonly kind: 'none'; readonly report: ScheduleReport };
+  ({ readonly kind: 'chosen' } & Chosen) | { readonly kind: 'none'; readonly report: ScheduleReport };
 
 /** Why nothing fits: per stage, how many hosts came in and went on, and what stopped the others. */
 export interface ScheduleReport {

@@ -1,0 +1,113 @@
+// Where a host's slot is. Hosts of one site and zone that reach the same physical networks share blocks, so that a whole
+// block can be passed over, and so that the stock of addresses behind a block is one figure. That is for speed alone: no
+// answer depends on which slot a host has.
+import { BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
+
+/** A set of physical networks that some hosts report. Hosts with equal sets share the object. */
+export interface Reach {
+  readonly key: string;
+  readonly networks: readonly string[];
+  hosts: number;
+}
+
+export interface Cluster {
+  readonly key: string;
+  readonly site: string;
+  readonly zone: string;
+  /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
+  readonly reach: Reach | undefined;
+  readonly blocks: number[];
+  /** The blocks with a free slot. */
+  readonly roomy: number[];
+}
+
+/** Each cluster may leave a block half empty; beyond this many, hosts share one. */
+const CLUSTERS_MAX = 512;
+const MIXED = '';
+
+export class Clusters {
+  readonly #clusters = new Map<string, Cluster>();
+  readonly #reaches = new Map<string, Reach>();
+  readonly #ofBlock: Cluster[] = [];
+  /** The blocks that no cluster has; the last one given back is taken first. */
+  readonly #free: number[] = [];
+  /** Which slots are taken, as words, and how many of each block. */
+  readonly #used: number[] = [];
+  readonly #hostsIn: number[] = [];
+
+  all(): Iterable<Cluster> {
+    return this.#clusters.values();
+  }
+
+  /** Whether there is a cluster of hosts that have nothing in common. */
+  get isMixed(): boolean {
+    return this.#clusters.has(MIXED);
+  }
+
+  reachOf(physicalNetworks: readonly string[]): Reach {
+    const networks = physicalNetworks.length > 1 ? [...physicalNetworks].sort() : physicalNetworks;
+    const key = networks.join('\n');
+    return this.#reaches.get(key) ?? { key, networks, hosts: 0 };
+  }
+
+  take(site: string, zone: string, reach: Reach): number {
+    reach.hosts += 1;
+    this.#reaches.set(reach.key, reach);
+    const cluster = this.#clusterFor(site, zone, reach);
+    const block = cluster.roomy.at(-1) ?? this.#newBlock(cluster);
+    const slot = this.#freeSlotIn(block);
+    const word = slot >>> 5;
+    this.#used[word] = (this.#used[word] as number) | (1 << (slot & 31));
+    this.#hostsIn[block] = (this.#hostsIn[block] as number) + 1;
+    if (this.#hostsIn[block] === BLOCK) cluster.roomy.splice(cluster.roomy.indexOf(block), 1);
+    return slot;
+  }
+
+  give(slot: number, reach: Reach): void {
+    reach.hosts -= 1;
+    if (reach.hosts === 0) this.#reaches.delete(reach.key);
+    const block = Math.floor(slot / BLOCK);
+    const cluster = this.#ofBlock[block] as Cluster;
+    if (this.#hostsIn[block] === BLOCK) cluster.roomy.push(block);
+    this.#hostsIn[block] = (this.#hostsIn[block] as number) - 1;
+    const word = slot >>> 5;
+    this.#used[word] = (this.#used[word] as number) & ~(1 << (slot & 31));
+    if (this.#hostsIn[block] > 0) return;
+    cluster.blocks.splice(cluster.blocks.indexOf(block), 1);
+    cluster.roomy.splice(cluster.roomy.indexOf(block), 1);
+    this.#free.push(block);
+    if (cluster.blocks.length === 0) this.#clusters.delete(cluster.key);
+  }
+
+  #clusterFor(site: string, zone: string, reach: Reach): Cluster {
+    const own = `${site}\n${zone}\n${reach.key}`;
+    const found = this.#clusters.get(own);
+    if (found !== undefined) return found;
+    const mixed = this.#clusters.size >= CLUSTERS_MAX;
+    const key = mixed ? MIXED : own;
+    let cluster = this.#clusters.get(key);
+    if (cluster === undefined) {
+      cluster = { key, site, zone, reach: mixed ? undefined : reach, blocks: [], roomy: [] };
+      this.#clusters.set(key, cluster);
+    }
+    return cluster;
+  }
+
+  #newBlock(cluster: Cluster): number {
+    const block = this.#free.pop() ?? this.#ofBlock.length;
+    this.#ofBlock[block] = cluster;
+    this.#hostsIn[block] = 0;
+    while (this.#used.length < (block + 1) * BLOCK_WORDS) this.#used.push(0);
+    cluster.blocks.push(block);
+    cluster.roomy.push(block);
+    return block;
+  }
+
+  /** The lowest free slot of a block that has one. */
+  #freeSlotIn(block: number): number {
+    for (let word = block * BLOCK_WORDS; ; word += 1) {
+      const free = ~(this.#used[word] as number);
+      if (free !== 0) return word * 32 + lowestBit(free);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// The fleet as the scheduler sees it: hosts by slot with what they have left, sets of slots by zone, site, aggregate and
+// trait, and what claims and failed builds take. A function of the documents alone, in whatever order they come.
+import type { Applied, FleetReader, Projected, Projection, Stored } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import { CLAIM, type Claim } from '../network/index.ts';
+import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
+import { Tags } from './bits.ts';
+import { Clusters, type Cluster, type Reach } from './clusters.ts';
+import { HostTable } from './host-table.ts';
+import { Ledger, type GroupTally, type Taken } from './ledger.ts';
+import { Profiles } from './profiles.ts';
+
+export class HostIndex implements Projected {
+  readonly table = new HostTable();
+  readonly profiles = new Profiles(this.table);
+  readonly sites = new Tags();
+  readonly zones = new Tags();
+  readonly aggregates = new Tags();
+  readonly traits = new Tags();
+  readonly #clusters = new Clusters();
+  readonly #ledger = new Ledger();
+  readonly #slots = new Map<string, number>();
+
+  apply({ kind, before, after }: Applied): void {
+    if (kind === CLAIM.name) this.#claim(before?.doc as Claim | undefined, after?.doc as Claim | undefined);
+    else if (kind === HOST.name) this.#host(before as StoredHost | undefined, after as StoredHost | undefined);
+    else this.#failures(before?.doc as BuildFailures | undefined, after?.doc as BuildFailures | undefined);
+  }
+
+  /** How many hosts there are, removed ones not counted. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  slotOf(host: string): number | undefined {
+    return this.#slots.get(host);
+  }
+
+  slots(): Iterable<number> {
+    return this.#slots.values();
+  }
+
+  clusters(): Iterable<Cluster> {
+    return this.#clusters.all();
+  }
+
+  /** Whether some block has hosts of several sites and zones. */
+  get isMixed(): boolean {
+    return this.#clusters.isMixed;
+  }
+
+  group(id: string): GroupTally | undefined {
+    return this.#ledger.group(id);
+  }
+
+  takenOn(host: string): Readonly<Taken> {
+    return this.#ledger.of(host);
+  }
+
+  #claim(before: Claim | undefined, after: Claim | undefined): void {
+    // A claim whose addresses became a port's takes what it took.
+    if (before !== undefined && after !== undefined && takesTheSame(before, after)) return;
+    if (before !== undefined) this.#count(before, -1);
+    if (after !== undefined) this.#count(after, 1);
+  }
+
+  #count(claim: Claim, by: 1 | -1): void {
+    this.#ledger.count(claim, by);
+    const slot = this.#slots.get(claim.host);
+    if (slot === undefined) return;
+    const taken = this.#ledger.of(claim.host);
+    for (const resource in claim.resources) this.table.countResource(slot, resource, taken);
+    this.table.count(slot, taken);
+  }
+
+  #failures(before: BuildFailures | undefined, after: BuildFailures | undefined): void {
+    const host = (after ?? before)?.host ?? '';
+    this.#ledger.setFailures(host, after?.count ?? 0);
+    const slot = this.#slots.get(host);
+    if (slot !== undefined) this.table.count(slot, this.#ledger.of(host));
+  }
+
+  #host(before: StoredHost | undefined, after: StoredHost | undefined): void {
+    const was = before?.doc.state === 'removed' ? undefined : before;
+    const is = after?.doc.state === 'removed' ? undefined : after;
+    if (was !== undefined && is !== undefined && staysPut(was.doc, is.doc)) this.#update(was, is);
+    else {
+      if (was !== undefined) this.#remove(was);
+      if (is !== undefined) this.#add(is);
+    }
+  }
+
+  #add({ id, doc }: StoredHost): void {
+    const reach = this.#clusters.reachOf(doc.physicalNetworks);
+    const slot = this.#clusters.take(doc.site, doc.zone, reach);
+    this.#slots.set(id, slot);
+    this.sites.add(doc.site, slot);
+    this.zones.add(doc.zone, slot);
+    for (const aggregate of doc.aggregates) this.aggregates.add(aggregate, slot);
+    for (const trait of doc.traits) this.traits.add(trait, slot);
+    this.#show(slot, id, doc, reach);
+  }
+
+  #remove({ id, doc }: StoredHost): void {
+    const slot = this.#slots.get(id) as number;
+    this.sites.delete(doc.site, slot);
+    this.zones.delete(doc.zone, slot);
+    for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
+    for (const trait of doc.traits) this.traits.delete(trait, slot);
+    this.#clusters.give(slot, this.table.reaches[slot] as Reach);
+    this.table.remove(slot, this.#ledger.of(id));
+    this.#slots.delete(id);
+  }
+
+  #update({ id, doc: was }: StoredHost, { doc: is }: StoredHost): void {
+    const slot = this.#slots.get(id) as number;
+    // A document that was changed elsewhere keeps its lists.
+    if (was.aggregates !== is.aggregates) replace(this.aggregates, slot, was.aggregates, is.aggregates);
+    if (was.traits !== is.traits) replace(this.traits, slot, was.traits, is.traits);
+    this.#show(slot, id, is, this.table.reaches[slot] as Reach);
+  }
+
+  #show(slot: number, id: string, doc: Host, reach: Reach): void {
+    const taken = this.#ledger.of(id);
+    this.table.put(slot, { id, doc, reach });
+    for (const resource in doc.resources) this.table.countResource(slot, resource, taken);
+    for (const resource of taken.resources?.keys() ?? []) this.table.countResource(slot, resource, taken);
+    this.table.count(slot, taken);
+  }
+}
+
+type StoredHost = Stored<'host', Host>;
+
+export const HOST_INDEX: Projection<HostIndex> = {
+  name: 'host-index',
+  kinds: [HOST.name, CLAIM.name, BUILD_FAILURES.name],
+  create: () => new HostIndex(),
+};
+
+export function hostIndexOf(fleet: FleetReader): HostIndex {
+  return fleet.projection(HOST_INDEX);
+}
+
+/** Whether a host keeps its cluster. */
+function staysPut(was: Host, is: Host): boolean {
+  if (was.site !== is.site || was.zone !== is.zone) return false;
+  const [before, after] = [was.physicalNetworks, is.physicalNetworks];
+  return before === after || (before.length === after.length && before.every((name, at) => name === after[at]));
+}
+
+function replace(tags: Tags, slot: number, was: readonly string[], is: readonly string[]): void {
+  for (const tag of was) if (!is.includes(tag)) tags.delete(tag, slot);
+  for (const tag of is) if (!was.includes(tag)) tags.add(tag, slot);
+}
+
+function takesTheSame(was: Claim, is: Claim): boolean {
+  if (was.host !== is.host || was.group !== is.group) return false;
+  if (was.vcpus !== is.vcpus || was.memoryMiB !== is.memoryMiB || was.diskGiB !== is.diskGiB) return false;
+  const [before, after] = [was.resources ?? {}, is.resources ?? {}];
+  if (before === after) return true;
+  const names = Object.keys(before);
+  return names.length === Object.keys(after).length && names.every((name) => before[name] === after[name]);
+}

@@ -1,0 +1,176 @@
+// The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
+// so that counting in and out again leaves no trace.
+import type { Host } from '../hosts/index.ts';
+import { Bits, BLOCK } from './bits.ts';
+import type { Reach } from './clusters.ts';
+import type { Taken } from './ledger.ts';
+
+/** The places of the figures within a host's row. */
+export const MEMORY = 0;
+export const VCPUS = 1;
+export const DISK = 2;
+export const INSTANCES = 3;
+export const FAILURES = 4;
+export const FIGURES = 5;
+
+/** Why a host takes nothing new; the first that applies. */
+export const STANDINGS = [
+  'schedulable',
+  'forced-down',
+  'disabled',
+  'not-up',
+  'joining',
+  'leaving',
+  'recovering',
+] as const;
+export type Standing = (typeof STANDINGS)[number];
+
+export function standingOf({ state, connection, disabled, forcedDown }: Host): Standing {
+  if (forcedDown !== undefined) return 'forced-down';
+  if (disabled !== undefined) return 'disabled';
+  if (connection.state !== 'up') return 'not-up';
+  if (state === 'active') return 'schedulable';
+  return state === 'joining' || state === 'recovering' ? state : 'leaving';
+}
+
+/** So that 100 times 1.15 is 115: the product of a decimal ratio may be a hair below the whole number that it stands for. */
+const HAIR = 2 ** -51;
+
+/** How much of a total may be promised at a ratio, in whole units. */
+export function promised(total: number, ratio: number): number {
+  return Math.floor(total * ratio * (1 + HAIR));
+}
+
+/** What is left of one further resource class, in pages that exist only where some host has it. */
+class Column {
+  readonly #pages: (Float64Array | undefined)[] = [];
+
+  at(slot: number): number {
+    return this.#pages[Math.floor(slot / BLOCK)]?.[slot % BLOCK] ?? 0;
+  }
+
+  set(slot: number, left: number): void {
+    const at = Math.floor(slot / BLOCK);
+    if (left === 0 && this.#pages[at] === undefined) return;
+    while (this.#pages.length <= at) this.#pages.push(undefined);
+    (this.#pages[at] ??= new Float64Array(BLOCK))[slot % BLOCK] = left;
+  }
+}
+export type { Column };
+
+export class HostTable {
+  readonly ids: string[] = [];
+  readonly hosts: (Host | undefined)[] = [];
+  readonly reaches: (Reach | undefined)[] = [];
+  /** FIGURES a slot. Memory, vcpus and disk are what is left of them; less than 0 when a host's capacity was lowered. */
+  figures = new Float64Array(0);
+  /** One over the memory and the vcpus that may be promised: what shares of a host are worked out with. */
+  perWhole = new Float64Array(0);
+  standings = new Uint8Array(0);
+  readonly schedulable = new Bits();
+  /** Grows whenever anything of a block changes. */
+  versions = new Uint32Array(0);
+  readonly #columns = new Map<string, Column>();
+  #changed: number[] = [];
+  #isChanged = new Uint8Array(0);
+
+  get blocks(): number {
+    return this.versions.length;
+  }
+
+  column(resource: string): Column {
+    let column = this.#columns.get(resource);
+    if (column === undefined) this.#columns.set(resource, (column = new Column()));
+    return column;
+  }
+
+  /** What a host has left of a further resource class. */
+  leftOf(resource: string, slot: number): number {
+    return this.#columns.get(resource)?.at(slot) ?? 0;
+  }
+
+  /** Puts a host into a slot, or another document of the same host. */
+  put(slot: number, host: { readonly id: string; readonly doc: Host; readonly reach: Reach }): void {
+    this.#reserve(slot);
+    this.#clearResources(slot);
+    this.ids[slot] = host.id;
+    this.hosts[slot] = host.doc;
+    this.reaches[slot] = host.reach;
+    const { capacity } = host.doc;
+    this.perWhole[slot * 2] = share(promised(capacity.memoryMiB, capacity.ratios.memory));
+    this.perWhole[slot * 2 + 1] = share(promised(capacity.vcpus, capacity.ratios.vcpus));
+    const standing = standingOf(host.doc);
+    this.standings[slot] = STANDINGS.indexOf(standing);
+    if (standing === 'schedulable') this.schedulable.add(slot);
+    else this.schedulable.delete(slot);
+  }
+
+  /** Works out what a host has left. */
+  count(slot: number, taken: Readonly<Taken>): void {
+    const host = this.hosts[slot] as Host;
+    const { memoryMiB, vcpus, diskGiB, ratios } = host.capacity;
+    const at = slot * FIGURES;
+    this.figures[at + MEMORY] = promised(memoryMiB, ratios.memory) - taken.memoryMiB;
+    this.figures[at + VCPUS] = promised(vcpus, ratios.vcpus) - taken.vcpus;
+    this.figures[at + DISK] = promised(diskGiB, ratios.disk) - taken.diskGiB;
+    this.figures[at + INSTANCES] = taken.instances;
+    this.figures[at + FAILURES] = taken.failures;
+    this.#touch(slot);
+  }
+
+  /** Works out what a host has left of one further resource class. */
+  countResource(slot: number, resource: string, taken: Readonly<Taken>): void {
+    const total = this.hosts[slot]?.resources?.[resource] ?? 0;
+    this.column(resource).set(slot, total - (taken.resources?.get(resource) ?? 0));
+  }
+
+  /** Empties a slot. */
+  remove(slot: number, taken: Readonly<Taken>): void {
+    this.#clearResources(slot);
+    for (const resource of taken.resources?.keys() ?? []) this.column(resource).set(slot, 0);
+    this.ids[slot] = '';
+    this.hosts[slot] = undefined;
+    this.reaches[slot] = undefined;
+    this.schedulable.delete(slot);
+    this.#touch(slot);
+  }
+
+  #clearResources(slot: number): void {
+    for (const resource in this.hosts[slot]?.resources) this.column(resource).set(slot, 0);
+  }
+
+  #touch(slot: number): void {
+    const block = Math.floor(slot / BLOCK);
+    this.versions[block] = (this.versions[block] as number) + 1;
+    if (this.#isChanged[block] === 1) return;
+    this.#isChanged[block] = 1;
+    this.#changed.push(block);
+  }
+
+  /** The blocks that changed since this was last asked. */
+  takeChanged(): readonly number[] {
+    const changed = this.#changed;
+    for (const block of changed) this.#isChanged[block] = 0;
+    this.#changed = [];
+    return changed;
+  }
+
+  #reserve(slot: number): void {
+    if (slot < this.blocks * BLOCK) return;
+    const blocks = Math.max(8, Math.floor(slot / BLOCK) + 1, this.blocks * 2);
+    this.figures = grown(this.figures, new Float64Array(blocks * BLOCK * FIGURES));
+    this.perWhole = grown(this.perWhole, new Float64Array(blocks * BLOCK * 2));
+    this.standings = grown(this.standings, new Uint8Array(blocks * BLOCK));
+    this.versions = grown(this.versions, new Uint32Array(blocks));
+    this.#isChanged = grown(this.#isChanged, new Uint8Array(blocks));
+  }
+}
+
+function share(whole: number): number {
+  return whole > 0 ? 1 / whole : 0;
+}
+
+function grown<A extends Float64Array | Uint8Array | Uint32Array>(from: A, to: A): A {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,122 @@
+// What is taken on each host, by the claims and the build failures alone: it needs no host document, so that they may come
+// in any order, and a host that is removed and comes back finds its claims counted.
+import type { Claim } from '../network/index.ts';
+
+/** Everything that claims and failures say of one host. */
+export interface Taken {
+  vcpus: number;
+  memoryMiB: number;
+  diskGiB: number;
+  /** Claims on it; a move's second one counts too. */
+  instances: number;
+  /** Builds that failed lately. */
+  failures: number;
+  /** Further resource classes; undefined while none was ever taken. */
+  resources: Map<string, number> | undefined;
+}
+
+const NOTHING: Readonly<Taken> = {
+  vcpus: 0,
+  memoryMiB: 0,
+  diskGiB: 0,
+  instances: 0,
+  failures: 0,
+  resources: undefined,
+};
+
+/** How many claims of a group are on each host. */
+export class GroupTally {
+  readonly #hosts = new Map<string, number>();
+  /** How many hosts have so many. */
+  readonly #hostsWith = new Map<number, number>();
+  #most = 0;
+
+  /** The most claims on any one host. */
+  get most(): number {
+    return this.#most;
+  }
+
+  /** How many hosts have any. */
+  get size(): number {
+    return this.#hosts.size;
+  }
+
+  at(host: string): number {
+    return this.#hosts.get(host) ?? 0;
+  }
+
+  hosts(): Iterable<string> {
+    return this.#hosts.keys();
+  }
+
+  change(host: string, by: 1 | -1): void {
+    const was = this.at(host);
+    const is = was + by;
+    this.#count(was, -1);
+    this.#count(is, 1);
+    if (is === 0) this.#hosts.delete(host);
+    else this.#hosts.set(host, is);
+    if (is > this.#most) this.#most = is;
+    else if (was === this.#most && !this.#hostsWith.has(was)) this.#most = is;
+  }
+
+  #count(claims: number, by: 1 | -1): void {
+    if (claims === 0) return;
+    const hosts = (this.#hostsWith.get(claims) ?? 0) + by;
+    if (hosts === 0) this.#hostsWith.delete(claims);
+    else this.#hostsWith.set(claims, hosts);
+  }
+}
+
+export class Ledger {
+  readonly #byHost = new Map<string, Taken>();
+  readonly #groups = new Map<string, GroupTally>();
+
+  of(host: string): Readonly<Taken> {
+    return this.#byHost.get(host) ?? NOTHING;
+  }
+
+  group(id: string): GroupTally | undefined {
+    return this.#groups.get(id);
+  }
+
+  /** Counts a claim in, or out again. */
+  count(claim: Claim, by: 1 | -1): void {
+    const taken = this.#entry(claim.host);
+    taken.vcpus += by * claim.vcpus;
+    taken.memoryMiB += by * claim.memoryMiB;
+    taken.diskGiB += by * claim.diskGiB;
+    taken.instances += by;
+    for (const [name, amount] of Object.entries(claim.resources ?? {})) {
+      const resources = (taken.resources ??= new Map());
+      const sum = (resources.get(name) ?? 0) + by * amount;
+      if (sum === 0) resources.delete(name);
+      else resources.set(name, sum);
+    }
+    if (claim.group !== undefined) this.#countInGroup(claim.group, claim.host, by);
+    this.#forgetEmpty(claim.host, taken);
+  }
+
+  #countInGroup(group: string, host: string, by: 1 | -1): void {
+    let tally = this.#groups.get(group);
+    if (tally === undefined) this.#groups.set(group, (tally = new GroupTally()));
+    tally.change(host, by);
+    if (tally.size === 0) this.#groups.delete(group);
+  }
+
+  setFailures(host: string, failures: number): void {
+    const taken = this.#entry(host);
+    taken.failures = failures;
+    this.#forgetEmpty(host, taken);
+  }
+
+  #entry(host: string): Taken {
+    let taken = this.#byHost.get(host);
+    if (taken === undefined) this.#byHost.set(host, (taken = { ...NOTHING }));
+    return taken;
+  }
+
+  #forgetEmpty(host: string, taken: Taken): void {
+    if (taken.instances === 0 && taken.failures === 0) this.#byHost.delete(host);
+  }
+}

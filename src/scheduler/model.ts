@@ -1,0 +1,110 @@
+// What this room registers with the fleet, and what must never be untrue of claims.
+import { idOf, type Applied, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
+import { HOST } from '../hosts/index.ts';
+import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
+import { BUILD_FAILURES } from './build-failures.ts';
+import { HOST_INDEX, hostIndexOf } from './host-index.ts';
+import { promised } from './host-table.ts';
+import type { GroupPolicy } from './request.ts';
+
+type Amount = 'vcpus' | 'memoryMiB' | 'diskGiB';
+const AMOUNTS: readonly Amount[] = ['vcpus', 'memoryMiB', 'diskGiB'];
+
+interface ClaimChange {
+  readonly before: Claim | undefined;
+  readonly after: Claim | undefined;
+}
+
+function claimChanges(changed: readonly Applied[]): ClaimChange[] {
+  return changed
+    .filter(({ kind }) => kind === CLAIM.name)
+    .map(({ before, after }) => ({
+      before: before?.doc as Claim | undefined,
+      after: after?.doc as Claim | undefined,
+    }));
+}
+
+function hostsOf(changes: readonly ClaimChange[]): Set<string> {
+  return new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((claim) => claim?.host ?? [])));
+}
+
+function sumOn(fleet: FleetReader, host: string, amountOf: (claim: Claim) => number): number {
+  let sum = 0;
+  for (const { doc } of fleet.find(CLAIMS_BY_HOST, host)) sum += amountOf(doc);
+  return sum;
+}
+
+/** How much more a commit takes of a host than was taken before. */
+function moreOn(changes: readonly ClaimChange[], host: string, amountOf: (claim: Claim) => number): number {
+  let more = 0;
+  for (const { before, after } of changes) {
+    if (after?.host === host) more += amountOf(after);
+    if (before?.host === host) more -= amountOf(before);
+  }
+  return more;
+}
+
+/** A host whose capacity was lowered under its claims is not oversold by that; taking still more of it is. */
+const neverOversold: Invariant = {
+  name: 'never: more is claimed of a host than it has to promise',
+  check: (fleet, changed) => {
+    const changes = claimChanges(changed);
+    return [...hostsOf(changes)].flatMap((id) => {
+      const host = fleet.get(HOST, idOf(HOST, id))?.doc;
+      if (host === undefined) return [];
+      const { capacity, resources = {} } = host;
+      const { ratios } = capacity;
+      const has: Readonly<Record<Amount, number>> = {
+        vcpus: promised(capacity.vcpus, ratios.vcpus),
+        memoryMiB: promised(capacity.memoryMiB, ratios.memory),
+        diskGiB: promised(capacity.diskGiB, ratios.disk),
+      };
+      const broken = (what: string, total: number, amountOf: (claim: Claim) => number): string[] => {
+        if (moreOn(changes, id, amountOf) <= 0) return [];
+        const claimed = sumOn(fleet, id, amountOf);
+        return claimed <= total ? [] : [`host ${id}: ${claimed} of ${total} ${what}`];
+      };
+      const further = new Set(changes.flatMap(({ after }) => Object.keys(after?.resources ?? {})));
+      return [
+        ...AMOUNTS.flatMap((name) => broken(name, has[name], (claim) => claim[name])),
+        ...[...further].flatMap((name) => broken(name, resources[name] ?? 0, (claim) => claim.resources?.[name] ?? 0)),
+      ];
+    });
+  },
+};
+
+const indexIsTrue: Invariant = {
+  name: 'never: the host index counts otherwise than the claims',
+  check: (fleet, changed) => {
+    const index = hostIndexOf(fleet);
+    return [...hostsOf(claimChanges(changed))].flatMap((id) => {
+      const taken = index.takenOn(id);
+      const wrong = AMOUNTS.filter((name) => taken[name] !== sumOn(fleet, id, (claim) => claim[name]));
+      const instances = taken.instances === sumOn(fleet, id, () => 1) ? [] : ['instances'];
+      return [...wrong, ...instances].map((name) => `host ${id}: ${name}`);
+    });
+  },
+};
+
+/** For the room that knows the groups: no new claim puts a second member of an anti-affinity group on a host. */
+export function groupsKept(policyOf: (fleet: FleetReader, group: string) => GroupPolicy | undefined): Invariant {
+  return {
+    name: 'never: two members of an anti-affinity group are put on one host',
+    check: (fleet, changed) =>
+      claimChanges(changed).flatMap(({ before, after }) => {
+        const group = after?.group;
+        if (after === undefined || group === undefined || after.host === before?.host) return [];
+        if (policyOf(fleet, group) !== 'anti-affinity') return [];
+        const others = sumOn(fleet, after.host, (claim) =>
+          claim.group === group && claim.instance !== after.instance ? 1 : 0,
+        );
+        return others === 0 ? [] : [`host ${after.host}: instance ${after.instance} of group ${group} is the second`];
+      }),
+  };
+}
+
+export const schedulerModel: Model = {
+  kinds: [BUILD_FAILURES],
+  projections: [HOST_INDEX],
+  invariants: [neverOversold, indexIsTrue],
+};

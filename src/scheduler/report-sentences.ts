@@ -1,0 +1,59 @@
+// A report in words, for the API, the CLI and an instance's history.
+import type { ReportStage, ScheduleReport } from './request.ts';
+
+type Facts = NonNullable<ReportStage['facts']>;
+
+const STANDING_WORDS: Readonly<Record<string, string>> = {
+  'forced-down': 'forced down',
+  disabled: 'disabled',
+  'not-up': 'not up',
+  joining: 'still joining',
+  leaving: 'leaving',
+  recovering: 'recovering',
+};
+
+const asked = (unit: string) => (facts: Facts) =>
+  `too little ${unit} left: ${facts['asked']} asked, ${facts['most']} at most`;
+
+/** What is said of the hosts that a cause stopped. */
+const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
+  'host-not-available': ({ standing = '' }) => STANDING_WORDS[standing] ?? 'not available',
+  'host-excluded': () => 'excluded',
+  'wrong-site': ({ site }) => `not in site ${site}`,
+  'wrong-zone': ({ zone }) => `not in zone ${zone}`,
+  'not-in-aggregate': ({ aggregate }) => `not in aggregate ${aggregate}`,
+  'trait-missing': ({ trait }) => `without trait ${trait}`,
+  'trait-forbidden': ({ trait }) => `with the forbidden trait ${trait}`,
+  'vcpus-short': asked('vcpus'),
+  'memory-short': asked('memory (MiB)'),
+  'disk-short': asked('disk (GiB)'),
+  'resource-short': (facts) => asked(String(facts['resource']))(facts),
+  'bandwidth-short': ({ network, asked: kbps }) => `too little bandwidth for network ${network}: ${kbps} kbit/s asked`,
+  'affinity-broken': ({ group }) => `without a member of group ${group}`,
+  'anti-affinity-broken': ({ group }) => `with a member of group ${group} already`,
+  'segment-unreachable': ({ network }) => `no segment of network ${network} within reach`,
+  'segment-excluded': ({ network }) => `only segments of network ${network} within reach that failed before`,
+  'addresses-exhausted': (facts) =>
+    `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} asked, ${facts['free']} free`,
+  'instance-cap': ({ instancesPerHostMax }) => `full: ${instancesPerHostMax} instances at most`,
+  'several-causes': () => 'stopped by several further causes',
+};
+
+function poolWords({ network, segment }: Facts): string {
+  return segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
+}
+
+/** One line for each stage that lost hosts, in the order of the filters. */
+export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
+  if (hosts === 0) return ['There are no hosts.'];
+  return stages.flatMap(({ before, after, cause, facts = {} }) => {
+    if (cause === undefined) return [];
+    const words = CAUSES[cause]?.(facts) ?? cause;
+    return [`${before - after} of ${before} ${before === 1 ? 'host' : 'hosts'}: ${words}.`];
+  });
+}
+
+/** All of it in one line. */
+export function reportText(report: ScheduleReport): string {
+  return reportSentences(report).join(' ');
+}

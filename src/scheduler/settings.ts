@@ -1,0 +1,70 @@
+// What operators may set of the scheduler: how much each weigher counts, and how many instances a host may have.
+import { Type, type Static } from 'typebox';
+import { setting } from '../fleet/index.ts';
+
+/** Beyond this the sum of the terms is no longer exact. */
+const MULTIPLIER_MAX = 1_000_000;
+const multiplier = Type.Number({ minimum: -MULTIPLIER_MAX, maximum: MULTIPLIER_MAX });
+
+const WEIGHTS = Type.Object(
+  {
+    /** The host with the most memory, vcpus or disk left; negative packs: the one with the least that still fits. */
+    memory: multiplier,
+    vcpus: multiplier,
+    disk: multiplier,
+    /** The host with the fewest instances. */
+    spread: multiplier,
+    /** The host that would use its vcpus and its memory most evenly. */
+    balance: multiplier,
+    /** The pools with the most addresses left. */
+    stock: multiplier,
+    /** The host with the fewest builds that failed lately. */
+    failures: multiplier,
+    /** Soft affinity and soft anti-affinity of server groups. */
+    softAffinity: multiplier,
+  },
+  { additionalProperties: false },
+);
+
+export type Weights = Static<typeof WEIGHTS>;
+
+/** Hosts are filled evenly; a host that fails builds comes last, and soft groups are kept wherever that is possible. */
+export const SPREADING: Weights = {
+  memory: 1,
+  vcpus: 1,
+  disk: 1,
+  spread: 1,
+  balance: 0,
+  stock: 1,
+  failures: 10,
+  softAffinity: 10,
+};
+
+/**
+ * Hosts are filled one after the other. Filling by size alone strands memory on hosts whose vcpus are gone, and the other
+ * way round; balance makes each host take what evens it out, which holds about a tenth more (see the packing benchmark).
+ */
+export const PACKING: Weights = {
+  memory: -1,
+  vcpus: -1,
+  disk: 0,
+  spread: 0,
+  balance: 8,
+  stock: 1,
+  failures: 10,
+  softAffinity: 10,
+};
+
+export const SCHEDULER = setting('scheduler', {
+  about:
+    'How hosts are ranked: each weigher is scaled to 0..1 over the fleet, multiplied and added up. ' +
+    'Negative memory and vcpus pack hosts instead of spreading over them; with them use balance 8 and spread 0. ' +
+    'instancesPerHostMax is the most instances that one host takes; 0 sets no limit.',
+  schema: Type.Object(
+    { weights: WEIGHTS, instancesPerHostMax: Type.Integer({ minimum: 0, maximum: 1_000_000 }) },
+    { additionalProperties: false },
+  ),
+  fallback: { weights: SPREADING, instancesPerHostMax: 0 },
+});
+
+export type SchedulerSettings = (typeof SCHEDULER)['fallback'];

@@ -1,0 +1,67 @@
+// How hosts are ranked: each figure is scaled to 0..1 between its least and its most over all hosts that can be scheduled
+// to, and multiplied. That is linear in a host's figures, which is what bounds over many hosts are made of.
+import { DISK, FAILURES, FIGURES, INSTANCES, MEMORY, VCPUS } from './host-table.ts';
+import type { Weights } from './settings.ts';
+
+/**
+ * Scores are whole numbers of this unit. Sums of terms are then exact, and two hosts that are equally good are so to the
+ * last bit, however the terms were rounded.
+ */
+export const SCORE_UNIT = 2 ** -30;
+
+export interface Weighing {
+  /** Another number whenever any factor or origin is another. */
+  readonly epoch: number;
+  /** A host's score: the sum of factor times (figure - origin), in score units. */
+  readonly factors: Float64Array;
+  readonly origins: Float64Array;
+  /** What a perfectly balanced host gets. */
+  readonly balance: number;
+}
+
+/** The least and the most of each figure. */
+export interface Extremes {
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+}
+
+export const UNWEIGHED: Weighing = {
+  epoch: 0,
+  factors: new Float64Array(FIGURES),
+  origins: new Float64Array(FIGURES),
+  balance: 0,
+};
+
+/** The weighing under these extremes: the one before when nothing is different. */
+export function weighingOf(before: Weighing, weights: Weights, { low, high }: Extremes): Weighing {
+  const factors = new Float64Array(FIGURES);
+  const origins = new Float64Array(FIGURES);
+  const set = (figure: number, multiplier: number, isBetter: 'more' | 'less'): void => {
+    const range = (high[figure] as number) - (low[figure] as number);
+    // All equal says nothing. No host at all has a range below 0.
+    if (!(range > 0)) return;
+    factors[figure] = ((isBetter === 'more' ? multiplier : -multiplier) / range) * (1 / SCORE_UNIT);
+    origins[figure] = (isBetter === 'more' ? low[figure] : high[figure]) as number;
+  };
+  set(MEMORY, weights.memory, 'more');
+  set(VCPUS, weights.vcpus, 'more');
+  set(DISK, weights.disk, 'more');
+  set(INSTANCES, weights.spread, 'less');
+  set(FAILURES, weights.failures, 'less');
+  const balance = weights.balance / SCORE_UNIT;
+  const same = before.balance === balance && equal(before.factors, factors) && equal(before.origins, origins);
+  return same ? before : { epoch: before.epoch + 1, factors, origins, balance };
+}
+
+function equal(one: Float64Array, other: Float64Array): boolean {
+  return one.every((value, at) => value === other[at]);
+}
+
+/**
+ * How evenly a host would be used, from 1 down to 0: by how much the shares of memory and vcpus that would be left differ.
+ * A host without either counts as if it had none left of it.
+ */
+export function balanceOf(memoryShare: number, vcpusShare: number): number {
+  const apart = memoryShare > vcpusShare ? memoryShare - vcpusShare : vcpusShare - memoryShare;
+  return apart < 1 ? 1 - apart : 0;
+}
