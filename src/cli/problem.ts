@@ -25,7 +25,7 @@ export class Refused extends Failure {
   constructor(
     status: number,
     body: ProblemBody,
-    tokenAdvice = 'Give another with --token, --token-file or MUSTER_TOKEN.',
+    tokenAdvice = 'Give another token with --token, --token-file or MUSTER_TOKEN.',
   ) {
     super(EXIT.refused, refusalText(status, body, tokenAdvice));
     this.name = 'Refused';

@@ -67,7 +67,7 @@ describe('the token', () => {
     `);
     expect((await ran([...asked, '--data', '/nowhere', '--token', 'mst_x'])).err).toMatchInlineSnapshot(`
       "This needs a token.
-      Give another with --token, --token-file or MUSTER_TOKEN.
+      Give another token with --token, --token-file or MUSTER_TOKEN.
       "
     `);
   });
