@@ -4,7 +4,7 @@ export type { NewToken } from './decide.ts';
 export { guarded } from './idempotency.ts';
 export type { Guard } from './idempotency.ts';
 export { listAnswer, listQuery, listResources } from './list.ts';
-export type { Listing } from './list.ts';
+export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export type { Token, TokenId } from './model.ts';
 export { NOBODY, permits, seesSite } from './role.ts';

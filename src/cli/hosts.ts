@@ -5,8 +5,9 @@ import type { ExitCode } from './exit-code.ts';
 import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
+import { sentenceOf, type Item } from './operation-progress.ts';
 import { each } from './resource-commands.ts';
-import type { Session } from './session.ts';
+import type { Facts, Session } from './session.ts';
 import type { Column } from './table.ts';
 
 export function hostsCommand(cli: Cli): Command {
@@ -83,9 +84,16 @@ function showHost(cli: Cli): Command {
   examples(command, ['one host', 'muster hosts show compute-1']);
   return act(cli, command, async (session, { args: [name = ''] }) => {
     const host = await session.client.get<Host>(hostPath(name));
-    await session.one(host, hostFacts(host, session.nowMs()));
+    await session.one(host, [...hostFacts(host, session.nowMs()), ...(await underWay(session, host))]);
     return undefined;
   });
+}
+
+/** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */
+async function underWay({ client, output }: Session, { id }: Host): Promise<Facts> {
+  if (output !== 'table') return [];
+  const items = await client.list<Item>('/api/v1/items', { target: `host/${id}` });
+  return items.map((item) => ['Under way', `${item.operation} ${item.state}: ${sentenceOf(item) ?? item.step}`]);
 }
 
 interface ReasonOption {

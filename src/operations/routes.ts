@@ -14,6 +14,7 @@ import {
   seen,
   viewOf,
   write,
+  type Filter,
   type Listing,
   type Route,
   type View,
@@ -24,11 +25,14 @@ import { cancelOperation, retryOperation, type OperationCommand } from './decide
 import type { OperationKind, StoredOperation } from './kind.ts';
 import {
   countsOf,
+  isOpen,
   ITEM,
   ITEM_STATES,
   ITEMS_BY_OPERATION,
+  OPEN_ITEMS_BY_TARGET,
   OPERATION,
   OPERATION_STATES,
+  targetKey,
   type Item,
   type Operation,
 } from './model.ts';
@@ -94,6 +98,7 @@ export function operationRoutes({ views, kinds }: OperationRoutes): Route[] {
   return [
     listOperations(views),
     getOperation(views),
+    listItemsOf(views),
     listItems(views),
     command(
       { views, kinds },
@@ -156,8 +161,8 @@ function getOperation({ operation: view }: OperationViews): Route {
   });
 }
 
-function listItems({ operation, item: view }: OperationViews): Route {
-  const listing: Listing<'item', Item> = {
+function itemListing({ item: view }: OperationViews): Listing<'item', Item> {
+  return {
     view,
     filters: {
       state: { schema: Type.Enum(ITEM_STATES), of: (doc) => [doc.state] },
@@ -166,6 +171,38 @@ function listItems({ operation, item: view }: OperationViews): Route {
     },
     sorts: { state: (doc) => doc.state, sinceMs: (doc) => doc.sinceMs },
   };
+}
+
+/** Open items only, as their index holds no others: what is asked for is what goes on. */
+const BY_TARGET: Filter<Item> = {
+  schema: Type.String({
+    maxLength: 300,
+    pattern: '^[^/]+/[^/]+$',
+    'x-form': 'a resource, as kind/id',
+    description: 'only open items that work on this resource, such as host/compute-1',
+  }),
+  of: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : []),
+  index: OPEN_ITEMS_BY_TARGET,
+};
+
+function listItems(views: OperationViews): Route {
+  const { filters, ...rest } = itemListing(views);
+  const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
+  return read({
+    method: 'GET',
+    path: '/api/v1/items',
+    tag: 'operations',
+    about: 'List the items of all operations, such as what is under way for one resource',
+    access: 'viewer',
+    scope: 'site',
+    query: listQuery(listing),
+    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item) } },
+    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
+  });
+}
+
+function listItemsOf(views: OperationViews): Route {
+  const listing = itemListing(views);
   const { operation: _, ...query } = listQuery(listing).properties;
   return read({
     method: 'GET',
@@ -176,10 +213,10 @@ function listItems({ operation, item: view }: OperationViews): Route {
     scope: 'site',
     params: BY_ID,
     query: closed(query),
-    answers: { 200: { about: 'a page of items', schema: listAnswer(view) } },
+    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item) } },
     handle: (call, { journal }) => {
       const { id } = call.params;
-      if (seen(journal.fleet, operation, { caller: call.caller, id }) === undefined)
+      if (seen(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
         return refused(noSuch('operation', id));
       return listResources(journal.fleet, listing, { ...call, query: { ...call.query, operation: id } });
     },

@@ -1,6 +1,8 @@
 // Lists: pages, filters, sorting, and what they cost.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
+import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hostChange, populate, startWorld, type World } from './world.ts';
 
 let world: World;
@@ -109,5 +111,30 @@ describe('GET /api/v1/hosts', () => {
   test('suggests the parameter that was meant', async () => {
     const answer = await world.call(viewer, { url: '/api/v1/hosts?stat=active' });
     expect(answer.json<{ detail: string }>().detail).toContain('did you mean "state"');
+  });
+});
+
+describe('GET /api/v1/items', () => {
+  test('what is under way for a resource: open items only, of every operation', async () => {
+    const item = (key: string, id: string) => ({ key, target: { kind: 'host', id }, step: 'await-agent' });
+    const asked = { kind: 'host-join', title: 't', by: 'test', nowMs: 1, deadlineMs: 10 ** 12 };
+    const one = newOperation({ ...asked, id: idOf(OPERATION, 'op-1'), items: [item('a', 'h1'), item('b', 'h2')] });
+    const other = newOperation({ ...asked, id: idOf(OPERATION, 'op-2'), items: [item('c', 'h1')] });
+    await world.commit(...one, ...other);
+    const found = async (query: string): Promise<string[]> =>
+      (await world.call(viewer, { url: `/api/v1/items?${query}` })).json<Page>().items.map(({ id }) => id);
+    expect(await found('target=host/h1')).toEqual(['op-1.a', 'op-2.c']);
+    expect(await found('target=host/h1&operation=op-2')).toEqual(['op-2.c']);
+    expect(await found('target=host/h1&sort=-id')).toEqual(['op-2.c', 'op-1.a']);
+    expect(await found('target=site/h1')).toEqual([]);
+    expect(await found('state=pending')).toEqual(['op-1.a', 'op-1.b', 'op-2.c']);
+    const ended = { operation: 'op-2', target: { kind: 'host', id: 'h1' }, step: 'activate', attempt: 1, sinceMs: 2 };
+    await world.commit(put(ITEM, idOf(ITEM, 'op-2.c'), { ...ended, state: 'done' }));
+    expect(await found('target=host/h1')).toEqual(['op-1.a']);
+  });
+
+  test('refuses a target that is no resource', async () => {
+    const answer = await world.call(viewer, { url: '/api/v1/items?target=h1' });
+    expect(answer.json()).toMatchObject({ status: 400, code: 'malformed-query', field: '/target' });
   });
 });

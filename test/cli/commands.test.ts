@@ -144,7 +144,7 @@ describe('the rest', () => {
     expect((await muster('token', 'revoke', id)).out).toBe(`Token ${id} (wallboard) is revoked.\n`);
     const revoked = await muster('sites', 'list', '--token', secret);
     expect(revoked.code).toBe(1);
-    expect(revoked.err).toContain('Give a token with --token, --token-file or MUSTER_TOKEN');
+    expect(revoked.err).toContain('Give another token with --token, --token-file or MUSTER_TOKEN');
   });
 
   test('history of one host, field by field, and of an operation', async () => {
@@ -204,5 +204,11 @@ describe('joining hosts', () => {
     const piped = await server.with({ input: list }, 'hosts', 'join', '-f', '-', '--vcpus', '8', '-o', 'json');
     expect(piped.err).toContain('Warning: z4 has no vcpus or no memory');
     expect((await muster('hosts', 'join', 'z5', '--vcpus', '8', '--memory', '1GiB')).err).not.toContain('Warning');
+  });
+
+  test('a host that is on its way names its operation and what it waits for', async () => {
+    const { out } = await muster('hosts', 'show', 'z1');
+    expect(out).toMatch(/State +joining\n/);
+    expect(out).toMatch(/Under way +op-\w+ waiting: Host z1 has no agent yet\. Get a join token with/);
   });
 });
