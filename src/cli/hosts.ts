@@ -92,7 +92,7 @@ function showHost(cli: Cli): Command {
 /** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */
 async function underWay({ client, output }: Session, { id }: Host): Promise<Facts> {
   if (output !== 'table') return [];
-  const items = await client.list<Item>('/api/v1/items', { target: `host/${id}` });
+  const items = await client.list<Item>('/api/v1/operation-items', { target: `host/${id}` });
   return items.map((item) => ['Under way', `${item.operation} ${item.state}: ${sentenceOf(item) ?? item.step}`]);
 }
 

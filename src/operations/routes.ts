@@ -190,7 +190,7 @@ function listItems(views: OperationViews): Route {
   const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
   return read({
     method: 'GET',
-    path: '/api/v1/items',
+    path: '/api/v1/operation-items',
     tag: 'operations',
     about: 'List the items of all operations, such as what is under way for one resource',
     access: 'viewer',

@@ -75,7 +75,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/operations': { who: SEE_LIST },
   'GET /api/v1/operations/:id': { who: SEE_SITE },
   'GET /api/v1/operations/:id/items': { who: SEE_SITE },
-  'GET /api/v1/items': { who: SEE_LIST },
+  'GET /api/v1/operation-items': { who: SEE_LIST },
   'POST /api/v1/operations/:id/cancel': { who: OPERATE },
   'POST /api/v1/operations/:id/retry': { who: OPERATE },
   'GET /api/v1/alarms': { who: SEE_LIST },
@@ -241,8 +241,8 @@ test('lists-show-a-site-bound-caller-its-own-site-only', async () => {
   expect(await ids('site viewer', '/api/v1/sites')).toEqual(['central']);
   expect(await ids('other site admin', '/api/v1/alarms')).toEqual([]);
   expect(await ids('other site admin', '/api/v1/operations')).toEqual([]);
-  expect(await ids('site viewer', '/api/v1/items?target=host/central-0')).toEqual(['op-1.central-0']);
-  expect(await ids('other site admin', '/api/v1/items?target=host/central-0')).toEqual([]);
+  expect(await ids('site viewer', '/api/v1/operation-items?target=host/central-0')).toEqual(['op-1.central-0']);
+  expect(await ids('other site admin', '/api/v1/operation-items?target=host/central-0')).toEqual([]);
   expect(await ids('viewer', '/api/v1/sites')).toEqual(['central', 'north']);
   await world.close();
 });

@@ -114,7 +114,7 @@ describe('GET /api/v1/hosts', () => {
   });
 });
 
-describe('GET /api/v1/items', () => {
+describe('GET /api/v1/operation-items', () => {
   test('what is under way for a resource: open items only, of every operation', async () => {
     const item = (key: string, id: string) => ({ key, target: { kind: 'host', id }, step: 'await-agent' });
     const asked = { kind: 'host-join', title: 't', by: 'test', nowMs: 1, deadlineMs: 10 ** 12 };
@@ -122,7 +122,7 @@ describe('GET /api/v1/items', () => {
     const other = newOperation({ ...asked, id: idOf(OPERATION, 'op-2'), items: [item('c', 'h1')] });
     await world.commit(...one, ...other);
     const found = async (query: string): Promise<string[]> =>
-      (await world.call(viewer, { url: `/api/v1/items?${query}` })).json<Page>().items.map(({ id }) => id);
+      (await world.call(viewer, { url: `/api/v1/operation-items?${query}` })).json<Page>().items.map(({ id }) => id);
     expect(await found('target=host/h1')).toEqual(['op-1.a', 'op-2.c']);
     expect(await found('target=host/h1&operation=op-2')).toEqual(['op-2.c']);
     expect(await found('target=host/h1&sort=-id')).toEqual(['op-2.c', 'op-1.a']);
@@ -134,7 +134,7 @@ describe('GET /api/v1/items', () => {
   });
 
   test('refuses a target that is no resource', async () => {
-    const answer = await world.call(viewer, { url: '/api/v1/items?target=h1' });
+    const answer = await world.call(viewer, { url: '/api/v1/operation-items?target=h1' });
     expect(answer.json()).toMatchObject({ status: 400, code: 'malformed-query', field: '/target' });
   });
 });
