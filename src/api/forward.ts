@@ -2,6 +2,7 @@
 // request id. It is passed on once: a second server that does not decide either says so.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
+import { certificateTrouble } from './certificate-trouble.ts';
 import { HttpProblem, noHolder, unavailable } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';
@@ -87,7 +88,7 @@ export class Forwarder {
       return { status: answer.status, headers: back, body: await answer.text() };
     } catch (error) {
       this.#seen = undefined;
-      throw holderSilent(error);
+      throw holderSilent(error, holder.url);
     }
   }
 }
@@ -102,13 +103,19 @@ function targetOf(url: string, holder: string): URL {
 }
 
 /** A connection that was refused carried nothing; of any other failure nobody may say that nothing was written. */
-function holderSilent(error: unknown): Error {
+function holderSilent(error: unknown, holder: string): Error {
   if (error instanceof StoreUnavailable) return error;
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-  const outcome = cause?.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
-  const detail =
-    outcome === 'failed'
-      ? 'The server that decides does not answer. Nothing was changed; try again in a moment.'
-      : 'The server that decides did not answer in full. Repeat the request with the same Idempotency-Key.';
-  return unavailable({ code: 'holder-unreachable', detail, facts: { outcome } });
+  const trouble = certificateTrouble(cause?.code);
+  const outcome = trouble !== undefined || cause?.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
+  return unavailable({ code: 'holder-unreachable', detail: detailOf(outcome, holder, trouble), facts: { outcome } });
+}
+
+function detailOf(outcome: 'failed' | 'unknown', holder: string, trouble: string | undefined): string {
+  if (trouble !== undefined) {
+    return `This server does not talk to ${holder}, which decides: ${trouble}. Nothing was changed.`;
+  }
+  return outcome === 'failed'
+    ? 'The server that decides does not answer. Nothing was changed; try again in a moment.'
+    : 'The server that decides did not answer in full. Repeat the request with the same Idempotency-Key.';
 }

@@ -1,30 +1,14 @@
 // The link over HTTP where only real sockets tell: whom it trusts, and what it takes for an answer.
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer as createPlain } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpLink } from '../../src/agent/http-link.ts';
 import { LinkDown } from '../../src/agent/ports.ts';
-
-async function certificate(): Promise<{ readonly key: string; readonly cert: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  await promisify(execFile)('openssl', [
-    ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert],
-    ...names,
-  ]);
-  return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
-}
+import { selfSigned } from '../self-signed.ts';
 
 test('a-server-is-trusted-by-the-given-certificates-only', async () => {
-  const { key, cert } = await certificate();
+  const { key, cert } = await selfSigned();
   const heard: (string | undefined)[] = [];
   const server = createServer({ key, cert }, (request, response) => {
     heard.push(request.headers.authorization);

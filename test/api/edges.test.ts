@@ -1,5 +1,4 @@
 // The edges of the server: what is refused before any room hears of it, probes, figures, TLS, the first token.
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { request as secureRequest } from 'node:https';
 import { connect } from 'node:net';
@@ -9,6 +8,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
+import { selfSigned } from '../self-signed.ts';
 import { populate, startWorld, type World } from './world.ts';
 
 let world: World;
@@ -215,17 +215,7 @@ describe('listening', () => {
   });
 
   test('with TLS answers over TLS', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'muster-tls-'));
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-    execFileSync(
-      'openssl',
-      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '2', ...subject],
-      {
-        stdio: 'ignore',
-      },
-    );
-    const tls = { key: readFileSync(key), cert: readFileSync(cert) };
+    const tls = await selfSigned();
     const { journal, clock, ids } = world;
     const server = createServer({
       journal,
@@ -247,7 +237,6 @@ describe('listening', () => {
     });
     expect(status).toBe(200);
     await server.close();
-    rmSync(folder, { recursive: true });
   });
 });
 

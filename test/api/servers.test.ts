@@ -1,11 +1,13 @@
 // Several servers on one store: writes go to the one that decides, reads are answered anywhere, and a server that stops
 // loses nothing.
 import { Agent, createServer, request as httpRequest } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { SITE } from '../../src/sites/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../../src/journal/index.ts';
+import { selfSigned } from '../self-signed.ts';
 import { clockAhead, lead, populate, startWorld, type World } from './world.ts';
 
 const open: World[] = [];
@@ -139,6 +141,31 @@ describe('a server that does not decide', () => {
     holder.clock.ahead(2 * 10 ** 9);
     const nobody = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
     expect(await nobody.json()).toMatchObject({ status: 503, code: 'no-holder', outcome: 'failed' });
+  });
+
+  test('says that it does not trust the certificate of the holder, and what to do', async () => {
+    const heard: string[] = [];
+    const distrusted = createSecureServer(await selfSigned(), (request, reply) => {
+      heard.push(String(request.headers.authorization));
+      reply.end();
+    });
+    await new Promise<void>((resolve) => distrusted.listen(0, '127.0.0.1', resolve));
+    const holderUrl = `https://127.0.0.1:${(distrusted.address() as AddressInfo).port}`;
+    const clock = clockAhead();
+    const { world: holder } = await server({ clock });
+    await lead(holder, holderUrl);
+    const { world: follower, url } = await server({ clock, disk: holder.disk });
+    const admin = await holder.token('admin');
+    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    const answer = await post(`${url}/api/v1/sites`, admin, { name: 'x' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      code: 'holder-unreachable',
+      outcome: 'failed',
+      detail: `This server does not talk to ${holderUrl}, which decides: its certificate is not trusted here. Name its authority in NODE_EXTRA_CA_CERTS where this server is started, and start this server again. Nothing was changed.`,
+    });
+    expect(heard).toEqual([]);
+    distrusted.close();
   });
 
   test('never passes a request on twice', async () => {

@@ -1,0 +1,24 @@
+// A certificate that nobody trusts unless told to, for loopback.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface SelfSigned {
+  readonly key: string;
+  readonly cert: string;
+}
+
+export async function selfSigned(): Promise<SelfSigned> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert];
+  try {
+    await promisify(execFile)('openssl', [...made, ...names]);
+    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
