@@ -13,3 +13,4 @@ export {
   EARLY_CREATE_VERSION,
   SERVICE_VERSIONS,
 } from './service-version.ts';
+export type * from './evacuator.ts';

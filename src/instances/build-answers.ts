@@ -3,8 +3,8 @@
 import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import {
+  backEndOf,
   bindPorts,
-  CAPABILITIES,
   NETWORK,
   PORT,
   type PoolKey,
@@ -20,7 +20,7 @@ import {
   type TaskAnswer,
 } from '../operations/index.ts';
 import { boundPorts } from './build-orders.ts';
-import { afterFault, found, keptPromises, wentWell } from './build-steps.ts';
+import { afterFault, found, isBeingBuilt, keptPromises, wentWell } from './build-steps.ts';
 import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { segmentOf } from './orders.ts';
@@ -29,7 +29,7 @@ import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from '.
 export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   if (item.doc.step !== 'build' || item.doc.host === undefined) return undefined;
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-  if (instance?.doc.state !== 'building' || instance.doc.host !== item.doc.host) return undefined;
+  if (instance === undefined || !isBeingBuilt(instance.doc) || instance.doc.host !== item.doc.host) return undefined;
   return { kind: 'build', args: buildArgs(fleet, instance, modeAt(fleet, instance.doc)) };
 };
 
@@ -77,12 +77,10 @@ export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: Task
     return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
   if (answer.outcome === 'failed') {
     const text = answer.problems?.join('; ');
-    return afterFault(
-      fleet,
-      item,
-      { fault: faultNamed(answer.facts?.['fault']), ...(text !== undefined && { text }) },
-      nowMs,
-    );
+    const pool = answer.facts?.['pool'];
+    const fault = faultNamed(answer.facts?.['fault']);
+    const said = { ...(text !== undefined && { text }), ...(typeof pool === 'string' && { pool }) };
+    return afterFault(fleet, item, { fault, ...said }, nowMs);
   }
   const made = hostsWork(fleet, instance, answer, nowMs);
   if (made.kind === 'fault') return afterFault(fleet, item, made.failed, nowMs);
@@ -93,16 +91,15 @@ export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: Task
 }
 
 export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {
-  const network = fleet.get(NETWORK, idOf(NETWORK, port.doc.network));
-  return network !== undefined && CAPABILITIES[network.doc.backEnd].events;
+  return backEndOf(fleet, port.doc.network).events;
 }
 
-type HostsWork =
+export type HostsWork =
   | { readonly kind: 'made'; readonly changes: readonly Change[] }
   | { readonly kind: 'fault'; readonly failed: Parameters<typeof afterFault>[2] };
 
 /** The ports that were left to the host: bound by it, or, where the back end is in the journal, bound with its answer. */
-function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: TaskAnswer, nowMs: number): HostsWork {
+export function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: TaskAnswer, nowMs: number): HostsWork {
   if (modeAt(fleet, instance.doc) === 'ready') return { kind: 'made', changes: [] };
   const host = instance.doc.host ?? '';
   const pools = instance.doc.attempts.at(-1)?.pools ?? [];

@@ -1,18 +1,28 @@
 // The steps of a build that change what an instance has: taking a place, losing it to a fault, ending well or giving up.
 // Every one of them is a single commit that leaves nothing half taken.
-import { idOf, merged, onTrial, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
-import { CLAIM, claimId, PORT, unboundPort } from '../network/index.ts';
-import { fail, ITEM, record, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { idOf, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { CLAIM, claimId, PORT, unboundPort, type StoredPort } from '../network/index.ts';
+import { expecting, fail, ITEM, record, type Expected, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { buildFailed, buildWentWell, type ScheduleReport } from '../scheduler/index.ts';
 import { placed, type Tried } from './attempt.ts';
 import { cleaningOf } from './clean.ts';
 import { FAULTS, withFault, type Failed } from './faults.ts';
-import { faultOf, givenUp } from './give-up.ts';
+import { claimGone, faultOf, givenUp, keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import { outsidePorts } from './orders.ts';
 import { isInline, portsOf, type StoredInstance } from './place.ts';
 
 export const BUILDER = 'operation:instance-build';
+
+/** Whether a host is being found for it: built for the first time or again from the shelf, or rebuilt elsewhere. */
+export function isBeingBuilt({ state }: Instance): boolean {
+  return state === 'building' || state === 'rebuilding';
+}
+
+/** Steps that are planned on the durable fleet are not taken when a delete, or anybody, was faster. */
+function asRead(instance: StoredInstance, ports: readonly StoredPort[] = []): readonly Expected[] {
+  return [expecting(INSTANCE, instance), ...ports.map((port) => expecting(PORT, port))];
+}
 
 /** An open item with its instance, as the decision that records the step finds them. */
 export function found(fleet: FleetReader, id: string): { item: StoredItem; instance: StoredInstance | undefined } {
@@ -24,14 +34,22 @@ export function found(fleet: FleetReader, id: string): { item: StoredItem; insta
 /** Takes a place, or gives up. Runs inside the commit: what it takes is there. */
 export function scheduled(fleet: FleetReader, id: string, nowMs: number): RecordStep {
   const { item, instance } = found(fleet, id);
-  if (instance?.doc.state !== 'building') return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  if (instance === undefined || !isBeingBuilt(instance.doc))
+    return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
   const tried = triedFor(fleet, instance, nowMs);
   if (tried.kind === 'given-up') return giveUp(fleet, item, { ...instance, doc: tried.instance }, { ...tried, nowMs });
   return took(item, tried);
 }
 
 function triedFor(fleet: FleetReader, { id, doc: instance }: StoredInstance, nowMs: number): Tried {
-  return placed(fleet, { id, instance, ports: portsOf(fleet, instance), by: BUILDER, nowMs });
+  const ask = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, nowMs };
+  const held = claimGone(fleet, id);
+  if (held.length === 0) return placed(fleet, ask);
+  // What it still has at a host that is dead is no neighbour of its own: its group is looked at without it.
+  return onTrial(fleet, (trial) => {
+    trial.add(held);
+    return placed(trial, ask);
+  });
 }
 
 function took(item: StoredItem, { step, host, changes }: Tried & { readonly kind: 'placed' }): RecordStep {
@@ -47,7 +65,7 @@ export function scheduledTogether(
 ): RecordStep[] {
   const wanted = items.flatMap(({ id }) => {
     const { item, instance } = found(fleet, id);
-    return instance?.doc.state === 'building' ? [{ item, instance }] : [];
+    return instance !== undefined && isBeingBuilt(instance.doc) ? [{ item, instance }] : [];
   });
   const tries = onTrial(fleet, (trial) =>
     wanted.map(({ instance }) => {
@@ -77,13 +95,18 @@ export function giveUp(fleet: FleetReader, item: StoredItem, instance: StoredIns
   const fault = why.fault ?? faultOf(instance.doc, why.report, nowMs);
   const doc = { ...instance.doc, fault };
   const reason = { code: fault.code, instance: instance.id, message: fault.message };
+  const expects = asRead(instance);
+  if (doc.wasActive) {
+    const changes = keptWithoutHost(fleet, instance.id, doc, { by: BUILDER, nowMs });
+    return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
+  }
   if (outsidePorts(fleet, portsOf(fleet, doc)).length > 0) {
     const { host: _, ...homeless } = doc;
     const changes = [put(INSTANCE, instance.id, homeless), ...claimGone(fleet, instance.id)];
-    return record(item, { state: 'running', step: 'release', host: null }, { changes });
+    return record(item, { state: 'running', step: 'release', host: null }, { changes, expects });
   }
   const changes = givenUp(fleet, instance.id, doc, { by: BUILDER, nowMs });
-  return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes });
+  return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
 }
 
 /** The back end has released the ports: the build ends here. */
@@ -93,7 +116,7 @@ export function gaveUp(fleet: FleetReader, item: StoredItem, nowMs: number): Rec
   const fault = instance.doc.fault ?? faultOf(instance.doc, undefined, nowMs);
   const changes = givenUp(fleet, instance.id, { ...instance.doc, fault }, { by: BUILDER, nowMs });
   const reason = { code: fault.code, instance: instance.id, message: fault.message };
-  return record(item, { state: 'failed', step: 'release', reason, host: null }, { changes });
+  return record(item, { state: 'failed', step: 'release', reason, host: null }, { changes, expects: asRead(instance) });
 }
 
 /** The host runs it and the network has plugged it: the instance is in service. */
@@ -109,7 +132,7 @@ export function wentWell(fleet: FleetReader, item: StoredItem, made: readonly Ch
     ...keptPromises(fleet, instance.id),
     ...buildWentWell(fleet, host),
   ]);
-  return record(item, { state: 'done', step: item.doc.step }, { changes });
+  return record(item, { state: 'done', step: item.doc.step }, { changes, expects: asRead(instance) });
 }
 
 /** A try failed: its claim goes, its ports are unbound, the host is swept, and the build looks on from there. */
@@ -128,13 +151,9 @@ export function afterFault(fleet: FleetReader, item: StoredItem, failed: Failed,
     ...(sent && host !== undefined ? cleaningOf(instance.id, host, `${item.id}.${doc.attempts.length}`, nowMs) : []),
     ...(host !== undefined && FAULTS[failed.fault].excludes === 'host' ? buildFailed(fleet, host, nowMs) : []),
   ];
-  const outside = outsidePorts(fleet, ports).length > 0;
-  return record(item, { state: 'running', step: outside ? 'unbind' : 'schedule', host: null }, { changes });
-}
-
-function claimGone(fleet: FleetReader, instance: string): Change[] {
-  const id = claimId(instance, 'home');
-  return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
+  const step = outsidePorts(fleet, ports).length > 0 ? 'unbind' : 'schedule';
+  const expects = asRead(instance, bound);
+  return record(item, { state: 'running', step, host: null }, { changes, expects });
 }
 
 /** What was promised is held by the ports now. */

@@ -1,10 +1,11 @@
 // The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
-import { idOf, put, type FleetReader } from '../fleet/index.ts';
-import { HOST, findHost } from '../hosts/index.ts';
+import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { HOST } from '../hosts/index.ts';
 import { isPlugged, NETWORK_EVENT, type NetworkEvent, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
+  expecting,
   fail,
   isOpen,
   ITEMS_BY_OPERATION,
@@ -21,11 +22,14 @@ import {
 } from '../operations/index.ts';
 import { answeredBuild, buildTask, tellsOfPlugs } from './build-answers.ts';
 import { observedBuild } from './build-orders.ts';
-import { afterFault, BUILDER, gaveUp, scheduled, scheduledTogether, wentWell } from './build-steps.ts';
+import { afterFault, BUILDER, gaveUp, isBeingBuilt, scheduled, scheduledTogether, wentWell } from './build-steps.ts';
+import { cleaningOf } from './clean.ts';
 import { deletionOf } from './delete.ts';
-import { INSTANCE, type Instance } from './model.ts';
+import { keptWithoutHost } from './give-up.ts';
+import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from './model.ts';
 import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
-import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+import { isAway, portsOf, type StoredInstance } from './place.ts';
+import { shelvingOf } from './shelve.ts';
 
 /** How long the network may take to report the ports as plugged. */
 const PLUG_WAIT_MS = 300_000;
@@ -35,21 +39,17 @@ export const BUILD_DEADLINE_MS = 3600 * 1000;
 export const instanceBuild: OperationKind = {
   name: 'instance-build',
   steps: ['ports', 'schedule', 'bind', 'build', 'plug', 'unbind', 'release'],
-  cancel: { kind: 'does', what: 'instances that do not run yet are deleted; the others stay' },
+  cancel: {
+    kind: 'does',
+    what: 'instances that do not run yet are deleted, or go back to the shelf if they come from there; the others stay',
+  },
   retry: {
     kind: 'none',
     because: 'a build that was given up has handed its ports back; delete the instance and create it again',
   },
   rollback: { kind: 'none', because: 'a build that fails gives everything back by itself' },
 
-  plan: (fleet, operation, items, nowMs) =>
-    items.flatMap((item) => {
-      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: item.doc.target.id })];
-      if (instance.doc.state !== 'building') return [left(item, instance)];
-      return nextStep(fleet, { operation, item, instance, nowMs });
-    }),
-
+  plan: planWhile('building'),
   observe: (fleet, item, outcome, nowMs) => observedBuild(fleet, item, outcome, nowMs),
   task: (fleet, item) => buildTask(fleet, item),
   answered: (fleet, item, answer, nowMs) => answeredBuild(fleet, item, answer, nowMs),
@@ -57,19 +57,14 @@ export const instanceBuild: OperationKind = {
   undo: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (instance?.doc.state !== 'building') return { changes: [], expects: [] };
-    return { changes: deletionOf(instance, `${item.id}.undo`, nowMs), expects: [] };
+    const end = instance.doc.wasActive ? shelvingOf : deletionOf;
+    return { changes: end(instance, `${item.id}.undo`, nowMs), expects: [expecting(INSTANCE, instance)] };
   },
 
   overdue: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-    if (instance?.doc.state !== 'building') return { changes: [], expects: [] };
-    const fault = {
-      code: 'deadline-passed',
-      message: 'The build took longer than it may. Delete the instance.',
-      atMs: nowMs,
-    };
-    const doc: Instance = { ...instance.doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
-    return { changes: [put(INSTANCE, instance.id, doc)], expects: [] };
+    if (instance === undefined || !isBeingBuilt(instance.doc)) return { changes: [], expects: [] };
+    return { changes: tooLate(fleet, item, instance, nowMs), expects: [expecting(INSTANCE, instance)] };
   },
 
   wakes: (fleet, { kind, before, after }) => {
@@ -82,6 +77,31 @@ export const instanceBuild: OperationKind = {
   },
 };
 
+/** The steps from the ports to the host's answer, for as long as the instance is in this state. */
+export function planWhile(state: InstanceState): OperationKind['plan'] {
+  return (fleet, operation, items, nowMs) =>
+    items.flatMap((item) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: item.doc.target.id })];
+      if (instance.doc.state !== state) return [left(item, instance)];
+      return nextStep(fleet, { operation, item, instance, nowMs });
+    });
+}
+
+/** An instance that ran before is swept where it was being built, by work of its own, and can be tried again. */
+function tooLate(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
+  const what = doc.wasActive ? 'Try it again' : 'Delete the instance';
+  const message = `The build took longer than it may. ${what}.`;
+  const fault: InstanceFault = { code: 'deadline-passed', message, atMs: nowMs };
+  if (!doc.wasActive) {
+    const failed: Instance = { ...doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
+    return [put(INSTANCE, id, failed)];
+  }
+  const sent = item.doc.step === 'build' || item.doc.step === 'plug';
+  const sweep = sent && doc.host !== undefined ? cleaningOf(id, doc.host, `${item.id}.late`, nowMs) : [];
+  return [...keptWithoutHost(fleet, id, { ...doc, fault }, { by: BUILDER, nowMs }), ...sweep];
+}
+
 interface Looked {
   readonly operation: StoredOperation;
   readonly item: StoredItem;
@@ -92,7 +112,8 @@ interface Looked {
 /** Somebody else has the instance now: deleted while it was built, or already where it should be. */
 function left(item: StoredItem, { id, doc }: StoredInstance): RecordStep {
   if (doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: id });
-  if (doc.state === 'error') return fail(item, { code: doc.fault?.code ?? 'given-up', instance: id });
+  if (doc.state === 'error' || doc.state === 'shelved')
+    return fail(item, { code: doc.fault?.code ?? 'given-up', instance: id });
   return record(item, { state: 'done', step: item.doc.step });
 }
 
@@ -110,7 +131,7 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
       return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
     }
     case 'build':
-      return lost(fleet, item.doc.host ?? '') ? [afterFault(fleet, item, { fault: 'host-lost' }, nowMs)] : [];
+      return isAway(fleet, item.doc.host ?? '') ? [afterFault(fleet, item, { fault: 'host-lost' }, nowMs)] : [];
     case 'plug':
       return [plugged(fleet, looked, ports)];
     case 'unbind':
@@ -152,10 +173,6 @@ function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): 
   return first[0]?.id === item.id
     ? [decideLater(item, (at, atMs) => scheduledTogether(at, first, together.minimum, atMs))]
     : [];
-}
-
-function lost(fleet: FleetReader, host: string): boolean {
-  return isConfirmedGone(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
 }
 
 function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): RecordStep {

@@ -3,7 +3,9 @@
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
+import { CLAIM, claimId } from '../network/index.ts';
 import {
+  expecting,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
   OPERATION,
@@ -119,7 +121,7 @@ export const instanceDelete: OperationKind = {
 function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
   switch (item.doc.step) {
     case 'stop':
-      return [stopped(fleet, item, instance)];
+      return [stopped(fleet, item, instance, nowMs)];
     case 'destroy':
       return toDestroy(fleet, item, instance, nowMs);
     case 'release':
@@ -130,14 +132,23 @@ function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance
 }
 
 /** Whatever else is under way for the instance sees that it is leaving, and ends. */
-function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance): RecordStep {
+function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
     (other) => other.id !== item.id && !isSweep(fleet, other),
   );
   if (others.length > 0) return wait(item, { code: 'other-work-ends-first', instance: instance.id });
   const { host } = instance.doc;
-  if (host === undefined) return record(item, { state: 'running', step: 'release' });
-  return record(item, { state: 'running', step: 'destroy', host });
+  const changes = sweepsOfMove(fleet, item, instance, nowMs);
+  const expects = [expecting(INSTANCE, instance)];
+  if (host === undefined) return record(item, { state: 'running', step: 'release' }, { changes, expects });
+  return record(item, { state: 'running', step: 'destroy', host }, { changes, expects });
+}
+
+/** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */
+function sweepsOfMove(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
+  const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
+  const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);
+  return other === undefined ? [] : cleaningOf(id, other, `${item.id}.move`, nowMs);
 }
 
 function isSweep(fleet: FleetReader, item: StoredItem): boolean {
@@ -191,7 +202,7 @@ export function unknownInstance(id: string): Refusal {
   return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
 }
 
-function beingDeleted(id: string): Refusal {
+export function beingDeleted(id: string): Refusal {
   const message = `Instance "${id}" is being deleted already. "muster operations list" shows how far it is.`;
   return { kind: 'conflict', code: 'being-deleted', message, facts: { instance: id } };
 }

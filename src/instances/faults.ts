@@ -16,6 +16,7 @@ export const FAULTS = {
   'affinity-broken': retry('host', 'The host would have broken the rule of the server group.'),
   'binding-failed': retry('host', 'The network could not bind a port to the host.'),
   'spawn-failed': retry('host', 'The host could not build the instance.'),
+  'migration-failed': retry('host', 'The instance could not be handed over to the host.'),
   'not-plugged': retry('host', 'The network did not report the ports as plugged in time.'),
   'host-lost': retry('host', 'The host went down, was forced down or left while it built.'),
   'pool-empty': retry('pool', 'The pool that an address was to come from is empty.'),

@@ -1,7 +1,7 @@
 // The end of a build that found no place: its own ports are deleted, users' ports go back as they came, the claim is
 // dropped, and the instance says why. Back ends outside the journal have been told before.
 import { idOf, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
-import { CLAIM, claimId, endOfPort } from '../network/index.ts';
+import { CLAIM, claimId, endOfPort, PORT, unboundPort } from '../network/index.ts';
 import { reportText, type ScheduleReport } from '../scheduler/index.ts';
 import { FAULTS, faultNamed } from './faults.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
@@ -45,6 +45,34 @@ export function givenUp(
   const own =
     instance.together === undefined ? put(INSTANCE, idOf(INSTANCE, id), doc) : remove(INSTANCE, idOf(INSTANCE, id));
   return [own, ...released(fleet, id, instance, end)];
+}
+
+/**
+ * An instance that ran is not given up with what it has: it keeps its ports and their addresses, and can be tried again.
+ * From the shelf it goes back there. A back end outside the journal may still have a port bound where it last was; the
+ * next bind there carries a higher serial and takes its place.
+ */
+export function keptWithoutHost(
+  fleet: FleetReader,
+  id: string,
+  instance: Instance & { fault: InstanceFault },
+  end: Ended,
+): Change[] {
+  const { host: _, ...rest } = instance;
+  const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
+  const doc: Instance = { ...rest, state, changedBy: end.by, changedAtMs: end.nowMs };
+  const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined);
+  return [
+    put(INSTANCE, idOf(INSTANCE, id), doc),
+    ...claimGone(fleet, id),
+    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, end))),
+  ];
+}
+
+/** The claim at its host, dropped. */
+export function claimGone(fleet: FleetReader, instance: string): Change[] {
+  const id = claimId(instance, 'home');
+  return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
 }
 
 /** What an instance held: its claims gone, its ports deleted or handed back. */

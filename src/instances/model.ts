@@ -60,7 +60,8 @@ export type InstanceState = (typeof INSTANCE_STATES)[number];
 
 /** Which state may follow which. A deleted instance is gone. */
 export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly InstanceState[]>> = {
-  building: ['active', 'error', 'deleting'],
+  // One that ran before and finds no host now goes back to the shelf.
+  building: ['active', 'error', 'deleting', 'shelving', 'shelved'],
   active: ['moving', 'rebuilding', 'shelving', 'deleting', 'error'],
   moving: ['active', 'deleting', 'error'],
   rebuilding: ['active', 'error', 'deleting'],
@@ -131,6 +132,26 @@ export const PLACE = {
 /** Who does a phase: the controller at the holder (`conductor`), or an older host by itself (`host`). */
 const WHO = Type.Enum(['conductor', 'host']);
 
+/** More hosts than this are not tried by one move: the instance runs well where it is. */
+export const MOVE_TRIES_MAX = 3;
+
+export const MOVE_KINDS = ['live', 'cold'] as const;
+
+const MOVE = Type.Object(
+  {
+    operation: Type.String(),
+    kind: Type.Enum(MOVE_KINDS),
+    /** Where it ran when the move began. */
+    from: Type.String(),
+    /** Only this host: nothing else is tried. */
+    target: Type.Optional(Type.String()),
+    /** The last one tells where it goes. They rule out for this move what a build's tries rule out for the build. */
+    tries: Type.Array(ATTEMPT, { maxItems: MOVE_TRIES_MAX }),
+  },
+  CLOSED,
+);
+export type Move = Static<typeof MOVE>;
+
 export const INSTANCE_SCHEMA = Type.Object(
   {
     name: NAME,
@@ -150,6 +171,8 @@ export const INSTANCE_SCHEMA = Type.Object(
     attempts: Type.Array(ATTEMPT, { maxItems: ATTEMPTS_MAX }),
     attemptsMax: Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX }),
     fault: Type.Optional(FAULT),
+    /** The move that is under way, or the last one that failed. */
+    move: Type.Optional(MOVE),
     /** It ran once: from then on it keeps all its addresses wherever it goes. */
     wasActive: Type.Boolean(),
     createdBy: Type.String(),

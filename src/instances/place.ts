@@ -3,11 +3,10 @@
 import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import {
-  CAPABILITIES,
+  backEndOf,
   bindPorts,
   CLAIM,
   claimId,
-  NETWORK,
   nicNeed,
   PORT,
   type BindFault,
@@ -67,8 +66,7 @@ export function portsOf(fleet: FleetReader, instance: Instance): StoredPort[] {
 
 /** Whether a port's back end is decided in the journal. */
 export function isInline(fleet: FleetReader, port: Port): boolean {
-  const network = fleet.get(NETWORK, idOf(NETWORK, port.network));
-  return network === undefined || CAPABILITIES[network.doc.backEnd].inline;
+  return backEndOf(fleet, port.network).inline;
 }
 
 export function place(fleet: FleetReader, ask: PlaceAsk): Placement {
@@ -153,4 +151,9 @@ function hostsToClean(fleet: FleetReader, id: string): string[] {
 export function isConfirmedGone(fleet: FleetReader, host: string): boolean {
   const stored = fleet.get(HOST, idOf(HOST, host));
   return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
+}
+
+/** A host that does nothing now, for certain or by all appearances. One that is only suspected may answer yet. */
+export function isAway(fleet: FleetReader, host: string): boolean {
+  return isConfirmedGone(fleet, host) || findHost(fleet, host)?.doc.connection.state === 'down';
 }

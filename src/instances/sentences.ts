@@ -20,4 +20,23 @@ export const instanceSentences: ReasonSentences = {
     `Something else is under way for instance ${said(instance)}; it ends first.`,
   'ports-not-released': ({ instance, ports }) =>
     `The network back end has not released these ports of instance ${said(instance)}: ${said(ports)}. It is asked again.`,
+  'ports-not-unbound': ({ instance, ports }) =>
+    `The network back end has not unbound these ports of instance ${said(instance)}: ${said(ports)}. It is asked again.`,
+  'move-superseded': ({ instance }) =>
+    `Instance ${said(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
+  'source-not-heard': ({ instance, host }) =>
+    `Host ${said(host)}, which is to hand instance ${said(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${said(host)}".`,
+  'target-not-heard': ({ instance, host }) =>
+    `Host ${said(host)}, which instance ${said(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+  'source-lost': ({ message }) => said(message),
+  'target-lost': ({ message }) => said(message),
+  'instance-lost': ({ message }) => said(message),
+  'not-migrated': ({ instance, host, problems }) =>
+    `Host ${said(host)} could not hand instance ${said(instance)} over, and does not run it any more: ${said(problems)}. It is asked again.`,
+  'not-activated': ({ instance, host, problems }) =>
+    `Host ${said(host)} could not take over instance ${said(instance)}: ${said(problems)}. It is asked again.`,
+  'not-bound': ({ instance, host, fault }) =>
+    `The ports of instance ${said(instance)} could not be bound to host ${said(host)}, where it is now (${said(fault)}). It is tried again.`,
+  'instance-in-error': ({ instance }) =>
+    `Instance ${said(instance)} is in error. "muster instances show ${said(instance)}" says why; delete it, or repair what is wrong.`,
 };

@@ -1,0 +1,100 @@
+// How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
+// it is only silent nothing is done: it may still run them.
+import { idOf, merged, onTrial, type Reason, type Trial } from '../fleet/index.ts';
+import type { BeginEvacuation, Evacuating, Evacuation, Evacuator, Tenant } from '../hosts/index.ts';
+import type { Decision } from '../journal/index.ts';
+import { CLAIMS_BY_HOST } from '../network/index.ts';
+import type { OperationId } from '../operations/index.ts';
+import { claimGone, faultOf } from './give-up.ts';
+import { INSTANCE, INSTANCES_BY_HOST } from './model.ts';
+import { moveInstances } from './move.ts';
+import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
+import { rebuildInstances } from './rebuild.ts';
+import { anew } from './shelve.ts';
+
+const HOW = 'live';
+/** Reasons stay small. */
+const MESSAGE_MAX = 500;
+
+export const instanceEvacuator: Evacuator = {
+  name: 'instances',
+
+  inventory: (fleet, host) => {
+    const here = [...fleet.find(INSTANCES_BY_HOST, host)].map(({ id }): string => id);
+    const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
+      doc.role === 'move' ? [doc.instance] : [],
+    );
+    return [...new Set([...here, ...coming])].sort().map((id) => ({ kind: INSTANCE.name, id }));
+  },
+
+  // One after the other on a trial: what one of them would take, the next does not find.
+  plan: (fleet, host, tenants, nowMs) =>
+    onTrial(fleet, (trial) =>
+      tenants.map((tenant) => ({ tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) })),
+    ),
+
+  begin: (fleet, planned, how) => {
+    const moved = begunWith(planned, 'move', (ids) =>
+      moveInstances(fleet, { ids, kind: HOW, ...named(how, 'instance-moves') }),
+    );
+    if ('code' in moved) return moved;
+    const rebuilt = begunWith(planned, 'rebuild', (ids) =>
+      rebuildInstances(fleet, { ids, ...named(how, 'instance-rebuilds') }),
+    );
+    if ('code' in rebuilt) return rebuilt;
+    const operations = [...moved.operations, ...rebuilt.operations];
+    return { changes: merged([...moved.changes, ...rebuilt.changes]), operations };
+  },
+};
+
+type Begun = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
+
+function begunWith(
+  planned: readonly Evacuating[],
+  kind: Evacuation['kind'],
+  begin: (ids: readonly string[]) => Decision<{ readonly operation: OperationId }>,
+): ReturnType<Evacuator['begin']> {
+  const ids = planned.filter(({ evacuation }) => evacuation.kind === kind).map(({ tenant }) => tenant.id);
+  if (ids.length === 0) return { changes: [], operations: [] } satisfies Begun;
+  const decision = begin(ids);
+  if (decision.kind === 'refuse') return decision.refusal;
+  return { changes: decision.changes, operations: [decision.answer.operation] };
+}
+
+function named({ operation, ...how }: BeginEvacuation, what: string): BeginEvacuation {
+  return { ...how, operation: `${operation}.${what}` as OperationId };
+}
+
+function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number): Evacuation {
+  const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
+  if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
+  const { state, wasActive } = instance.doc;
+  const dead = isConfirmedGone(trial, host);
+  if (state === 'error') {
+    if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
+  } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
+  if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
+  const found = placeFor(trial, instance, host, nowMs);
+  if (typeof found !== 'string') return wait(found);
+  return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
+}
+
+function wait(reason: Reason): Evacuation {
+  return { kind: 'wait', reason };
+}
+
+/** The host that it would go to, with its claim there on the trial; or why there is none. */
+function placeFor(trial: Trial, instance: StoredInstance, host: string, nowMs: number): string | Reason {
+  const { id } = instance;
+  const doc = anew(instance.doc);
+  const held = claimGone(trial, id);
+  if (held.length > 0) trial.add(held);
+  const ask = { id, instance: doc, ports: portsOf(trial, doc), role: 'move' as const, by: 'evacuator', nowMs };
+  const placement = place(trial, { ...ask, excludedHosts: [host] });
+  if (placement.kind === 'placed') {
+    trial.add([placement.claim]);
+    return placement.host;
+  }
+  const { code, message } = faultOf(doc, placement.kind === 'none' ? placement.report : undefined, nowMs);
+  return { code, instance: id, message: message.slice(0, MESSAGE_MAX) };
+}

@@ -1,0 +1,158 @@
+// The operation `instance-move`: find a host, make it ready, hand the instance over, switch its ports and its claim, run it
+// there, clean up behind it. A crash anywhere goes on from the last step.
+import { idOf } from '../fleet/index.ts';
+import {
+  decideLater,
+  expecting,
+  record,
+  wait,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
+import { itemsOfHost } from './clean.ts';
+import { INSTANCE, type InstanceFault } from './model.ts';
+import { arrival, arrived, switched, targetLost } from './move-arrival.ts';
+import { movingBy, notOurs, onMoving, putMoving, swept, targetOf, towards, type MoveLook } from './move-errand.ts';
+import { afterMoveFault, scheduledMove, sourceLost, stayed } from './move-steps.ts';
+import { answeredMove, moveTask, observedMove } from './move-tasks.ts';
+import { bindOrder, outsidePorts } from './orders.ts';
+import { isAway, isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+
+export const MOVE_DEADLINE_MS = 3600 * 1000;
+
+export const instanceMove: OperationKind = {
+  name: 'instance-move',
+  steps: ['schedule', 'prepare', 'migrate', 'bind', 'switch', 'activate', 'clean-source'],
+  cancel: {
+    kind: 'none',
+    because: 'an instance that is being handed over can only go forward; one that finds no host stays where it is',
+  },
+  retry: {
+    kind: 'does',
+    what: 'what the deadline cut short goes on from where it was; instances that stayed where they were are tried again',
+  },
+  rollback: { kind: 'none', because: 'move the instances back instead' },
+
+  plan: (fleet, _operation, items, nowMs) =>
+    items.flatMap((item) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+      const moving = movingBy(item, instance);
+      return moving === undefined ? [left(item, instance)] : nextStep({ fleet, item, instance: moving, nowMs });
+    }),
+
+  observe: (fleet, item, outcome, nowMs) => observedMove(fleet, item, outcome, nowMs),
+  task: (fleet, item) => moveTask(fleet, item),
+  answered: (fleet, item, answer, nowMs) => answeredMove(fleet, item, answer, nowMs),
+
+  overdue: (fleet, item, nowMs) => {
+    const instance = movingBy(item, fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)));
+    if (instance?.doc.state !== 'moving') return { changes: [], expects: [] };
+    return { changes: tooLate({ fleet, item, instance, nowMs }), expects: [expecting(INSTANCE, instance)] };
+  },
+
+  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+};
+
+/** A move whose last step was cut short by its deadline has left the rest to a sweep: there is nothing more to do. */
+function left(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+  const over = instance?.doc.state === 'active' && item.doc.step === 'clean-source';
+  return over ? record(item, { state: 'done', step: item.doc.step }) : notOurs(item, instance);
+}
+
+function nextStep(look: MoveLook): readonly Next[] {
+  const { item, instance } = look;
+  if (instance.doc.state === 'active') return [later(item, scheduledMove)];
+  switch (item.doc.step) {
+    case 'schedule':
+      return [later(item, scheduledMove)];
+    case 'prepare':
+      return toPrepare(look);
+    case 'migrate':
+      return toMigrate(look);
+    case 'bind':
+    case 'switch':
+      return toSwitch(look);
+    case 'activate':
+      return toActivate(look);
+    case 'clean-source':
+      return toClean(look);
+    default:
+      throw new Error(`instance-move has no step "${item.doc.step}"`);
+  }
+}
+
+/** Everything that changes documents is decided on the newest state: a delete may have been faster. */
+function later(item: StoredItem, step: (look: MoveLook) => RecordStep): Next {
+  return decideLater(item, (fleet, nowMs) => [onMoving({ fleet, item: item.id, nowMs }, step)]);
+}
+
+/** A task for a host that was not asked yet, or has to be asked again. */
+function asked({ item, nowMs }: MoveLook): readonly Next[] {
+  const { step, state, attempt, retryAtMs = 0 } = item.doc;
+  if (state === 'running' || nowMs < retryAtMs) return [];
+  return [record(item, { state: 'running', step, attempt: attempt + 1 })];
+}
+
+function toPrepare(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance } = look;
+  if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, sourceLost)];
+  if (!isAway(fleet, targetOf(instance.doc) ?? '')) return asked(look);
+  return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
+}
+
+/** Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. */
+function toMigrate(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance } = look;
+  const { from } = instance.doc.move;
+  if (isConfirmedGone(fleet, from)) return [later(item, sourceLost)];
+  if (isAway(fleet, from)) return [wait(item, { code: 'source-not-heard', instance: instance.id, host: from })];
+  return asked(look);
+}
+
+function toSwitch(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance, nowMs } = look;
+  const host = targetOf(instance.doc) ?? '';
+  if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
+  const errand = towards(instance);
+  const order = { instance: errand, host, pools: errand.doc.attempts.at(-1)?.pools ?? [] };
+  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
+  const args = bindOrder(fleet, order, outside) as unknown as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step: 'bind', attempt: item.doc.attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+function toActivate(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance } = look;
+  const host = instance.doc.host ?? '';
+  if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
+  return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
+}
+
+/** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
+function toClean(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance } = look;
+  if (!isAway(fleet, instance.doc.move.from)) return asked(look);
+  return [later(item, (at) => arrived(at, swept(at, at.instance.doc.move.from)))];
+}
+
+/** The deadline has passed. Before the hand-over the instance stays; after it, the operation can be retried from there. */
+function tooLate(look: MoveLook): ReturnType<typeof stayed> {
+  const { item, instance, nowMs } = look;
+  const fault = (message: string): InstanceFault => ({ code: 'deadline-passed', message, atMs: nowMs });
+  switch (item.doc.step) {
+    case 'schedule':
+    case 'prepare':
+      return stayed(look, fault('The move took longer than it may. The instance stays where it is.'));
+    case 'clean-source':
+      return [...arrival(look), ...swept(look, instance.doc.move.from)];
+    default: {
+      const { operation, from } = instance.doc.move;
+      const message = `The move from ${from} to ${targetOf(instance.doc)} took longer than it may, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance.`;
+      return [putMoving(look, { fault: fault(message) })];
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. The old host
+// is swept from the start: should it come back, its copy goes before anything of that name is placed there.
+import { put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { newOperation, type OperationId, type OperationKind } from '../operations/index.ts';
+import { instanceBuild, planWhile } from './build.ts';
+import { cleaningOf } from './clean.ts';
+import { INSTANCE, type InstanceState } from './model.ts';
+import { instancesNamed } from './move.ts';
+import { isConfirmedGone, type StoredInstance } from './place.ts';
+import { anew } from './shelve.ts';
+
+export interface RebuildInstances {
+  readonly ids: readonly string[];
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+export const REBUILD_DEADLINE_MS = 3600 * 1000;
+
+/** `error`: a rebuild that found no host may be tried again. */
+const REBUILT_FROM: readonly InstanceState[] = ['active', 'error'];
+
+/** All of them, or none. */
+export function rebuildInstances(
+  fleet: FleetReader,
+  command: RebuildInstances,
+): Decision<{ readonly operation: OperationId }> {
+  const { ids, operation, by, why, nowMs, deadlineMs } = command;
+  const instances = instancesNamed(fleet, ids);
+  if ('code' in instances) return refuse(instances);
+  const problem = instances.map((one) => rebuildProblem(fleet, one)).find((one) => one !== undefined);
+  if (problem !== undefined) return refuse(problem);
+  const began = newOperation({
+    id: operation,
+    kind: instanceRebuild.name,
+    title: `rebuild ${ids.length === 1 ? `instance ${ids[0]}` : `${ids.length} instances`} elsewhere`,
+    by,
+    ...(why !== undefined && { why }),
+    nowMs,
+    deadlineMs,
+    items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' })),
+  });
+  return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...began], { operation });
+}
+
+function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by, nowMs }: RebuildInstances): Change[] {
+  const { host } = doc;
+  const swept = host !== undefined && findHost(fleet, host) !== undefined;
+  return [
+    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', changedBy: by, changedAtMs: nowMs }),
+    ...(swept ? cleaningOf(id, host, `${operation}.${id}`, nowMs) : []),
+  ];
+}
+
+function rebuildProblem(fleet: FleetReader, instance: StoredInstance): Refusal | undefined {
+  const { state, wasActive, host } = instance.doc;
+  if (!REBUILT_FROM.includes(state) || !wasActive) return notRebuildable(instance);
+  return host === undefined || isConfirmedGone(fleet, host) ? undefined : notConfirmedDown(instance.id, host);
+}
+
+function notRebuildable({ id, doc }: StoredInstance): Refusal {
+  const { state, wasActive } = doc;
+  const why = wasActive ? `it is ${state}` : 'it never ran';
+  const message = `Instance "${id}" cannot be rebuilt: ${why}. Only instances that ran, and are active or in error, can.`;
+  return { kind: 'conflict', code: 'not-rebuildable', message, facts: { instance: id, state, wasActive } };
+}
+
+function notConfirmedDown(id: string, host: string): Refusal {
+  const message = `Host "${host}" may still run instance "${id}": nobody has confirmed that it is down. If it is off, say so with "muster hosts force-down ${host}"; if it is not, move the instance with "muster instances move ${id}".`;
+  return { kind: 'conflict', code: 'host-not-confirmed-down', message, facts: { instance: id, host } };
+}
+
+/** The steps of a build, from finding a host on. What it has at the dead host is replaced when it gets a new one. */
+export const instanceRebuild: OperationKind = {
+  ...instanceBuild,
+  name: 'instance-rebuild',
+  steps: ['schedule', 'bind', 'build', 'plug', 'unbind'],
+  cancel: { kind: 'none', because: 'the instance has no host meanwhile; a rebuild that finds none ends by itself' },
+  retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
+  rollback: { kind: 'none', because: 'its host is dead' },
+  plan: planWhile('rebuilding'),
+};

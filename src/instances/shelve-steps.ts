@@ -1,0 +1,128 @@
+// The operation `instance-shelve`: the host destroys its copy, the ports are unbound and kept, and the claim is dropped. A host
+// that is only silent is waited for: it may still run the instance with the addresses that stay its own.
+import { idOf, put, type FleetReader } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { PORT, unboundPort, type PortAnswer } from '../network/index.ts';
+import {
+  decideLater,
+  expecting,
+  fail,
+  record,
+  wait,
+  type ActionOutcome,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
+import { nicArgs } from './build-answers.ts';
+import { found } from './build-steps.ts';
+import { cleaningOf, itemsOfHost } from './clean.ts';
+import { claimGone } from './give-up.ts';
+import { INSTANCE, type Instance } from './model.ts';
+import { endOrder, outsidePorts } from './orders.ts';
+import { isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
+
+const SHELVER = 'operation:instance-shelve';
+/** A back end or a host that could not do it is asked again after this time. */
+const AGAIN_MS = 5000;
+
+export const instanceShelve: OperationKind = {
+  name: 'instance-shelve',
+  steps: ['destroy', 'unbind'],
+  cancel: { kind: 'none', because: 'the instance may be gone from its host already; unshelve it afterwards' },
+  retry: { kind: 'does', what: 'a host or back end that did not answer in time is asked again' },
+  rollback: { kind: 'none', because: 'what is destroyed does not come back; unshelving builds it anew' },
+
+  plan: (fleet, _operation, items, nowMs) =>
+    items.flatMap((item) => {
+      const id = item.doc.target.id;
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
+      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: id })];
+      if (instance.doc.state === 'deleting') return [fail(item, { code: 'instance-deleted', instance: id })];
+      if (instance.doc.state !== 'shelving') return [record(item, { state: 'done', step: item.doc.step })];
+      return item.doc.step === 'destroy'
+        ? toDestroy(fleet, item, instance, nowMs)
+        : toUnbind(fleet, item, instance, nowMs);
+    }),
+
+  observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
+
+  task: (fleet, item) => {
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+    if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance?.doc.state !== 'shelving')
+      return undefined;
+    const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
+    return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'leave' } };
+  },
+
+  answered: (fleet, item, answer, nowMs) => {
+    if (answer.outcome === 'done') return destroyed(fleet, item, nowMs);
+    const reason = { code: 'not-destroyed', instance: item.doc.target.id, problems: answer.problems ?? [] };
+    return wait(item, reason, nowMs + AGAIN_MS);
+  },
+
+  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+};
+
+function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+  const { host = '', state, attempt, retryAtMs = 0 } = item.doc;
+  if (isConfirmedGone(fleet, host)) return [decideLater(item, (at, atMs) => [hostGone(at, item, atMs)])];
+  if (findHost(fleet, host)?.doc.connection.state !== 'up')
+    return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+  if (state === 'running' || nowMs < retryAtMs) return [];
+  return [record(item, { state: 'running', step: 'destroy', attempt: attempt + 1 })];
+}
+
+/** The host is off for certain. Should it come back, it is swept first. */
+function hostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const { host = '', attempt, target } = item.doc;
+  const next = destroyed(fleet, item, nowMs);
+  const sweep = findHost(fleet, host) === undefined ? [] : cleaningOf(target.id, host, `${item.id}.${attempt}`, nowMs);
+  return { ...next, changes: [...next.changes, ...sweep] };
+}
+
+function destroyed(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const { instance } = found(fleet, item.id);
+  if (instance?.doc.state !== 'shelving') return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
+  return outside.length > 0
+    ? record(item, { state: 'running', step: 'unbind', host: null })
+    : shelved(fleet, item, instance, nowMs);
+}
+
+function toUnbind(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
+  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
+  if (outside.length === 0) return [shelved(fleet, item, instance, nowMs)];
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  const args = endOrder(fleet, 'unbind', instance, outside) as unknown as Readonly<Record<string, unknown>>;
+  const action = { driver: 'network', item: item.id, step: 'unbind', attempt: item.doc.attempt, args };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+/** A port that the back end does not know is as good as unbound there. */
+function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  const { instance } = found(fleet, item.id);
+  if (instance?.doc.state !== 'shelving') return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
+  const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
+  const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');
+  if (left?.length === 0) return shelved(fleet, item, instance, nowMs);
+  const reason = { code: 'ports-not-unbound', instance: instance.id, ports: (left ?? []).map(({ port }) => port) };
+  const again = wait(item, reason, nowMs + AGAIN_MS);
+  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+}
+
+function shelved(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
+  const { host: _, fault: __, ...rest } = instance.doc;
+  const doc: Instance = { ...rest, state: 'shelved', changedBy: SHELVER, changedAtMs: nowMs };
+  // What the back end has unbound was unbound under a higher serial: that one is used up as well.
+  const bound = portsOf(fleet, doc).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
+  const changes = [
+    put(INSTANCE, instance.id, doc),
+    ...claimGone(fleet, instance.id),
+    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: SHELVER, nowMs }))),
+  ];
+  const expects = [expecting(INSTANCE, instance), ...bound.map((port) => expecting(PORT, port))];
+  return record(item, { state: 'done', step: item.doc.step, host: null }, { changes, expects });
+}

@@ -1,0 +1,69 @@
+// GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each of them.
+import { Type } from 'typebox';
+import { answer, BY_ID, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost, unknownHost, type Evacuating, type Evacuation, type Evacuator } from '../hosts/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import type { Explain } from '../operations/index.ts';
+
+export interface TenantRoutes {
+  readonly evacuators: readonly Evacuator[];
+  readonly explain: Explain;
+}
+
+const Evacuated = Type.Object({
+  kind: Type.Enum(['move', 'rebuild', 'wait']),
+  how: Type.Optional(Type.String({ description: 'of a move: live or cold' })),
+  to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
+  reason: Type.Optional(Type.Object({ code: Type.String() }, { additionalProperties: true })),
+  sentence: Type.Optional(Type.String({ description: 'the reason, for a person' })),
+});
+
+const Tenants = Type.Object({
+  host: Type.String(),
+  tenants: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), evacuation: Evacuated }), {
+    description: 'in the order of evacuators, then of ids',
+  }),
+});
+
+export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
+  return [
+    read({
+      method: 'GET',
+      path: '/api/v1/hosts/:id/tenants',
+      tag: 'hosts',
+      about: 'Show what lives on a host, and what an evacuation would do now for each of them',
+      access: 'viewer',
+      scope: 'site',
+      elsewhere: 'forward',
+      params: BY_ID,
+      answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
+      // Decided where an evacuation would be, on what is true there, and not committed.
+      handle: async ({ params: { id }, caller }, { journal, clock }) => {
+        const nowMs = clock.nowMs();
+        const decide = (fleet: FleetReader): Decision<readonly Evacuating[]> => {
+          const host = findHost(fleet, id);
+          if (host === undefined || !seesSite(caller, host.doc.site)) return refuse(unknownHost(id));
+          return accept(
+            [],
+            evacuators.flatMap((one) => one.plan(fleet, id, one.inventory(fleet, id), nowMs)),
+          );
+        };
+        const outcome = await journal.submit({ by: caller.name, decide });
+        if (outcome.kind === 'refused') return refused(outcome.refusal);
+        return answer({ host: id, tenants: outcome.answer.map((one) => shown(one, caller, explain)) });
+      },
+    }),
+  ];
+}
+
+function shown({ tenant, evacuation }: Evacuating, caller: Caller, explain: Explain): object {
+  return { kind: tenant.kind, id: tenant.id, evacuation: shownEvacuation(evacuation, caller, explain) };
+}
+
+/** Which hosts have room is for operators to know. */
+function shownEvacuation(evacuation: Evacuation, caller: Caller, explain: Explain): object {
+  if (evacuation.kind === 'wait') return { ...evacuation, sentence: explain(evacuation.reason) };
+  const { to, ...rest } = evacuation;
+  return permits(caller, 'operator') ? { ...rest, to } : rest;
+}
