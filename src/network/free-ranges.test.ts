@@ -4,7 +4,10 @@ import { CHUNK_RANGES_MAX, FreeRanges, lastNotAbove } from './free-ranges.ts';
 
 const SIZE = 40;
 
-type Step = { readonly kind: 'take' | 'give' | 'has' | 'from'; readonly at: bigint };
+interface Step {
+  readonly kind: 'take' | 'give' | 'has' | 'from';
+  readonly at: bigint;
+}
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('take', 'take', 'give', 'has', 'from'),

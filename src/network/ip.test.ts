@@ -76,7 +76,7 @@ describe('addresses', () => {
       fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }).map((value) => ({ version: 6, value }) as const),
       // Many zeros: that is where spellings differ.
       fc
-        .array(fc.constantFrom(0n, 0n, 1n, 0xffffn), { minLength: 8, maxLength: 8 })
+        .array(fc.constantFrom<bigint>(0n, 0n, 1n, 0xffffn), { minLength: 8, maxLength: 8 })
         .map((groups) => ({ version: 6, value: groups.reduce((sum, group) => (sum << 16n) | group, 0n) }) as const),
     );
     fc.assert(
@@ -136,13 +136,13 @@ describe('prefixes', () => {
 
   test('prefixes overlap exactly when they have an address in common', () => {
     const anyCidr = fc
-      .tuple(fc.constantFrom(4, 6), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 15 }))
+      .tuple(fc.constantFrom<4 | 6>(4, 6), fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 15 }))
       .map(([version, length, at]) => {
         const bits = version === 4 ? 32 : 128;
         const size = 1n << BigInt(4 - length);
         const first = (BigInt(at) / size) * size;
         const prefix = bits - 4 + length;
-        return { version, prefix, first, last: first + size - 1n } as Cidr;
+        return { version, prefix, first, last: first + size - 1n };
       });
     const members = (cidr: Cidr): bigint[] =>
       Array.from({ length: 16 }, (_, at) => BigInt(at)).filter((value) =>
