@@ -87,10 +87,12 @@ function streamer(route: Kind<'stream'>, serving: Serving): Handler {
   const callOf = callMaker(route);
   const { world, streams, replies } = serving;
   return async (request, reply) => {
-    streams.refuseIfFull();
-    const answered: Streamed | Answered = await route.handle(callOf(request), world);
+    const answered = await streams.withPlace(async (): Promise<Streamed | Answered> => {
+      const started = await route.handle(callOf(request), world);
+      if (started.kind === 'stream') await streams.run(started, request, reply);
+      return started;
+    });
     if (answered.kind !== 'stream') return sendAnswered(reply, answered, serving);
-    await streams.run(answered, request, reply);
     replies.note(request, 200);
     return reply;
   };

@@ -21,15 +21,25 @@ export interface StreamsOptions {
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #open = new Map<ResponseOut, Promise<void>>();
+  /** Those that are open, and those that are about to be. */
+  #places = 0;
 
   constructor(options: StreamsOptions) {
     this.#options = options;
   }
 
-  refuseIfFull(): void {
-    if (this.#open.size < this.#options.max) return;
-    const detail = 'This server has as many streams open as it takes. Close some, or ask another server.';
-    throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers: { 'retry-after': '5' } });
+  /** Takes a place before anything is waited for, so that many that ask at once are counted, and gives it back after. */
+  async withPlace<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#places >= this.#options.max) {
+      const detail = 'This server has as many streams open as it takes. Close some, or ask another server.';
+      throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers: { 'retry-after': '5' } });
+    }
+    this.#places += 1;
+    try {
+      return await work();
+    } finally {
+      this.#places -= 1;
+    }
   }
 
   async run(streamed: Streamed, request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -177,6 +177,26 @@ describe('GET /api/v1/watch', () => {
     first.close();
     await small.close();
   });
+
+  test('never: more streams open than allowed because they asked at once and had to wait', async () => {
+    const small = await startWorld({ limits: { streams: 1 } });
+    const secret = await small.token('viewer');
+    const at = await small.server.listen({ host: '127.0.0.1', port: 0 });
+    const { revision } = small.journal.fleet;
+    const ask = (after: number): Promise<Reader> =>
+      openStream(`${at}/api/v1/watch?after=${after}`, { authorization: `Bearer ${secret}` });
+    // What was refused after a wait has given its place back.
+    expect((await ask(revision + 1000)).status).toBe(409);
+    const asked = [ask(revision + 1), ask(revision + 1), ask(revision + 1)];
+    await new Promise((later) => setTimeout(later, 200));
+    await small.commit(hostChange('late'));
+    const readers = await Promise.all(asked);
+    expect(readers.map(({ status }) => String(status)).sort()).toEqual(['200', '503', '503']);
+    // And so has one that was closed.
+    for (const reader of readers) reader.close();
+    await expect.poll(async () => (await ask(revision)).status).toBe(200);
+    await small.close();
+  });
 });
 
 describe('GET /api/v1/history', () => {
