@@ -15,6 +15,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     .option('--tls-cert <path>', 'certificate, in PEM form')
     .option('--tls-key <path>', 'its private key, in PEM form')
     .option('--insecure', 'listen beyond this machine without TLS')
+    .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
     .option('--new-admin-token', 'make a new admin token in the data folder, for when the old one is lost')
     .addOption(
       new Option('--demo <hosts>', 'simulated hosts: none, small, or how many')

@@ -78,8 +78,10 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
     ports: count * nics.filter((nic) => nic.kind === 'new').length,
   });
   if (quota !== undefined) return quota;
-  const lacking = credentialsMissing(backEndsOf(fleet, nics), command.credentials);
-  const alarm = missingCredentialsAlarm(fleet, lacking, command.nowMs);
+  const backEnds = backEndsOf(fleet, nics);
+  const lacking = credentialsMissing(backEnds, command.credentials);
+  const asks = credentialsMissing(backEnds, false);
+  const alarm = asks ? missingCredentialsAlarm(fleet, lacking, nowMs) : [];
   const path = pathOf(fleet, !lacking);
   return { names, flavor, nics, path, changes: [...changes, ...alarm], revision: fleet.revision };
 }

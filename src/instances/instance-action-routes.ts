@@ -10,10 +10,9 @@ import { INSTANCE } from './model.ts';
 import { moveInstances } from './move.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { shelveInstance, unshelveInstance } from './shelve.ts';
-import type { InstanceView } from './views.ts';
+import { INSTANCE_VIEW } from './views.ts';
 
 export interface ActionRoutes {
-  readonly view: InstanceView;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly credentials: () => boolean;
 }
@@ -25,9 +24,9 @@ const MOVE = {
   host: Type.Optional(Type.String({ ...ID, description: 'where to; else one is found' })),
 };
 
-export function instanceActionRoutes({ view, credentials }: ActionRoutes): Route[] {
+export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
   return [
-    action(view, {
+    action({
       verb: 'move',
       about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
       fields: MOVE,
@@ -37,19 +36,19 @@ export function instanceActionRoutes({ view, credentials }: ActionRoutes): Route
         return moveInstances(fleet, { ids: [id], kind, ...(host !== undefined && { target: host }), ...asked });
       },
     }),
-    action(view, {
+    action({
       verb: 'shelve',
       about: 'Take an instance off its host and keep it, with its ports and addresses',
       fields: {},
       decide: (fleet, { id, asked }) => shelveInstance(fleet, { id, ...asked, credentials: credentials() }),
     }),
-    action(view, {
+    action({
       verb: 'unshelve',
       about: 'Find a shelved instance a host and build it there',
       fields: {},
       decide: (fleet, { id, asked }) => unshelveInstance(fleet, { id, ...asked, credentials: credentials() }),
     }),
-    action(view, {
+    action({
       verb: 'rebuild',
       about: 'Build an instance elsewhere with the same ports, when its host is forced down',
       fields: {},
@@ -87,7 +86,7 @@ interface Action<F extends TProperties> {
   ) => Decision<{ readonly operation: OperationId }>;
 }
 
-function action<F extends TProperties>(view: InstanceView, { verb, about, fields, decide }: Action<F>): Route {
+function action<F extends TProperties>({ verb, about, fields, decide }: Action<F>): Route {
   return write({
     method: 'POST',
     path: `/api/v1/instances/:id/${verb}`,
@@ -104,7 +103,7 @@ function action<F extends TProperties>(view: InstanceView, { verb, about, fields
       const said = why === undefined ? {} : { why };
       const asked: Asked = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
       return {
-        target: { view, id },
+        target: { view: INSTANCE_VIEW, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
         decide: (fleet) => decide(fleet, { id, caller, body: body as Ask<never>['body'], asked }),

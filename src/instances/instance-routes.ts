@@ -23,7 +23,7 @@ import {
 } from '../access/index.ts';
 import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import { OPERATION, type Explain } from '../operations/index.ts';
+import { OPERATION } from '../operations/index.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
 import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
 import { gateRoutes } from './gate-routes.ts';
@@ -38,11 +38,9 @@ import {
   INSTANCES_BY_STATE,
   type Instance,
 } from './model.ts';
-import { explainedReport, PORTS, Report, siteOfInstance, textWithPorts, type InstanceView } from './views.ts';
+import { explainedReport, INSTANCE_VIEW, PORTS, Report, siteOfInstance, textWithPorts } from './views.ts';
 
 export interface InstanceRoutes {
-  readonly view: InstanceView;
-  readonly explain: Explain;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly credentials: () => boolean;
 }
@@ -51,20 +49,20 @@ const INSTANCES = '/api/v1/instances';
 
 export function instanceRoutes(options: InstanceRoutes): Route[] {
   return [
-    listInstances(options),
-    getInstance(options),
+    listInstances(),
+    getInstance(),
     createRoute(options),
     previewRoute(options),
-    deleteRoute(options),
+    deleteRoute(),
     ...instanceActionRoutes(options),
     ...gateRoutes(options),
   ];
 }
 
-function listInstances({ view }: InstanceRoutes): Route {
+function listInstances(): Route {
   const { state, project } = INSTANCE_SCHEMA.properties;
   const listing: Listing<'instance', Instance> = {
-    view,
+    view: INSTANCE_VIEW,
     filters: {
       state: { schema: state, of: (doc) => [doc.state], index: INSTANCES_BY_STATE },
       host: { schema: ID, of: (doc) => [doc.host], index: INSTANCES_BY_HOST },
@@ -90,13 +88,13 @@ function listInstances({ view }: InstanceRoutes): Route {
     access: 'viewer',
     scope: 'site',
     query: listQuery(listing),
-    answers: { 200: { about: 'a page of instances', schema: listAnswer(view) } },
+    answers: { 200: { about: 'a page of instances', schema: listAnswer(INSTANCE_VIEW) } },
     handle: (call, { journal }) => listResources(journal.fleet, listing, call),
   });
 }
 
-function getInstance({ view }: InstanceRoutes): Route {
-  const schema = Type.Object({ ...view.schema.properties, ports: PORTS });
+function getInstance(): Route {
+  const schema = Type.Object({ ...INSTANCE_VIEW.schema.properties, ports: PORTS });
   return read({
     method: 'GET',
     path: `${INSTANCES}/:id`,
@@ -107,11 +105,11 @@ function getInstance({ view }: InstanceRoutes): Route {
     params: BY_ID,
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
     handle: ({ params, caller }, { journal: { fleet } }) => {
-      const stored = seen(fleet, view, { caller, id: params.id });
+      const stored = seen(fleet, INSTANCE_VIEW, { caller, id: params.id });
       if (stored === undefined) return refused(noSuch('instance', params.id));
       // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
       const headers = { etag: `"${stored.revision}"` };
-      return { kind: 'answer', status: 200, text: textWithPorts(view, stored, fleet), headers };
+      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet), headers };
     },
   });
 }
@@ -168,7 +166,7 @@ const Previewed = Type.Object({
 });
 
 /** Decided where a real request would be, on what is true there, and not committed. */
-function previewRoute({ credentials, explain }: InstanceRoutes): Route {
+function previewRoute({ credentials }: InstanceRoutes): Route {
   return read({
     method: 'POST',
     path: `${INSTANCES}/preview`,
@@ -191,7 +189,7 @@ function previewRoute({ credentials, explain }: InstanceRoutes): Route {
       });
       return outcome.kind === 'refused'
         ? refused(outcome.refusal)
-        : previewAnswer(outcome.answer, { count: command.count, caller: call.caller, explain });
+        : previewAnswer(outcome.answer, { count: command.count, caller: call.caller });
     },
   });
 }
@@ -199,19 +197,18 @@ function previewRoute({ credentials, explain }: InstanceRoutes): Route {
 interface PreviewAsked {
   readonly count: number;
   readonly caller: Caller;
-  readonly explain: Explain;
 }
 
-function previewAnswer({ placed, report }: Preview, { count, caller, explain }: PreviewAsked): Answer {
+function previewAnswer({ placed, report }: Preview, { count, caller }: PreviewAsked): Answer {
   return answer({
     count,
     placed: placed.length,
     ...(permits(caller, 'operator') && { places: placed }),
-    ...(report !== undefined && { report: explainedReport(report, explain) }),
+    ...(report !== undefined && { report: explainedReport(report) }),
   });
 }
 
-function deleteRoute({ view }: InstanceRoutes): Route {
+function deleteRoute(): Route {
   return write({
     method: 'DELETE',
     path: `${INSTANCES}/:id`,
@@ -225,7 +222,7 @@ function deleteRoute({ view }: InstanceRoutes): Route {
       const operation = idOf(OPERATION, ids.next('op'));
       const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
-        target: { view, id: params.id },
+        target: { view: INSTANCE_VIEW, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
         decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...asked }),

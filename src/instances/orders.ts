@@ -4,14 +4,12 @@ import { idOf, type FleetReader } from '../fleet/index.ts';
 import {
   NETWORK,
   nicNeed,
-  SUBNETS_BY_NETWORK,
+  orderPools,
   type BackEndName,
   type NetworkOrder,
-  type OrderPool,
   type PoolKey,
   type Port,
   type StoredPort,
-  type Subnet,
 } from '../network/index.ts';
 import type { Instance } from './model.ts';
 import { isInline } from './place.ts';
@@ -34,7 +32,7 @@ export function createOrder(fleet: FleetReader, instance: string, ports: readonl
       createdBy: doc.createdBy,
       fixedIps: doc.addresses.map(({ ip, subnet }) => ({ ip, subnet })),
       pick: doc.ipAllocation === 'immediate' && doc.addresses.length === 0,
-      pools: poolsOf(fleet, doc, `network:${doc.network}`),
+      pools: orderPools(fleet, `network:${doc.network}`),
     })),
   };
 }
@@ -72,7 +70,7 @@ export function bindOrder(
         takes,
         drops,
         holds,
-        pools: poolsOf(fleet, doc, pool),
+        pools: orderPools(fleet, pool),
       };
     }),
   };
@@ -109,19 +107,6 @@ function leftBehind({ addresses }: Port, moves: boolean): readonly [drops: strin
 
 export function segmentOf(pool: string): string | undefined {
   return pool.startsWith('segment:') ? pool.slice('segment:'.length) : undefined;
-}
-
-function poolsOf(fleet: FleetReader, port: Port, pool: PoolKey): OrderPool[] {
-  const segment = segmentOf(pool);
-  const inPool = (subnet: Subnet): boolean => subnet.segment === segment;
-  return [...fleet.find(SUBNETS_BY_NETWORK, port.network)]
-    .filter(({ doc }) => inPool(doc))
-    .map(({ id, doc }) => ({
-      subnet: id,
-      version: doc.version,
-      ranges: doc.pools,
-      ...(doc.gateway !== undefined && { reserved: [doc.gateway] }),
-    }));
 }
 
 function face(

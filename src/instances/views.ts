@@ -2,10 +2,10 @@
 // that the API, the command line and the history say the same.
 import { Type } from 'typebox';
 import { viewOf, type View } from '../access/index.ts';
-import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
+import { idOf, type FleetReader, type Stored } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { PORT, PORT_VIEW } from '../network/index.ts';
-import type { Explain } from '../operations/index.ts';
+import { stageSentence, type ReportStage } from '../scheduler/index.ts';
 import {
   FLAVOR,
   FLAVOR_SCHEMA,
@@ -21,8 +21,6 @@ import {
 /** Flavors and groups belong to the whole fleet. */
 export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({ kind: FLAVOR, fields: FLAVOR_SCHEMA.properties });
 export const GROUP_VIEW = viewOf<'group', Group>({ kind: GROUP, fields: GROUP_SCHEMA.properties });
-
-export type InstanceView = View<'instance', Instance>;
 
 const { fault: _fault, ...PLAIN_FIELDS } = INSTANCE_SCHEMA.properties;
 
@@ -40,35 +38,33 @@ export const Report = Type.Object({
   stages: Type.Array(Stage),
 });
 
-export function instanceView(explain: Explain): InstanceView {
-  return viewOf<'instance', Instance>({
-    kind: INSTANCE,
-    siteOf: siteOfInstance,
-    show: (doc) => {
-      const report = doc.fault?.report;
-      if (report === undefined) return doc;
-      return { ...doc, fault: { ...doc.fault, report: explainedReport(report, explain) } };
-    },
-    fields: {
-      ...PLAIN_FIELDS,
-      fault: Type.Optional(
-        Type.Object({
-          code: Type.String(),
-          message: Type.String(),
-          atMs: Type.Integer(),
-          report: Type.Optional(Report),
-        }),
-      ),
-    },
-  });
-}
+export const INSTANCE_VIEW: View<'instance', Instance> = viewOf<'instance', Instance>({
+  kind: INSTANCE,
+  siteOf: siteOfInstance,
+  show: (doc) => {
+    const report = doc.fault?.report;
+    if (report === undefined) return doc;
+    return { ...doc, fault: { ...doc.fault, report: explainedReport(report) } };
+  },
+  fields: {
+    ...PLAIN_FIELDS,
+    fault: Type.Optional(
+      Type.Object({
+        code: Type.String(),
+        message: Type.String(),
+        atMs: Type.Integer(),
+        report: Type.Optional(Report),
+      }),
+    ),
+  },
+});
 
 export const PORTS = Type.Array(PORT_VIEW.schema);
 
 /** The instance with its ports, in the order of its NICs. */
-export function textWithPorts(view: InstanceView, stored: Stored<'instance', Instance>, fleet: FleetReader): string {
+export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
-  return `${view.text(stored).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
+  return `${INSTANCE_VIEW.text(stored).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
 }
 
 /** Where it is; without a host, where it was asked to be. */
@@ -76,20 +72,20 @@ export function siteOfInstance({ host, place }: Instance, _id: string, fleet: Fl
   return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
 }
 
-interface PlainStage {
-  readonly cause?: string;
-  readonly facts?: Readonly<Record<string, string | number>>;
-}
-
-export function explainedReport<S extends PlainStage>(
-  { hosts, stages }: { readonly hosts: number; readonly stages: readonly S[] },
-  explain: Explain,
-): { hosts: number; stages: (S & { readonly sentence?: string })[] } {
-  return { hosts, stages: stages.map((stage) => ({ ...stage, ...sentenceOf(stage, explain) })) };
-}
-
-function sentenceOf({ cause, facts }: PlainStage, explain: Explain): { readonly sentence?: string } {
-  if (cause === undefined) return {};
-  const reason: Reason = { ...facts, code: cause };
-  return { sentence: explain(reason) };
+/** The report with a sentence for each stage that lost hosts. */
+export function explainedReport<S extends ReportStage>({
+  hosts,
+  stages,
+}: {
+  readonly hosts: number;
+  readonly stages: readonly S[];
+}): {
+  hosts: number;
+  stages: (S & { readonly sentence?: string })[];
+} {
+  const told = stages.map((stage) => {
+    const sentence = stageSentence(stage);
+    return sentence === undefined ? stage : { ...stage, sentence };
+  });
+  return { hosts, stages: told };
 }

@@ -15,7 +15,8 @@ import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import { listenAddress } from './listen-address.ts';
 import { openStore, type OpenStore } from './open-store.ts';
-import { DRIVERS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
+import { startNetworks, type Networks } from './networks.ts';
+import { newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
 import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
 
@@ -28,6 +29,8 @@ export interface ControlPlaneOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
+  /** A file with the credentials of network back ends. */
+  readonly networkCredentials?: string;
   readonly version: string;
   readonly log: Logger;
   /** Aborted when it is to stop, which may be before it has started. */
@@ -38,6 +41,7 @@ export interface ControlPlane {
   readonly url: string;
   readonly journal: Journal;
   readonly desk: Desk;
+  readonly networks: Networks;
   readonly tokenFile: string;
   /** Rejects when a part fails in a way that it does not recover from. */
   readonly broken: Promise<never>;
@@ -76,6 +80,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
   const metrics = new Metrics();
+  const networks = startNetworks(journal, options.networkCredentials, log);
   const desk = new Desk({
     journal,
     clock,
@@ -92,7 +97,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   });
   const server = createServer({
     ...serverOptions(options),
-    ...surfaceOf(desk),
+    ...surfaceOf(desk, networks),
     journal,
     clock,
     ids,
@@ -107,7 +112,8 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     [{ run: (over) => journal.follow(over) }],
     [lease],
     [
-      new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers: DRIVERS }),
+      new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers: networks.drivers }),
+      networks.news,
       new RetentionController({ journal, clock, log }),
       liveness,
       desk,
@@ -127,7 +133,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await stop();
     throw error;
   }
-  return { url, journal, desk, tokenFile: join(dataFolder, ADMIN_TOKEN_FILE), broken: parts.broken, stop };
+  return { url, journal, desk, networks, tokenFile: join(dataFolder, ADMIN_TOKEN_FILE), broken: parts.broken, stop };
 }
 
 function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOptions) {

@@ -1,7 +1,7 @@
 // The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also
 // those that people join by hand. What the agents keep is in the data folder: after a restart they are who they were.
 import { join } from 'node:path';
-import { FileDisk, InProcessLink, SimulatedFleet } from '../agent/runtime.ts';
+import { agentTasksTakeTime, FileDisk, InProcessLink, SimulatedFleet, spawnFailures } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
 import { idOf, type Applied } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
@@ -44,6 +44,11 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     servers: [plane.url],
     spreadMs: hosts * SPREAD_MS_PER_HOST,
     diskOf: (host) => new FileDisk(join(dataFolder, 'demo', host)),
+    machineOf: () => ({
+      durations: agentTasksTakeTime,
+      network: plane.networks.simulated.hostSide,
+      trouble: spawnFailures(plane.networks.simulated),
+    }),
   });
   const boots = new Set<NodeJS.Timeout>();
   for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);

@@ -11,37 +11,73 @@ import {
   LIVENESS,
   livenessSentences,
   selfPart,
+  type Evacuator,
   type ViewPart,
 } from '../hosts/index.ts';
+import {
+  instanceBuild,
+  instanceClean,
+  instanceDelete,
+  instanceEvacuator,
+  instanceMove,
+  instanceRebuild,
+  instanceSentences,
+  instanceShelve,
+  instancesModel,
+  instancesPart,
+} from '../instances/index.ts';
 import { RETENTION } from '../journal/runtime.ts';
+import { backEndSentences, networkEventsModel, networkModel } from '../network/index.ts';
 import {
   explainer,
   operationSentences,
   operationsModel,
-  type Driver,
   type Explain,
   type OperationKind,
 } from '../operations/index.ts';
+import { SCHEDULER, schedulerModel } from '../scheduler/index.ts';
 import { sitesModel, type SiteUse } from '../sites/index.ts';
 
 const settingsModel: Model = { kinds: [SETTING] };
 
 /** A kind comes before those that hang on it: retention forgets in this order. */
-const MODELS: readonly Model[] = [settingsModel, sitesModel, alarmsModel, accessModel, operationsModel, hostsModel];
+const MODELS: readonly Model[] = [
+  settingsModel,
+  sitesModel,
+  alarmsModel,
+  accessModel,
+  operationsModel,
+  hostsModel,
+  networkModel,
+  networkEventsModel,
+  schedulerModel,
+  instancesModel,
+];
 
-export const SETTINGS: readonly Setting[] = [LIVENESS, RETENTION];
+export const SETTINGS: readonly Setting[] = [LIVENESS, RETENTION, SCHEDULER];
 
-export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map([hostJoin].map((kind) => [kind.name, kind]));
-
-export const DRIVERS: ReadonlyMap<string, Driver> = new Map();
+export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
+  [hostJoin, instanceBuild, instanceDelete, instanceClean, instanceMove, instanceRebuild, instanceShelve].map(
+    (kind) => [kind.name, kind],
+  ),
+);
 
 /** What hosts' agents are shown. */
-export const VIEW_PARTS: readonly ViewPart[] = [selfPart];
+export const VIEW_PARTS: readonly ViewPart[] = [selfPart, instancesPart];
+
+/** What knows how to bring each kind of tenant off a host. */
+export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator];
 
 /** What keeps a site from being deleted. */
 export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
 
-export const explain: Explain = explainer([operationSentences, joinSentences, livenessSentences]);
+export const explain: Explain = explainer([
+  operationSentences,
+  joinSentences,
+  livenessSentences,
+  backEndSentences,
+  instanceSentences,
+]);
 
 export function newRegistry(): Registry {
   return new Registry(MODELS);

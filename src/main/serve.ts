@@ -16,6 +16,7 @@ export interface ServeOptions {
   readonly tlsKey?: string;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
+  readonly networkCredentials?: string;
   /** How many simulated hosts, as text. */
   readonly demo: string;
   readonly logLevel: string;
@@ -53,7 +54,7 @@ export async function runServer(
 }
 
 function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal'> {
-  const { tlsCert, tlsKey, advertise } = options;
+  const { tlsCert, tlsKey, advertise, networkCredentials } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new CannotStart('TLS needs both --tls-cert and --tls-key.');
   }
@@ -70,6 +71,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     newAdminToken: options.newAdminToken === true,
     version,
     ...(advertise !== undefined && { advertise }),
+    ...(networkCredentials !== undefined && { networkCredentials }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
   };
 }

@@ -6,11 +6,33 @@ import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import type { Tally } from '../api/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { HOST_VIEW, hostRoutes } from '../hosts/runtime.ts';
+import { INSTANCE, type Instance } from '../instances/index.ts';
+import {
+  FLAVOR_VIEW,
+  flavorRoutes,
+  GROUP_VIEW,
+  groupRoutes,
+  INSTANCE_VIEW,
+  instanceRoutes,
+  tenantRoutes,
+} from '../instances/runtime.ts';
+import {
+  NETWORK_EVENT_VIEW,
+  NETWORK_VIEW,
+  networkEventRoutes,
+  networkRoutes,
+  PORT_VIEW,
+  QUOTA_VIEW,
+  SEGMENT_VIEW,
+  simulatedNetworkRoutes,
+  SUBNET_VIEW,
+} from '../network/runtime.ts';
 import { OPERATION, type Operation } from '../operations/index.ts';
 import { operationRoutes, operationViews } from '../operations/runtime.ts';
 import { SITE } from '../sites/index.ts';
 import { SITE_VIEW, siteRoutes } from '../sites/runtime.ts';
-import { explain, OPERATION_KINDS, SITE_USES } from './rooms.ts';
+import type { Networks } from './networks.ts';
+import { EVACUATORS, explain, OPERATION_KINDS, SITE_USES } from './rooms.ts';
 
 export interface Surface {
   readonly routes: readonly Route[];
@@ -18,7 +40,7 @@ export interface Surface {
   readonly tallies: readonly Tally<never>[];
 }
 
-export function surfaceOf(desk: Parameters<typeof agentRoutes>[0]): Surface {
+export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Networks): Surface {
   const alarms = alarmView(explain);
   const operations = operationViews(explain);
   return {
@@ -29,9 +51,32 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0]): Surface {
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),
       ...agentRoutes(desk),
+      ...networkRoutes,
+      ...networkEventRoutes,
+      ...simulatedNetworkRoutes(networks.simulated),
+      ...flavorRoutes,
+      ...groupRoutes,
+      ...instanceRoutes(networks),
+      ...tenantRoutes({ evacuators: EVACUATORS, explain }),
     ],
-    views: [TOKEN_VIEW, SITE_VIEW, HOST_VIEW, operations.operation, operations.item, alarms],
-    tallies: [HOSTS, OPERATIONS],
+    views: [
+      TOKEN_VIEW,
+      SITE_VIEW,
+      HOST_VIEW,
+      operations.operation,
+      operations.item,
+      alarms,
+      NETWORK_VIEW,
+      SEGMENT_VIEW,
+      SUBNET_VIEW,
+      PORT_VIEW,
+      QUOTA_VIEW,
+      NETWORK_EVENT_VIEW,
+      FLAVOR_VIEW,
+      GROUP_VIEW,
+      INSTANCE_VIEW,
+    ],
+    tallies: [HOSTS, OPERATIONS, INSTANCES],
   };
 }
 
@@ -49,4 +94,12 @@ const OPERATIONS: Tally<Operation> = {
   kind: OPERATION,
   labels: ['kind', 'state'],
   of: (doc) => [doc.kind, doc.state],
+};
+
+const INSTANCES: Tally<Instance> = {
+  name: 'muster_instances',
+  help: 'Instances by state',
+  kind: INSTANCE,
+  labels: ['state'],
+  of: (doc) => [doc.state],
 };

@@ -1,6 +1,6 @@
 export { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
 export { groupsKept, schedulerModel } from './model.ts';
-export { reportSentences, reportText } from './report-sentences.ts';
+export { reportSentences, reportText, stageSentence } from './report-sentences.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
 export { alternates, schedule, takenBy } from './schedule.ts';

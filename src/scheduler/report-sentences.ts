@@ -43,14 +43,17 @@ function poolWords({ network, segment }: Facts): string {
   return segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
 }
 
+/** What a stage has to say; undefined when it lost no host. */
+export function stageSentence({ before, after, cause, facts = {} }: ReportStage): string | undefined {
+  if (cause === undefined) return undefined;
+  const words = CAUSES[cause]?.(facts) ?? cause;
+  return `${before - after} of ${before} ${before === 1 ? 'host' : 'hosts'}: ${words}.`;
+}
+
 /** One line for each stage that lost hosts, in the order of the filters. */
 export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
   if (hosts === 0) return ['There are no hosts.'];
-  return stages.flatMap(({ before, after, cause, facts = {} }) => {
-    if (cause === undefined) return [];
-    const words = CAUSES[cause]?.(facts) ?? cause;
-    return [`${before - after} of ${before} ${before === 1 ? 'host' : 'hosts'}: ${words}.`];
-  });
+  return stages.flatMap((stage) => stageSentence(stage) ?? []);
 }
 
 /** All of it in one line. */
