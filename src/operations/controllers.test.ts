@@ -8,11 +8,12 @@ import { OperationsController } from './controller.ts';
 import { cancelOperation, newOperation } from './decide.ts';
 import { record, wait, type Driver, type OperationKind } from './kind.ts';
 import { LeaseController } from './lease-controller.ts';
+import type { Log } from './log.ts';
 import { ITEM, OPERATION, operationsModel } from './model.ts';
 
 const THING = schemaKind('thing', Type.Object({ ready: Type.Boolean() }, { additionalProperties: false }));
 const OP = idOf(OPERATION, 'op-1');
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const quiet: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Sleepers wake when the test moves time. */
 class TestClock implements Clock {
@@ -59,7 +60,7 @@ const whenReady: OperationKind = {
     }),
 };
 
-function world(kind: OperationKind = whenReady, drivers = new Map<string, Driver>()) {
+function world(kind: OperationKind = whenReady, drivers = new Map<string, Driver>(), log: Log = quiet) {
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() });
   const server = (name: string) => {
@@ -341,6 +342,41 @@ describe('the lease', () => {
     Object.assign(store, { renewLease: silent, acquireLease: silent });
     for (const ms of [3000, 3000, 3000, 3000]) await clock.pass(ms);
     expect(journal.fence).toBeUndefined();
+    stop.abort();
+  });
+
+  test('a-store-that-is-away-is-logged-once-in-full-then-a-line-a-minute-and-once-when-it-is-back', async () => {
+    const lines: string[] = [];
+    const take = (level: string) => (facts: object, message: string) => {
+      const { err, ...rest } = facts as { readonly err?: Error };
+      lines.push(`${level} ${message}${err === undefined ? '' : ' (stack)'} ${JSON.stringify(rest)}`);
+    };
+    const { clock, server } = world(whenReady, new Map(), {
+      info: take('info'),
+      warn: take('warn'),
+      error: take('error'),
+    });
+    const { store, lease } = server('s1');
+    const stop = new AbortController();
+    void lease.run(stop.signal);
+    await settled();
+    const { renewLease, acquireLease } = store;
+    const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
+    Object.assign(store, { renewLease: cut, acquireLease: cut });
+    for (let round = 0; round < 50; round += 1) await clock.pass(3000);
+    Object.assign(store, { renewLease, acquireLease });
+    for (let round = 0; round < 5; round += 1) await clock.pass(3000);
+    expect(lines).toMatchInlineSnapshot(`
+      [
+        "info this server decides {"epoch":1}",
+        "warn the store does not answer for the lease (stack) {}",
+        "warn the deciding lease ran out {"epoch":1}",
+        "warn the store still does not answer for the lease {"awayMs":60000,"problem":"cut"}",
+        "warn the store still does not answer for the lease {"awayMs":120000,"problem":"cut"}",
+        "info the store answers for the lease again {"awayMs":150000}",
+        "info this server decides {"epoch":2}",
+      ]
+    `);
     stop.abort();
   });
 });

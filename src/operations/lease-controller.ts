@@ -3,6 +3,7 @@
 import { mark } from '../fleet/index.ts';
 import { StoreUnavailable, type Clock, type Journal, type Lease, type LeaseAnswer } from '../journal/index.ts';
 import type { Log } from './log.ts';
+import { OutageLog } from './outage-log.ts';
 
 export const DECIDING_LEASE = 'fleet';
 const LEASE_TTL_MS = 10_000;
@@ -24,6 +25,7 @@ export class LeaseController {
   readonly #options: LeaseOptions;
   readonly #ttlMs: number;
   readonly #renewMs: number;
+  readonly #outage: OutageLog;
   #held: { readonly epoch: number; readonly untilMs: number } | undefined;
   #seen: { readonly lease: Lease; readonly untilMs: number } | undefined;
 
@@ -31,6 +33,7 @@ export class LeaseController {
     this.#options = options;
     this.#ttlMs = options.ttlMs ?? LEASE_TTL_MS;
     this.#renewMs = options.renewMs ?? LEASE_RENEW_MS;
+    this.#outage = new OutageLog(options.log);
   }
 
   /** Who decides, as far as this server knows: itself or another. Undefined when nobody is known to. */
@@ -71,7 +74,7 @@ export class LeaseController {
 
   /** Asks for the lease, or for more time. Undefined when the store does not answer while the lease is still good. */
   async #ask(): Promise<LeaseAnswer | undefined> {
-    const { journal, clock, holder, url, log } = this.#options;
+    const { journal, clock, holder, url } = this.#options;
     const request = { name: DECIDING_LEASE, holder, url, ttlMs: this.#ttlMs };
     const held = this.#held;
     const asked =
@@ -82,12 +85,16 @@ export class LeaseController {
     const patienceMs = held === undefined ? this.#ttlMs : Math.max(0, held.untilMs - clock.nowMs());
     try {
       const answer = await Promise.race([asked, clock.sleep(patienceMs, patience.signal)]);
-      if (answer !== undefined) return answer;
+      if (answer !== undefined) {
+        this.#outage.back(clock.nowMs());
+        return answer;
+      }
       asked.catch(() => undefined);
+      this.#outage.away(clock.nowMs());
       if (held !== undefined) this.#lose('could not be renewed in time');
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      log.warn({ err: error }, 'the store does not answer for the lease');
+      this.#outage.away(clock.nowMs(), error);
       if (held !== undefined && clock.nowMs() >= held.untilMs) this.#lose('could not be renewed in time');
     } finally {
       patience.abort();

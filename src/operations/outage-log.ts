@@ -1,0 +1,34 @@
+// A store that is away is told of once with all there is to know, then with a line now and then, and once when it is back:
+// a log that repeats the same stack every three seconds hides what else happens.
+import type { Log } from './log.ts';
+
+const TOLD_AGAIN_MS = 60_000;
+
+export class OutageLog {
+  readonly #log: Log;
+  #away: { readonly sinceMs: number; readonly toldMs: number } | undefined;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** It did not answer, or with this error. */
+  away(nowMs: number, error?: Error): void {
+    if (this.#away === undefined) {
+      this.#log.warn(error === undefined ? {} : { err: error }, 'the store does not answer for the lease');
+      this.#away = { sinceMs: nowMs, toldMs: nowMs };
+      return;
+    }
+    const { sinceMs, toldMs } = this.#away;
+    if (nowMs - toldMs < TOLD_AGAIN_MS) return;
+    this.#away = { sinceMs, toldMs: nowMs };
+    const facts = { awayMs: nowMs - sinceMs, ...(error !== undefined && { problem: error.message }) };
+    this.#log.warn(facts, 'the store still does not answer for the lease');
+  }
+
+  back(nowMs: number): void {
+    if (this.#away === undefined) return;
+    this.#log.info({ awayMs: nowMs - this.#away.sinceMs }, 'the store answers for the lease again');
+    this.#away = undefined;
+  }
+}
