@@ -71,7 +71,7 @@ export class AskedGroup {
     this.policy = group.policy;
     const soft = { 'soft-affinity': weight, 'soft-anti-affinity': -weight, affinity: 0, 'anti-affinity': 0 };
     this.#span = soft[group.policy] / SCORE_UNIT;
-    const alone = tally.size === 1 && group.ownHost !== undefined && this.at(group.ownHost) === 0;
+    const alone = tally.size === 1 && group.ownHost !== undefined && tally.at(group.ownHost) === 1;
     this.confines = group.policy === 'affinity' && tally.size > 0 && !alone;
   }
 

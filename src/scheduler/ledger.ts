@@ -88,7 +88,7 @@ export class Ledger {
     taken.diskGiB += by * claim.diskGiB;
     taken.instances += by;
     for (const [name, amount] of Object.entries(claim.resources ?? {})) {
-      const resources = (taken.resources ??= new Map());
+      const resources = (taken.resources ??= new Map<string, number>());
       const sum = (resources.get(name) ?? 0) + by * amount;
       if (sum === 0) resources.delete(name);
       else resources.set(name, sum);

@@ -36,10 +36,9 @@ export class Profiles {
 
   of(amounts: Amounts, { instancesPerHostMax }: SchedulerSettings): AmountsProfile {
     const key = keyOf(amounts, instancesPerHostMax);
-    let found = this.#byAmounts.get(key);
-    if (found === undefined) {
-      found = new AmountsProfile(this.#table, this.#all, this.#wanted(amounts, instancesPerHostMax));
-    }
+    const found =
+      this.#byAmounts.get(key) ??
+      new AmountsProfile(this.#table, this.#all, this.#wanted(amounts, instancesPerHostMax));
     // The one that was not asked for longest stands first.
     this.#byAmounts.delete(key);
     this.#byAmounts.set(key, found);

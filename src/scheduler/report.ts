@@ -171,8 +171,6 @@ function wordFault({ index, request }: Ask, slot: number): Fault | undefined {
 function amountFault({ index: { table }, request }: Ask, slot: number): Fault | undefined {
   const { vcpus, memoryMiB, diskGiB, resources = {} } = request.amounts;
   const left = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
-  const short = (filter: Filter, asked: number, has: number): Fault | undefined =>
-    has < asked ? { filter, cause: `${filter}-short`, facts: { asked }, left: has } : undefined;
   const fault =
     short('vcpus', vcpus, left(VCPUS)) ??
     short('memory', memoryMiB, left(MEMORY)) ??
@@ -183,6 +181,10 @@ function amountFault({ index: { table }, request }: Ask, slot: number): Fault | 
     if (has < asked) return { filter: 'resources', cause: 'resource-short', facts: { resource, asked }, left: has };
   }
   return undefined;
+}
+
+function short(filter: Filter, asked: number, has: number): Fault | undefined {
+  return has < asked ? { filter, cause: `${filter}-short`, facts: { asked }, left: has } : undefined;
 }
 
 function groupFault({ index: { table }, request, group }: Ask, slot: number): Fault | undefined {

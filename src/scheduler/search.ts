@@ -134,7 +134,8 @@ class Search {
       if (this.#consider(profile.leader(block), shared) && this.#score === this.#bounds[block]) return;
     }
     const words = sieve.wordsOf(block);
-    for (let at = 0; words !== undefined && at < BLOCK_WORDS; at += 1) {
+    if (words === undefined) return;
+    for (let at = 0; at < BLOCK_WORDS; at += 1) {
       for (let word = words[at] as number; word !== 0; word &= word - 1) {
         this.#consider(block * BLOCK + at * 32 + lowestBit(word), shared);
       }

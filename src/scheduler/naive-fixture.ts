@@ -1,0 +1,203 @@
+// The scheduler as anybody would write it who need not be fast: over documents, host by host, every assignment of NICs.
+import { valueOf, type AnyDoc, type FleetReader, type Kind, type Stored } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import { bandwidthClass, CLAIM, stockOf, type Claim, type PoolChoice, type PoolKey } from '../network/index.ts';
+import { BUILD_FAILURES } from './build-failures.ts';
+import type { ScheduleRequest } from './request.ts';
+import { SCHEDULER, type Weights } from './settings.ts';
+
+export interface NaiveAnswer {
+  readonly host: string;
+  readonly pools: readonly PoolKey[];
+  /** In units of 2^-30. */
+  readonly score: number;
+}
+
+interface Seen {
+  readonly id: string;
+  readonly doc: Host;
+  readonly claims: readonly Claim[];
+  /** Memory, vcpus, disk, instances, failures. */
+  readonly figures: readonly number[];
+}
+
+export function naiveBest(fleet: FleetReader, request: ScheduleRequest): NaiveAnswer | undefined {
+  const { weights, instancesPerHostMax } = valueOf(fleet, SCHEDULER);
+  const all = seenIn(fleet);
+  const tally = tallyOf(fleet, request);
+  const schedulable = all.filter(({ doc }) => isSchedulable(doc));
+  const answers = schedulable.flatMap((seen): NaiveAnswer[] => {
+    if (!passes(seen, request) || !groupAllows(seen, request, tally)) return [];
+    if (instancesPerHostMax > 0 && seen.claims.length >= instancesPerHostMax) return [];
+    const place = placeOn(fleet, seen, request, weights);
+    if (place === undefined) return [];
+    const score = scoreOf(seen, schedulable, request, weights) + place.term + groupTerm(seen, tally, request, weights);
+    return [{ host: seen.id, pools: place.pools, score }];
+  });
+  return answers.sort((one, other) => other.score - one.score || (one.host < other.host ? -1 : 1))[0];
+}
+
+const listOf = <K extends string, D extends AnyDoc>(fleet: FleetReader, kind: Kind<K, D>): Stored<K, D>[] => [
+  ...fleet.all(kind),
+];
+
+function seenIn(fleet: FleetReader): Seen[] {
+  const claims = Map.groupBy(
+    listOf(fleet, CLAIM).map(({ doc }) => doc),
+    ({ host }) => host,
+  );
+  const failures = new Map(listOf(fleet, BUILD_FAILURES).map(({ doc }) => [doc.host, doc.count]));
+  return listOf(fleet, HOST).flatMap(({ id, doc }) => {
+    if (doc.state === 'removed') return [];
+    const own = claims.get(id) ?? [];
+    const { vcpus, memoryMiB, diskGiB, ratios } = doc.capacity;
+    const sum = (amount: (claim: Claim) => number): number => own.reduce((all, one) => all + amount(one), 0);
+    const figures = [
+      whole(memoryMiB * ratios.memory) - sum((one) => one.memoryMiB),
+      whole(vcpus * ratios.vcpus) - sum((one) => one.vcpus),
+      whole(diskGiB * ratios.disk) - sum((one) => one.diskGiB),
+      own.length,
+      failures.get(id) ?? 0,
+    ];
+    return [{ id, doc, claims: own, figures }];
+  });
+}
+
+/** The ratios of the tests have at most two decimals. */
+function whole(product: number): number {
+  return Math.floor(Math.round(product * 100) / 100);
+}
+
+function isSchedulable({ state, connection, disabled, forcedDown }: Host): boolean {
+  return state === 'active' && connection.state === 'up' && disabled === undefined && forcedDown === undefined;
+}
+
+function left({ doc, claims }: Seen, resource: string): number {
+  const taken = claims.reduce((sum, one) => sum + (one.resources?.[resource] ?? 0), 0);
+  return (doc.resources?.[resource] ?? 0) - taken;
+}
+
+function passes(seen: Seen, request: ScheduleRequest): boolean {
+  const { id, doc, figures } = seen;
+  const { amounts, site, zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
+  const { memoryMiB, vcpus, diskGiB, resources = {} } = amounts;
+  return (
+    (request.onlyHost ?? id) === id &&
+    request.excludedHosts?.includes(id) !== true &&
+    (site ?? doc.site) === doc.site &&
+    (zone ?? doc.zone) === doc.zone &&
+    aggregates.every((one) => doc.aggregates.includes(one)) &&
+    requiredTraits.every((one) => doc.traits.includes(one)) &&
+    !forbiddenTraits.some((one) => doc.traits.includes(one)) &&
+    [memoryMiB, vcpus, diskGiB].every((asked, at) => asked <= figures[at]!) &&
+    Object.entries(resources).every(([name, asked]) => asked <= left(seen, name))
+  );
+}
+
+/** How many claims of the request's group are on each host, whether or not there is such a host. */
+function tallyOf(fleet: FleetReader, { group }: ScheduleRequest): ReadonlyMap<string, number> {
+  const members = listOf(fleet, CLAIM).filter(({ doc }) => group !== undefined && doc.group === group.id);
+  const byHost = Map.groupBy(members, ({ doc }) => doc.host);
+  return new Map([...byHost].map(([host, claims]) => [host, claims.length]));
+}
+
+type Tally = ReadonlyMap<string, number>;
+
+/** Members on a host, without the one that leaves it. */
+function others(host: string, tally: Tally, { group }: ScheduleRequest): number {
+  const members = tally.get(host) ?? 0;
+  return members > 0 && group?.ownHost === host ? members - 1 : members;
+}
+
+function groupAllows({ id }: Seen, request: ScheduleRequest, tally: Tally): boolean {
+  if (request.group?.policy === 'anti-affinity') return others(id, tally, request) === 0;
+  if (request.group?.policy !== 'affinity') return true;
+  return others(id, tally, request) > 0 || [...tally.keys()].every((host) => others(host, tally, request) === 0);
+}
+
+function groupTerm({ id }: Seen, tally: Tally, request: ScheduleRequest, weights: Weights): number {
+  const { policy = 'affinity' } = request.group ?? {};
+  if (!policy.startsWith('soft') || tally.size === 0) return 0;
+  const sign = policy === 'soft-affinity' ? 1 : -1;
+  const most = Math.max(...tally.values());
+  return Math.floor((sign * weights.softAffinity * 2 ** 30 * others(id, tally, request)) / most + 0.5);
+}
+
+function scoreOf({ doc, figures }: Seen, among: readonly Seen[], request: ScheduleRequest, weights: Weights): number {
+  const multipliers = [weights.memory, weights.vcpus, weights.disk, -weights.spread, -weights.failures];
+  let sum = 0;
+  for (const [at, multiplier] of multipliers.entries()) {
+    const values = among.map((one) => one.figures[at]!);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    if (low === high) continue;
+    const factor = (multiplier / (high - low)) * 2 ** 30;
+    sum += factor * (figures[at]! - (at < 3 ? low : high));
+  }
+  const { capacity } = doc;
+  const share = (figure: number, asked: number, total: number): number =>
+    total > 0 ? (figures[figure]! - asked) * (1 / total) : 0;
+  const memory = share(0, request.amounts.memoryMiB, whole(capacity.memoryMiB * capacity.ratios.memory));
+  const vcpus = share(1, request.amounts.vcpus, whole(capacity.vcpus * capacity.ratios.vcpus));
+  const balance = Math.max(0, 1 - Math.abs(memory - vcpus));
+  return Math.floor(sum + weights.balance * 2 ** 30 * balance + 0.5);
+}
+
+interface NaivePlace {
+  readonly pools: readonly PoolKey[];
+  readonly term: number;
+}
+
+function placeOn(fleet: FleetReader, seen: Seen, request: ScheduleRequest, weights: Weights): NaivePlace | undefined {
+  const stock = stockOf(fleet);
+  const leftIn = ({ pool, takes }: PoolChoice): number =>
+    Math.min(...takes.map((version) => Number(stock.free(pool, version))));
+  const allowed = request.nics.map(({ choices }) =>
+    choices
+      .filter(({ pool }) => request.excludedPools?.includes(pool) !== true)
+      .sort(
+        (one, other) =>
+          (weights.stock < 0 ? 1 : -1) * (leftIn(one) === leftIn(other) ? 0 : leftIn(one) - leftIn(other)) ||
+          (one.pool < other.pool ? -1 : 1),
+      ),
+  );
+  const near = allowed.map((choices) =>
+    choices.filter(
+      (one) => one.physicalNetwork === undefined || seen.doc.physicalNetworks.includes(one.physicalNetwork),
+    ),
+  );
+  for (const chosen of assignments(near)) {
+    if (!isServed(fleet, seen, request, chosen)) continue;
+    const shares = chosen.flatMap((one, nic): number[] => {
+      if (one.takes.length === 0) return [];
+      const lefts = allowed[nic]!.filter(({ takes }) => takes.length > 0).map(leftIn);
+      const [low, high] = [Math.min(...lefts), Math.max(...lefts)];
+      return [high > low ? (leftIn(one) - low) / (high - low) : 0];
+    });
+    const sum = shares.reduce((all, one) => all + one, 0);
+    const term = shares.length === 0 ? 0 : Math.floor((weights.stock * 2 ** 30 * sum) / shares.length + 0.5);
+    return { pools: chosen.map(({ pool }) => pool), term };
+  }
+  return undefined;
+}
+
+function* assignments(choices: readonly (readonly PoolChoice[])[]): Iterable<readonly PoolChoice[]> {
+  const [first, ...rest] = choices;
+  if (first === undefined) yield [];
+  else for (const one of first) for (const others of assignments(rest)) yield [one, ...others];
+}
+
+function isServed(fleet: FleetReader, seen: Seen, { nics }: ScheduleRequest, chosen: readonly PoolChoice[]): boolean {
+  const stock = stockOf(fleet);
+  const asked = new Map<string, { readonly has: number; wants: number }>();
+  const want = (key: string, has: number, amount: number): void => {
+    asked.set(key, { has, wants: (asked.get(key)?.wants ?? 0) + amount });
+  };
+  for (const [at, { pool, takes, physicalNetwork }] of chosen.entries()) {
+    for (const version of takes) want(`${pool}|${version}`, Number(stock.free(pool, version)), 1);
+    const kbps = nics[at]!.minBandwidthKbps;
+    if (kbps === undefined || physicalNetwork === undefined) continue;
+    const resource = bandwidthClass(physicalNetwork);
+    want(resource, left(seen, resource), kbps);
+  }
+  return [...asked.values()].every(({ has, wants }) => wants <= has);
+}

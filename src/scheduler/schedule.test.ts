@@ -1,0 +1,59 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { onTrial, Stage, type FleetReader } from '../fleet/index.ts';
+import { askOf } from './ask.ts';
+import { naiveBest } from './naive-fixture.ts';
+import { Dice, randomChange, randomFleet, randomRequest, type Variety } from './random-fixture.ts';
+import { newFleet } from './scheduler-fixture.ts';
+import { findBest } from './search.ts';
+
+function expectSame(fleet: FleetReader, dice: Dice, hosts: number): void {
+  const asked = randomRequest(dice, hosts);
+  const found = findBest(askOf(fleet, asked));
+  const best = found === undefined ? undefined : { host: found.host, pools: found.pools, score: found.score };
+  expect(best, JSON.stringify(asked)).toEqual(naiveBest(fleet, asked));
+}
+
+/** Changes on a stage, on a trial upon it, kept and taken back; after each of them the two schedulers agree. */
+function agree(seed: number, hosts: number, variety: Variety): void {
+  const dice = new Dice(seed);
+  const fleet = newFleet();
+  randomFleet(dice, fleet, hosts, variety);
+  for (let round = 0; round < 4; round += 1) {
+    const stage = new Stage(fleet);
+    for (let step = 0; step < 6; step += 1) {
+      stage.add([randomChange(dice, stage, hosts)]);
+      expectSame(stage, dice, hosts);
+      onTrial(stage, (trial) => {
+        trial.add([randomChange(dice, trial, hosts)]);
+        expectSame(trial, dice, hosts);
+      });
+      expectSame(stage, dice, hosts);
+    }
+    if (dice.chance(50)) stage.keep();
+    else stage.drop();
+    expectSame(fleet, dice, hosts);
+  }
+}
+
+describe('never: the search answers otherwise than a naive scheduler, in host, pools or score', () => {
+  const runs = Number(process.env['RUNS'] ?? 1);
+  it('in small fleets of all sorts', () => {
+    const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), (seed, hosts) =>
+      agree(seed, hosts, 'varied'),
+    );
+    fc.assert(property, { numRuns: 100 * runs });
+  });
+
+  it('in fleets of several blocks of like hosts', () => {
+    const property = fc.property(fc.nat(), fc.integer({ min: 200, max: 500 }), (seed, hosts) =>
+      agree(seed, hosts, 'alike'),
+    );
+    fc.assert(property, { numRuns: 6 * runs });
+  });
+
+  it('in fleets whose hosts have so little in common that they share a cluster', () => {
+    const property = fc.property(fc.nat(), (seed) => agree(seed, 700, 'unlike'));
+    fc.assert(property, { numRuns: 4 * runs });
+  });
+});
