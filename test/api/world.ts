@@ -12,6 +12,7 @@ import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from '../../src/main/rooms.ts';
+import { startNetworks } from '../../src/main/networks.ts';
 import { surfaceOf } from '../../src/main/surface.ts';
 import { SITE } from '../../src/sites/index.ts';
 
@@ -79,7 +80,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   const { limits = NO_LIMITS, heartbeatMs, url } = options;
   const server = createServer({
-    ...surfaceOf(desk),
+    ...surfaceOf(desk, startNetworks(journal, undefined, log)),
     journal,
     clock,
     ids,
