@@ -76,10 +76,10 @@ function make(trial: Trial, command: CreateInstances, of: One): Made | None | Re
 }
 
 function begun(command: CreateInstances, made: readonly Made[]): Change[] {
-  const { operation, by, why, nowMs, deadlineMs } = command;
+  const { operation, by, why, nowMs, deadlineMs, place: where } = command;
   const title = made.length === 1 ? `build instance ${made[0]?.name}` : `build ${made.length} instances`;
   const items = made.map((one) => one.item);
-  const said = why === undefined ? {} : { why };
+  const said = { ...(why !== undefined && { why }), ...(where.site !== undefined && { site: where.site }) };
   return newOperation({ id: operation, kind: 'instance-build', title, by, ...said, nowMs, deadlineMs, items });
 }
 

@@ -22,6 +22,7 @@ import {
 import { nicArgs } from './build-answers.ts';
 import { cleaningOf, itemsOfHost } from './clean.ts';
 import { released } from './give-up.ts';
+import { siteOfWork } from './instance-site.ts';
 import { INSTANCE } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
 import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
@@ -56,6 +57,7 @@ export function deleteInstances(
     title: ids.length === 1 ? `delete instance ${ids[0]}` : `delete ${ids.length} instances`,
     by,
     ...(why !== undefined && { why }),
+    ...siteOfWork(fleet, instances),
     nowMs,
     deadlineMs,
     items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'stop' })),

@@ -26,7 +26,7 @@ const MOVE = {
 
 export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
   return [
-    action({
+    action(credentials, {
       verb: 'move',
       about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
       fields: MOVE,
@@ -36,19 +36,19 @@ export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
         return moveInstances(fleet, { ids: [id], kind, ...(host !== undefined && { target: host }), ...asked });
       },
     }),
-    action({
+    action(credentials, {
       verb: 'shelve',
       about: 'Take an instance off its host and keep it, with its ports and addresses',
       fields: {},
-      decide: (fleet, { id, asked }) => shelveInstance(fleet, { id, ...asked, credentials: credentials() }),
+      decide: (fleet, { id, asked, given }) => shelveInstance(fleet, { id, ...asked, credentials: given }),
     }),
-    action({
+    action(credentials, {
       verb: 'unshelve',
       about: 'Find a shelved instance a host and build it there',
       fields: {},
-      decide: (fleet, { id, asked }) => unshelveInstance(fleet, { id, ...asked, credentials: credentials() }),
+      decide: (fleet, { id, asked, given }) => unshelveInstance(fleet, { id, ...asked, credentials: given }),
     }),
-    action({
+    action(credentials, {
       verb: 'rebuild',
       about: 'Build an instance elsewhere with the same ports, when its host is forced down',
       fields: {},
@@ -73,6 +73,8 @@ interface Ask<B> {
   readonly caller: Caller;
   readonly body: B;
   readonly asked: Asked;
+  /** Whether the credentials are there. */
+  readonly given: boolean;
 }
 
 interface Action<F extends TProperties> {
@@ -86,7 +88,7 @@ interface Action<F extends TProperties> {
   ) => Decision<{ readonly operation: OperationId }>;
 }
 
-function action<F extends TProperties>({ verb, about, fields, decide }: Action<F>): Route {
+function action<F extends TProperties>(credentials: () => boolean, { verb, about, fields, decide }: Action<F>): Route {
   return write({
     method: 'POST',
     path: `/api/v1/instances/:id/${verb}`,
@@ -101,12 +103,13 @@ function action<F extends TProperties>({ verb, about, fields, decide }: Action<F
       const operation = idOf(OPERATION, ids.next('op'));
       const { reason: why, deadlineMs = ACTION_DEADLINE_MS } = body as Static<typeof ASKED_ONLY>;
       const said = why === undefined ? {} : { why };
+      const given = credentials();
       const asked: Asked = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
       return {
         target: { view: INSTANCE_VIEW, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
-        decide: (fleet) => decide(fleet, { id, caller, body: body as Ask<never>['body'], asked }),
+        decide: (fleet) => decide(fleet, { id, caller, body: body as Ask<never>['body'], asked, given }),
         answer: (begun) => started(begun),
       };
     },

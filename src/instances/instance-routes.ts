@@ -29,6 +29,7 @@ import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
 import { gateRoutes } from './gate-routes.ts';
 import { instanceActionRoutes } from './instance-action-routes.ts';
 import { createCommand, NEW_INSTANCES, STARTED, started, type NewInstances } from './instance-request.ts';
+import { siteOfInstance } from './instance-site.ts';
 import {
   INSTANCE_SCHEMA,
   INSTANCES_BY_FLAVOR,
@@ -38,7 +39,7 @@ import {
   INSTANCES_BY_STATE,
   type Instance,
 } from './model.ts';
-import { explainedReport, INSTANCE_VIEW, PORTS, Report, siteOfInstance, textWithPorts } from './views.ts';
+import { explainedReport, INSTANCE_VIEW, PORTS, Report, textWithPorts } from './views.ts';
 
 export interface InstanceRoutes {
   /** Whether this server has the credentials of the network back ends that need some. */

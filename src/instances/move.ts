@@ -5,6 +5,7 @@ import { findHost, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
 import { beingDeleted, unknownInstance } from './delete.ts';
+import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Move } from './model.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
 import { notActive } from './shelve.ts';
@@ -42,6 +43,7 @@ export function moveInstances(
     title: `${kind} move of ${ids.length === 1 ? `instance ${ids[0]}` : `${ids.length} instances`}`,
     by,
     ...(why !== undefined && { why }),
+    ...siteOfWork(fleet, instances),
     nowMs,
     deadlineMs,
     items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' })),

@@ -6,6 +6,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, type OperationId, type OperationKind } from '../operations/index.ts';
 import { instanceBuild, planWhile } from './build.ts';
 import { cleaningOf } from './clean.ts';
+import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
 import { instancesNamed } from './move.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
@@ -41,6 +42,7 @@ export function rebuildInstances(
     title: `rebuild ${ids.length === 1 ? `instance ${ids[0]}` : `${ids.length} instances`} elsewhere`,
     by,
     ...(why !== undefined && { why }),
+    ...siteOfWork(fleet, instances),
     nowMs,
     deadlineMs,
     items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' })),

@@ -6,6 +6,7 @@ import { credentialsMissing, missingCredentialsAlarm, NETWORK } from '../network
 import { newOperation, type OperationId } from '../operations/index.ts';
 import { beingDeleted, unknownInstance } from './delete.ts';
 import { pathOf } from './gates.ts';
+import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
@@ -32,7 +33,8 @@ export function shelveInstance(
   if (instance === undefined) return refuse(unknownInstance(id));
   if (instance.doc.state === 'deleting') return refuse(beingDeleted(id));
   if (instance.doc.state !== 'active') return refuse(notActive(instance, 'shelved'));
-  const began = { id: operation, by, ...(why !== undefined && { why }), nowMs, deadlineMs };
+  const said = { ...(why !== undefined && { why }), ...siteOfWork(fleet, [instance]) };
+  const began = { id: operation, by, ...said, nowMs, deadlineMs };
   return accept(begun(instance, began), { operation });
 }
 
@@ -40,6 +42,7 @@ interface Began {
   readonly id: OperationId;
   readonly by: string;
   readonly why?: string;
+  readonly site?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
 }
@@ -91,6 +94,7 @@ export function unshelveInstance(
     title: `unshelve instance ${id}`,
     by,
     ...(why !== undefined && { why }),
+    ...siteOfWork(fleet, [instance]),
     nowMs,
     deadlineMs,
     items: [{ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' }],

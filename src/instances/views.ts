@@ -3,9 +3,9 @@
 import { Type } from 'typebox';
 import { viewOf, type View } from '../access/index.ts';
 import { idOf, type FleetReader, type Stored } from '../fleet/index.ts';
-import { findHost } from '../hosts/index.ts';
 import { PORT, PORT_VIEW } from '../network/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
+import { siteOfInstance } from './instance-site.ts';
 import {
   FLAVOR,
   FLAVOR_SCHEMA,
@@ -65,11 +65,6 @@ export const PORTS = Type.Array(PORT_VIEW.schema);
 export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
   return `${INSTANCE_VIEW.text(stored).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
-}
-
-/** Where it is; without a host, where it was asked to be. */
-export function siteOfInstance({ host, place }: Instance, _id: string, fleet: FleetReader): string | undefined {
-  return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
 }
 
 /** The report with a sentence for each stage that lost hosts. */

@@ -1,0 +1,20 @@
+// The site that an instance belongs to, and so the work that is done for it: whoever is bound to that site sees both.
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import type { Instance } from './model.ts';
+
+type Placed = Pick<Instance, 'host' | 'place'>;
+
+/** Where it is; without a host, where it was asked to be. */
+export function siteOfInstance({ host, place }: Placed, _id: string, fleet: FleetReader): string | undefined {
+  return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
+}
+
+/** The site of an operation on instances: none when they are in several. */
+export function siteOfWork(
+  fleet: FleetReader,
+  instances: readonly { readonly id: string; readonly doc: Placed }[],
+): { readonly site?: string } {
+  const [site, ...others] = new Set(instances.map(({ id, doc }) => siteOfInstance(doc, id, fleet)));
+  return site === undefined || others.length > 0 ? {} : { site };
+}
