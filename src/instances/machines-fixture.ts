@@ -1,0 +1,144 @@
+// Machines for tests of instances: what runs where, outside the journal, and tasks that fail when they are told to. They do what
+// hosts' agents are asked for, one commit per answer, and survive a crash of the server beside them.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import type { Decision, Journal } from '../journal/index.ts';
+import { findHost } from '../hosts/index.ts';
+import type { PortAnswer } from '../network/index.ts';
+import {
+  isOpen,
+  ITEM,
+  OPERATION,
+  recordStep,
+  taskId,
+  type OperationKind,
+  type StoredItem,
+  type Task,
+  type TaskAnswer,
+} from '../operations/index.ts';
+
+export interface TaskFault {
+  readonly task: string;
+  readonly host?: string;
+  readonly instance?: string;
+  readonly times: number;
+  /** What the host says it was; `spawn-failed` unless said. */
+  readonly fault?: string;
+  /** It is done all the same. */
+  readonly after?: boolean;
+}
+
+type Performed = Omit<TaskAnswer, 'task'>;
+
+export class Machines {
+  /** By `host/instance`. */
+  readonly copies = new Map<string, 'prepared' | 'running'>();
+  /** Every task that was carried out: `build web on h2`. */
+  readonly log: string[] = [];
+  readonly #faults: TaskFault[] = [];
+  readonly #sent = new Set<string>();
+
+  fail(fault: TaskFault): void {
+    this.#faults.push(fault);
+  }
+
+  /** The hosts that have a copy that runs. */
+  running(instance: string): string[] {
+    return this.having(instance, 'running');
+  }
+
+  having(instance: string, state?: 'prepared' | 'running'): string[] {
+    return [...this.copies]
+      .filter(([key, is]) => key.endsWith(`/${instance}`) && (state === undefined || state === is))
+      .map(([key]) => key.slice(0, key.indexOf('/')))
+      .sort();
+  }
+
+  perform(host: string, { kind, args }: Omit<Task, 'id'>): Performed {
+    const instance = String(args['instance']);
+    this.log.push(`${kind} ${instance} on ${host}`);
+    const at = this.#faults.findIndex(
+      (one) =>
+        one.task === kind && one.times > 0 && (one.host ?? host) === host && (one.instance ?? instance) === instance,
+    );
+    const fault = this.#faults[at];
+    if (fault !== undefined) this.#faults[at] = { ...fault, times: fault.times - 1 };
+    const done = fault === undefined || fault.after === true ? this.#do(host, kind, args) : undefined;
+    if (fault === undefined && done !== undefined) return done;
+    const facts = { fault: fault?.fault ?? 'spawn-failed', runs: this.copies.get(`${host}/${instance}`) === 'running' };
+    return { outcome: 'failed', problems: [`told to fail: ${kind}`], facts };
+  }
+
+  #do(host: string, kind: string, args: Task['args']): Performed {
+    const key = `${host}/${String(args['instance'])}`;
+    const gone = (fault: string): Performed => ({
+      outcome: 'failed',
+      problems: [fault],
+      facts: { fault, runs: false },
+    });
+    switch (kind) {
+      case 'build':
+        this.copies.set(key, 'running');
+        return { outcome: 'done', facts: { ports: boundBy(args) } };
+      case 'prepare':
+        this.copies.set(key, 'prepared');
+        return { outcome: 'done' };
+      case 'migrate':
+        if (!this.copies.has(key) && !this.#sent.has(`${key}>${String(args['target'])}`)) return gone('instance-gone');
+        this.copies.delete(key);
+        this.#sent.add(`${key}>${String(args['target'])}`);
+        return { outcome: 'done' };
+      case 'activate':
+        if (!this.copies.has(key)) return gone('not-prepared');
+        this.copies.set(key, 'running');
+        return { outcome: 'done', facts: { ports: boundBy(args) } };
+      case 'destroy':
+        this.copies.delete(key);
+        return { outcome: 'done' };
+      default:
+        return { outcome: 'failed', problems: [`this machine cannot do "${kind}"`] };
+    }
+  }
+
+  /** Carries out what the hosts that are up are asked for now, and says what came of it. */
+  async answer(journal: Journal, kinds: ReadonlyMap<string, OperationKind>, nowMs: number): Promise<void> {
+    for (const { id } of [...journal.fleet.all(ITEM)]) {
+      const item = journal.fleet.get(ITEM, id);
+      const kind = item && kindOf(journal.fleet, kinds, item);
+      const task = item === undefined || !hears(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
+      if (item === undefined || task === undefined) continue;
+      const performed = this.perform(item.doc.host ?? '', task);
+      await journal.submit({
+        by: `agent/${item.doc.host}`,
+        decide: (fleet): Decision<unknown> => {
+          const now = fleet.get(ITEM, id);
+          const awaited = now?.revision === item.revision && kind?.task?.(fleet, item) !== undefined;
+          const step = awaited ? kind.answered?.(fleet, item, { task: taskId(item), ...performed }, nowMs) : undefined;
+          return step === undefined ? { kind: 'accept', changes: [], answer: 'stale' } : recordStep(fleet, step, nowMs);
+        },
+      });
+    }
+  }
+}
+
+function hears(fleet: FleetReader, { doc }: StoredItem): boolean {
+  const host = findHost(fleet, doc.host ?? '')?.doc;
+  return isOpen(doc) && host?.connection.state === 'up' && host.forcedDown === undefined;
+}
+
+function kindOf(
+  fleet: FleetReader,
+  kinds: ReadonlyMap<string, OperationKind>,
+  { doc }: StoredItem,
+): OperationKind | undefined {
+  const operation = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc;
+  return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
+}
+
+/** A host that binds says what it bound; one that gets its ports bound has nothing to say of them. */
+function boundBy({ network = 'ready', nics }: Task['args']): readonly PortAnswer[] {
+  if (network === 'ready') return [];
+  const given = nics as readonly { readonly port: string; readonly mac: string; readonly backEnd: string }[];
+  return given
+    .filter(({ backEnd }) => backEnd === 'simulated')
+    .map(({ port, mac }) => ({ port, outcome: 'ok', mac, type: 'simulated', addresses: [] }));
+}

@@ -1,0 +1,46 @@
+// Plans as text, for snapshots that read like prose: what comes next for an item, decided on the fleet as it is, and the task
+// that it has for its host.
+import { idOf, type Change } from '../fleet/index.ts';
+import { ITEM, OPERATION, type Next, type RecordStep } from '../operations/index.ts';
+import type { World } from './instances-fixture.ts';
+import { KINDS } from './reference-fixture.ts';
+
+/** The next steps of one instance's item. */
+export function planned(world: World, operation: string, instance: string): string[] {
+  const { fleet, nowMs } = world;
+  const item = fleet.get(ITEM, idOf(ITEM, `${operation}.${instance}`));
+  const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
+  if (item === undefined || stored === undefined) return ['no such item'];
+  const kind = KINDS.get(stored.doc.kind);
+  const nexts = kind?.plan(fleet, stored, [item], nowMs) ?? [];
+  const task = kind?.task?.(fleet, item);
+  const asked = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
+  return [...nexts.flatMap((next) => rendered(world, next)), ...asked];
+}
+
+function rendered({ fleet, nowMs }: World, next: Next): string[] {
+  switch (next.kind) {
+    case 'act':
+      return [`act: ${next.action.driver} ${JSON.stringify(next.action.args)}`];
+    case 'decide':
+      return next.decide(fleet, nowMs).map((step) => `decide: ${recorded(step)}`);
+    case 'record':
+      return [`record: ${recorded(next)}`];
+  }
+}
+
+/** A step in words: where it takes its item, why, and which documents it changes. */
+export function recorded({ progress, changes }: RecordStep): string {
+  const { state, step, host, reason } = progress;
+  const where = host === undefined ? '' : host === null ? ', no host' : ` at ${host}`;
+  const why = reason === undefined ? '' : `, because ${JSON.stringify(reason)}`;
+  const made = changes.length === 0 ? '' : `; ${changes.map(changed).join(', ')}`;
+  return `${state} ${step}${where}${why}${made}`;
+}
+
+function changed({ kind, id, doc }: Change): string {
+  if (doc === null) return `no ${kind} ${id}`;
+  const { state, host, role } = doc as { readonly state?: string; readonly host?: string; readonly role?: string };
+  const said = [role, state, host].filter((one) => one !== undefined);
+  return `${kind} ${id}${said.length === 0 ? '' : ` (${said.join(', ')})`}`;
+}
