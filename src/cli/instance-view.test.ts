@@ -138,6 +138,16 @@ describe('an instance', () => {
     );
   });
 
+  test('that-could-not-be-moved: from where to where, and what went wrong', () => {
+    const fault = { fault: 'migration-failed', excludes: 'host', text: 'The link broke.' };
+    const tries = [{ nth: 1, host: 'c2', pools: [], ...fault, atMs: 590_000 }];
+    const move = { operation: 'op-1', kind: 'live', from: 'c1', tries };
+    expect(shown(instance({ move }))).toContain('Move      live from c1 to c2, in op-1: failed\n');
+    expect(shown(instance({ move }))).toContain('migration-failed: The link broke. Not tried again: this host.');
+    const underWay = { ...move, target: 'c3', tries: [] };
+    expect(shown(instance({ move: underWay, state: 'moving' }))).toContain('live from c1 to c3, in op-1\n');
+  });
+
   test('in-a-list', () => {
     const rows = [instance(), instance({ name: 'db', state: 'building', place: { group: 'g' } })];
     expect(renderTable(rows, INSTANCES.columns(NOW), plain)).toMatchInlineSnapshot(`

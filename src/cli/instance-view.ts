@@ -53,6 +53,13 @@ export interface Instance extends Changed {
   readonly path: { readonly create: string; readonly bind: string };
   readonly attempts: readonly Attempt[];
   readonly attemptsMax: number;
+  readonly move?: {
+    readonly operation: string;
+    readonly kind: string;
+    readonly from: string;
+    readonly target?: string;
+    readonly tries: readonly Attempt[];
+  };
   readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number; readonly report?: Report };
   readonly createdBy: string;
   readonly createdAtMs: number;
@@ -95,10 +102,19 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['Server group', place.group],
     ['Only on host', place.onlyHost],
     ['Ports', path.bind === 'conductor' ? undefined : `made by the ${who(path.create)}, bound by the host`],
+    ['Move', moveText(one)],
     ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relative(fault.atMs, nowMs)})`],
     ['Created', `${relative(one.createdAtMs, nowMs)} by ${one.createdBy}`],
     ...changedFacts(one, nowMs),
   ];
+}
+
+/** `live from c1 to c2, in op-1`; one that is not under way any more has failed. */
+function moveText({ move, state }: Instance): string | undefined {
+  if (move === undefined) return undefined;
+  const to = move.target ?? move.tries.at(-1)?.host;
+  const way = `${move.kind} from ${move.from}${to === undefined ? '' : ` to ${to}`}, in ${move.operation}`;
+  return state === 'moving' ? way : `${way}: failed`;
 }
 
 function who(side: string): string {
@@ -116,9 +132,9 @@ const NIC_COLUMNS: readonly Column<Port>[] = [
   { title: 'port', of: (port) => port.id },
 ];
 
-function attemptColumns({ attemptsMax }: Instance, nowMs: number): readonly Column<Attempt>[] {
+function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] {
   return [
-    { title: 'try', of: (attempt) => `${attempt.nth} of ${attemptsMax}` },
+    { title: 'try', of: (attempt) => (of === undefined ? attempt.nth : `${attempt.nth} of ${of}`) },
     { title: 'host', of: (attempt) => attempt.host },
     { title: 'site', of: (attempt) => attempt.site },
     { title: 'pools', of: (attempt) => some([...new Set(attempt.pools)]) },
@@ -149,12 +165,14 @@ export function reportText(report: Report, paint: Paint): string {
 
 /** What does not fit into a line each: NICs, tries, and the filters that left no host. */
 export function instanceTables(one: Instance, paint: Paint, nowMs: number): string {
-  const { ports = [], attempts, fault } = one;
+  const { ports = [], attempts, attemptsMax, move, fault } = one;
   // A first try that went well says nothing that the host does not say.
   const tries = attempts.length > 1 || attempts.some((attempt) => attempt.fault !== undefined);
+  const moves = move?.tries.filter((attempt) => attempt.fault !== undefined) ?? [];
   return [
     ...(ports.length === 0 ? [] : [renderTable(ports, NIC_COLUMNS, paint)]),
-    ...(tries ? [renderTable(attempts, attemptColumns(one, nowMs), paint)] : []),
+    ...(tries ? [renderTable(attempts, attemptColumns(nowMs, attemptsMax), paint)] : []),
+    ...(moves.length === 0 ? [] : [`Tried for the move:\n${renderTable(moves, attemptColumns(nowMs), paint)}`]),
     ...(fault?.report === undefined ? [] : [reportText(fault.report, paint)]),
   ]
     .map((text) => `\n${text}`)
