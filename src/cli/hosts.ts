@@ -5,6 +5,7 @@ import type { ExitCode } from './exit-code.ts';
 import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
+import { hostTenants } from './hosts-tenants.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
 import { each } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
@@ -16,6 +17,7 @@ export function hostsCommand(cli: Cli): Command {
     'Look at hosts, bring them into service, take them into maintenance',
     listHosts(cli),
     showHost(cli),
+    hostTenants(cli),
     hostJoin(cli),
     hostJoinToken(cli),
     hostEdit(cli),

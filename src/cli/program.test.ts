@@ -15,7 +15,7 @@ const file = (name: string, text: string): string => {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  hosts: ['list', 'show', 'join', 'join-token', 'edit', 'disable', 'enable', 'force-down', 'force-up'],
+  hosts: ['list', 'show', 'tenants', 'join', 'join-token', 'edit', 'disable', 'enable', 'force-down', 'force-up'],
   sites: ['list', 'show', 'create', 'describe', 'delete'],
   instances: ['list', 'show', 'create', 'preview', 'move', 'shelve', 'unshelve', 'rebuild', 'delete'],
   flavors: ['list', 'show', 'create', 'delete'],

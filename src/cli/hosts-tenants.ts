@@ -1,0 +1,47 @@
+// muster hosts tenants: what lives on a host, and what an evacuation would do with each of it now.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { hostPath } from './host-view.ts';
+import type { Column } from './table.ts';
+
+interface Tenant {
+  readonly kind: string;
+  readonly id: string;
+  readonly evacuation: {
+    readonly kind: 'move' | 'rebuild' | 'wait';
+    readonly how?: string;
+    /** Shown to operators. */
+    readonly to?: string;
+    readonly sentence?: string;
+  };
+}
+
+const COLUMNS: readonly Column<Tenant>[] = [
+  { title: 'kind', of: (tenant) => tenant.kind },
+  { title: 'name', of: (tenant) => tenant.id, colour: 'bold' },
+  { title: 'an evacuation would', of: evacuationText },
+];
+
+function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): string {
+  const where = to === undefined ? '' : ` to ${to}`;
+  switch (kind) {
+    case 'move':
+      return `move it${how === undefined ? '' : ` ${how}`}${where}`;
+    case 'rebuild':
+      return `rebuild it${to === undefined ? ' elsewhere' : ` on ${to}`}`;
+    case 'wait':
+      return `wait${sentence === undefined ? '' : `: ${sentence}`}`;
+  }
+}
+
+export function hostTenants(cli: Cli): Command {
+  const command = new Command('tenants')
+    .description('Show what lives on a host, and what an evacuation would do with it now')
+    .argument('<name>');
+  examples(command, ['before it is taken out', 'muster hosts tenants compute-1']);
+  return act(cli, command, async (session, { args: [name = ''] }) => {
+    const { tenants } = await session.client.get<{ readonly tenants: readonly Tenant[] }>(`${hostPath(name)}/tenants`);
+    await session.list(tenants, COLUMNS, `Nothing lives on ${name}.`);
+    return undefined;
+  });
+}
