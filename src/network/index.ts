@@ -37,6 +37,7 @@ export { networkModel } from './network-model.ts';
 export { orderPools } from './order-pools.ts';
 export { portQuotaRefusal, QUOTA, quotaRefusal, usageOf } from './quota.ts';
 export type { Quota, QuotaUsage } from './quota.ts';
+export { portDelete, portSentences } from './port-delete.ts';
 export { isRefusal } from './refusal.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { NetworkAsk, RequestedNetworks, ResolvedNetworks, ResolvedNic } from './resolve.ts';

@@ -15,7 +15,7 @@ const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 /** Pools of one subnet; more is a list of single addresses that should be ports. */
 const POOLS_MAX = 64;
 /** A port with more addresses than this is a mistake in some script. */
-const ADDRESSES_MAX = 16;
+export const ADDRESSES_MAX = 16;
 const SECURITY_GROUPS_MAX = 32;
 
 /** The project of what names none. */

@@ -27,6 +27,7 @@ export type QuotaId = Id<'quota'>;
 export const QUOTA = schemaKind('quota', QUOTA_SCHEMA);
 
 export type Limited = keyof typeof QUOTA_LIMITS;
+export type Limits = Pick<Quota, Limited>;
 export type QuotaUsage = Readonly<Record<Limited, number>>;
 
 const LIMITED: readonly Limited[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];

@@ -1,6 +1,7 @@
 // How networks, segments, subnets, ports and quotas are shown. Ports are shown as they are: nothing of them is a secret.
 import { Type } from 'typebox';
 import { viewOf } from '../access/index.ts';
+import { findHost } from '../hosts/index.ts';
 import {
   NETWORK,
   NETWORK_SCHEMA,
@@ -17,14 +18,16 @@ import {
 } from './model.ts';
 import { QUOTA, QUOTA_SCHEMA, type Quota } from './quota.ts';
 
-/** They belong to the whole fleet: no site-bound caller sees them. */
+/** These belong to the whole fleet: no site-bound caller sees them. */
 export const NETWORK_VIEW = viewOf<'network', Network>({ kind: NETWORK, fields: NETWORK_SCHEMA.properties });
 export const SEGMENT_VIEW = viewOf<'segment', Segment>({ kind: SEGMENT, fields: SEGMENT_SCHEMA.properties });
 export const SUBNET_VIEW = viewOf<'subnet', Subnet>({ kind: SUBNET, fields: SUBNET_SCHEMA.properties });
 export const QUOTA_VIEW = viewOf<'quota', Quota>({ kind: QUOTA, fields: QUOTA_SCHEMA.properties });
 
+/** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
 export const PORT_VIEW = viewOf<'port', Port>({
   kind: PORT,
+  siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
   show: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
   fields: {
     ...PORT_SCHEMA.properties,

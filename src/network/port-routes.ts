@@ -1,0 +1,141 @@
+// The HTTP surface of ports: those that users make, and those that Muster makes for instances.
+import { Type } from 'typebox';
+import { BY_ID, closed, ID, permits, resourceAfter, write, type Listing, type Route } from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
+import { OPERATION } from '../operations/index.ts';
+import { createPort, editPort } from './decide-port.ts';
+import { ADDRESSES_MAX, IP, PORT_SCHEMA, PORTS_BY_INSTANCE, PORTS_BY_NETWORK, type Port } from './model.ts';
+import { deletePort } from './port-delete.ts';
+import { readRoutes } from './resource-routes.ts';
+import { PORT_VIEW } from './views.ts';
+
+const PATH = '/api/v1/ports';
+const { name, mac, project, createdBy, state, portSecurity, securityGroups, qosPolicy, dnsName, pciRequest } =
+  PORT_SCHEMA.properties;
+const { minBandwidthKbps } = PORT_SCHEMA.properties;
+
+const LISTING: Listing<'port', Port> = {
+  view: PORT_VIEW,
+  filters: {
+    network: { schema: ID, of: (doc) => [doc.network], index: PORTS_BY_NETWORK },
+    instance: { schema: ID, of: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
+    host: { schema: ID, of: (doc) => [doc.binding?.host] },
+    project: { schema: ID, of: (doc) => [doc.project] },
+    createdBy: { schema: createdBy, of: (doc) => [doc.createdBy] },
+    state: { schema: state, of: (doc) => [doc.state] },
+    attached: { schema: Type.Boolean(), of: (doc) => [doc.instance !== undefined] },
+    mac: { schema: mac, of: (doc) => [doc.mac] },
+    address: { schema: IP, of: (doc) => doc.addresses.map(({ ip }) => ip) },
+  },
+  sorts: {
+    name: (doc) => doc.name ?? '',
+    network: (doc) => doc.network,
+    instance: (doc) => doc.instance ?? '',
+    changedAtMs: (doc) => doc.changedAtMs,
+  },
+};
+
+const create = write({
+  method: 'POST',
+  path: PATH,
+  tag: 'ports',
+  about: 'Create a port; how it gets its addresses follows from its network and from what is asked',
+  access: 'operator',
+  body: closed({
+    network: ID,
+    project: Type.Optional(project),
+    name,
+    mac: Type.Optional(mac),
+    fixedIps: Type.Optional(
+      Type.Array(closed({ ip: Type.Optional(IP), subnet: Type.Optional(ID) }), {
+        maxItems: ADDRESSES_MAX,
+        description: 'addresses, or subnets to have one of; an empty list for a port that never has an address',
+      }),
+    ),
+    portSecurity: Type.Optional(portSecurity),
+    securityGroups: Type.Optional(securityGroups),
+    qosPolicy,
+    minBandwidthKbps,
+    pciRequest,
+    dnsName,
+  }),
+  answers: { 201: { about: 'the port', schema: PORT_VIEW.schema } },
+  handle: ({ body, caller }, { clock, ids }) => {
+    const id = ids.next('port');
+    const command = { ...body, id, admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
+    return {
+      why: `create port ${id}`,
+      decide: (fleet) => createPort(fleet, command),
+      answer: (_, after) => resourceAfter(PORT_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+    };
+  },
+});
+
+const edit = write({
+  method: 'PATCH',
+  path: `${PATH}/:id`,
+  tag: 'ports',
+  about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null takes one away',
+  access: 'operator',
+  params: BY_ID,
+  body: closed(
+    {
+      name: Type.Optional(Type.Union([name, Type.Null()])),
+      securityGroups: Type.Optional(securityGroups),
+      qosPolicy: Type.Optional(Type.Union([qosPolicy, Type.Null()])),
+      dnsName: Type.Optional(Type.Union([dnsName, Type.Null()])),
+    },
+    { minProperties: 1 },
+  ),
+  answers: { 200: { about: 'the port', schema: PORT_VIEW.schema } },
+  handle: ({ params, body, caller }, { clock }) => {
+    const command = { id: params.id, edit: body, by: caller.name, nowMs: clock.nowMs() };
+    return {
+      target: { view: PORT_VIEW, id: params.id },
+      why: `edit ${Object.keys(body).join(', ')}`,
+      decide: (fleet) => editPort(fleet, command),
+      answer: (_, after) => resourceAfter(PORT_VIEW, after, params),
+    };
+  },
+});
+
+const end = write({
+  method: 'DELETE',
+  path: `${PATH}/:id`,
+  tag: 'ports',
+  about: 'Delete a port that no instance has; a back end outside Muster is told first',
+  access: 'operator',
+  params: BY_ID,
+  answers: {
+    200: { about: 'the port as it was', schema: PORT_VIEW.schema },
+    202: {
+      about: 'the operation to follow: the port is gone when its back end has deleted it',
+      schema: Type.Object({ operation: Type.String() }),
+    },
+  },
+  handle: ({ params, caller }, { clock, ids }) => {
+    const operation = idOf(OPERATION, ids.next('op'));
+    const command = { id: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
+    return {
+      target: { view: PORT_VIEW, id: params.id },
+      why: `delete port ${params.id}`,
+      decide: (fleet) => deletePort(fleet, command),
+      answer: ({ port, operation: begun }) =>
+        begun === undefined
+          ? { kind: 'answer', status: 200, text: PORT_VIEW.text(port) }
+          : {
+              kind: 'answer',
+              status: 202,
+              body: { operation: begun },
+              headers: { location: `/api/v1/operations/${begun}` },
+            },
+    };
+  },
+});
+
+export const portRoutes: readonly Route[] = [
+  ...readRoutes({ path: PATH, what: 'ports', one: 'port', listing: LISTING, scope: 'site' }),
+  create,
+  edit,
+  end,
+];

@@ -1,0 +1,119 @@
+// The HTTP surface of segments, and of what follows from them: the stock of each, and which of them a host reaches.
+import { Type } from 'typebox';
+import {
+  answer,
+  BY_ID,
+  closed,
+  ID,
+  noSuch,
+  read,
+  refused,
+  resourceAfter,
+  seesSite,
+  write,
+  type Listing,
+  type Route,
+} from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { createSegment, deleteSegment } from './decide-segment.ts';
+import { segmentsOfHost } from './host-segments.ts';
+import { SEGMENT, SEGMENT_SCHEMA, SEGMENT_TYPES, SEGMENTS_BY_NETWORK, type Segment } from './model.ts';
+import { deleteRoute, readRoutes } from './resource-routes.ts';
+import { STOCK_ANSWER, stockAnswer } from './stock-figures.ts';
+import { segmentPool } from './topology.ts';
+import { SEGMENT_VIEW } from './views.ts';
+
+const PATH = '/api/v1/segments';
+const NAMES = { path: PATH, what: 'segments', one: 'segment' };
+const { name, type, physicalNetwork, segmentationId, dynamic } = SEGMENT_SCHEMA.properties;
+
+const LISTING: Listing<'segment', Segment> = {
+  view: SEGMENT_VIEW,
+  filters: {
+    network: { schema: ID, of: (doc) => [doc.network], index: SEGMENTS_BY_NETWORK },
+    type: { schema: Type.Enum(SEGMENT_TYPES), of: (doc) => [doc.type] },
+    physicalNetwork: { schema: Type.String({ maxLength: 100 }), of: (doc) => [doc.physicalNetwork] },
+  },
+  nameIsId: true,
+  sorts: { name: (doc) => doc.name, network: (doc) => doc.network },
+};
+
+const create = write({
+  method: 'POST',
+  path: PATH,
+  tag: 'segments',
+  about: 'Create a segment of a network; the hosts that report its physical network reach it from then on',
+  access: 'operator',
+  body: closed({ name, network: ID, type, physicalNetwork, segmentationId, dynamic: Type.Optional(dynamic) }),
+  answers: { 201: { about: 'the segment', schema: SEGMENT_VIEW.schema } },
+  handle: ({ body, caller }, { clock }) => {
+    const command = { ...body, by: caller.name, nowMs: clock.nowMs() };
+    return {
+      why: `create segment ${body.name}`,
+      decide: (fleet) => createSegment(fleet, command),
+      answer: (_, after) =>
+        resourceAfter(SEGMENT_VIEW, after, { id: body.name, status: 201, location: `${PATH}/${body.name}` }),
+    };
+  },
+});
+
+const stock = read({
+  method: 'GET',
+  path: `${PATH}/:id/stock`,
+  tag: 'segments',
+  about: 'Show how many addresses of a segment are held, promised and free, per version, as decimal text',
+  access: 'viewer',
+  params: BY_ID,
+  answers: { 200: { about: 'the stock', schema: STOCK_ANSWER } },
+  handle: ({ params }, { journal: { fleet } }) => {
+    const segment = fleet.get(SEGMENT, idOf(SEGMENT, params.id));
+    if (segment === undefined) return refused(noSuch('segment', params.id));
+    return answer(stockAnswer(fleet, segment.doc.network, [segmentPool(segment.id)]));
+  },
+});
+
+const ofHost = read({
+  method: 'GET',
+  path: '/api/v1/hosts/:id/segments',
+  tag: 'hosts',
+  about: 'List the segments that a host reaches: those on the physical networks it reports, and those on none',
+  access: 'viewer',
+  scope: 'site',
+  params: BY_ID,
+  answers: {
+    200: {
+      about: 'the segments, derived from what the host reports',
+      schema: Type.Object({
+        host: Type.String(),
+        items: Type.Array(
+          Type.Object({
+            segment: Type.String(),
+            network: Type.String(),
+            physicalNetwork: Type.Optional(Type.String()),
+          }),
+        ),
+        revision: Type.Integer(),
+      }),
+    },
+  },
+  handle: ({ params, caller }, { journal: { fleet } }) => {
+    const host = findHost(fleet, params.id);
+    if (host === undefined || !seesSite(caller, host.doc.site)) return refused(noSuch('host', params.id));
+    return answer({ host: host.id, items: segmentsOfHost(fleet, host.doc), revision: fleet.revision });
+  },
+});
+
+export const segmentRoutes: readonly Route[] = [
+  ...readRoutes({ ...NAMES, listing: LISTING }),
+  create,
+  deleteRoute({
+    ...NAMES,
+    about: 'Delete a segment without subnets',
+    access: 'operator',
+    view: SEGMENT_VIEW,
+    decide: deleteSegment,
+  }),
+  stock,
+  ofHost,
+];
