@@ -1,10 +1,10 @@
 // A real server in a process of its own: `muster serve`, as an operator starts it, on a port of the loopback.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { endChild } from '../test/end-child.ts';
+import { freePort } from '../test/free-port.ts';
 import type { Scope } from './scope.ts';
 
 const ENTRY = resolve(import.meta.dirname, '../src/main/main.ts');
@@ -44,7 +44,7 @@ export async function startNode(scope: Scope, argsFor: (port: number) => readonl
   const child = spawnNode(scope, argsFor(port));
   await untilReady(url, child, scope);
   const readyMs = performance.now() - startedMs;
-  return { url, pid: child.pid!, readyMs, kill: (signal) => ended(child, signal) };
+  return { url, pid: child.pid!, readyMs, kill: (signal) => endChild(child, signal) };
 }
 
 /** A Node process that lives no longer than the scope. What it says is shown when it ends by itself. */
@@ -65,16 +65,9 @@ export function spawnNode(scope: Scope, args: readonly string[], link: 'none' | 
   process.once('exit', onExit);
   scope.onClose(async () => {
     process.off('exit', onExit);
-    await ended(child, 'SIGKILL');
+    await endChild(child, 'SIGKILL');
   });
   return child;
-}
-
-async function ended(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill(signal);
-  await gone;
 }
 
 async function untilReady(url: string, child: ChildProcess, scope: Scope): Promise<void> {
@@ -112,15 +105,4 @@ export async function cpuSeconds(pid: number): Promise<number> {
   // The name of the program is in brackets and may hold anything: count from behind it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

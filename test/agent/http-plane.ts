@@ -1,10 +1,10 @@
 // A control plane whose servers are reached over real HTTP, for the suites of the agent.
-import { createServer as createSocket, type AddressInfo } from 'node:net';
 import pino from 'pino';
 import { Plane, type PlaneServer } from '../../src/agent/plane-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
 import { createServer, type Server } from '../../src/api/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
+import { freePort } from '../free-port.ts';
 
 export class HttpPlane extends Plane {
   readonly #servers: Server[] = [];
@@ -36,12 +36,4 @@ export class HttpPlane extends Plane {
     await Promise.all(this.#servers.map((server) => server.close()));
     await super.close();
   }
-}
-
-export async function freePort(): Promise<number> {
-  const socket = createSocket();
-  await new Promise<void>((resolve) => socket.listen(0, '127.0.0.1', resolve));
-  const { port } = socket.address() as AddressInfo;
-  await new Promise((resolve) => socket.close(resolve));
-  return port;
 }

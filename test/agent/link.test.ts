@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { HttpLink } from '../../src/agent/http-link.ts';
 import { Plane } from '../../src/agent/plane-fixture.ts';
 import { realClock } from '../../src/main/clock.ts';
-import { freePort, HttpPlane } from './http-plane.ts';
+import { freePort } from '../free-port.ts';
+import { HttpPlane } from './http-plane.ts';
 import { linkContract } from './link-contract.ts';
 
 linkContract('in-process', async () => {

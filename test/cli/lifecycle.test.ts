@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import { type Ended, freePort, newFolder, run, signalGroup, start, startServer } from './muster.ts';
+import { freePort } from '../free-port.ts';
+import { type Ended, newFolder, run, signalGroup, start, startServer } from './muster.ts';
 
 const serve = (data: string, ...more: string[]): Promise<Ended> =>
   run(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more]);

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ran } from '../../src/cli/terminal-fixture.ts';
-import { freePort, newFolder, run, startServer } from './muster.ts';
+import { freePort } from '../free-port.ts';
+import { newFolder, run, startServer } from './muster.ts';
 
 const server = await startServer(newFolder());
 

@@ -2,15 +2,15 @@
 // its process id. It runs as an unprivileged user, because PostgreSQL refuses root.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { endChild } from '../end-child.ts';
+import { freePort } from '../free-port.ts';
 
 const run = promisify(execFile);
 
@@ -96,7 +96,7 @@ async function serve(options: ClusterOptions, { home, account, password }: Home)
   const url = `postgres://muster:${password}@127.0.0.1:${port}/postgres`;
   const stop = async (): Promise<void> => {
     process.off('exit', onExit);
-    await ended(server, 'SIGINT');
+    await endChild(server, 'SIGINT');
     await rm(home, { recursive: true, force: true });
   };
   try {
@@ -106,13 +106,6 @@ async function serve(options: ClusterOptions, { home, account, password }: Home)
     throw new Error(`PostgreSQL does not start: ${log}`, { cause: error });
   }
   return { url, port, stop };
-}
-
-async function ended(server: ChildProcess, signal: 'SIGINT'): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const gone = once(server, 'exit');
-  server.kill(signal);
-  await gone;
 }
 
 async function untilItAnswers(url: string, server: ChildProcess): Promise<void> {
@@ -151,15 +144,4 @@ function commandAs(account: Account | undefined, program: string, args: readonly
 
 async function runAs(account: Account | undefined, program: string, args: readonly string[]): Promise<void> {
   await run(...commandAs(account, program, args), { cwd: tmpdir() });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -1,11 +1,11 @@
 // The tarball as its users meet it: installed into an empty folder, without the repository around it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { toJavaScript } from '../../scripts/dist/strip.ts';
+import { freePort } from '../free-port.ts';
 import { makeScratch, ROOT, run, type Scratch } from './scratch.ts';
 
 describe('stripping', () => {
@@ -66,16 +66,6 @@ describe('the installed tarball', () => {
     expect(await ended).toEqual([0, null]);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
-  return address.port;
-}
 
 /** The status of the first answer. The test's own timeout ends the waiting. */
 async function answers(url: string, muster: ChildProcess): Promise<number> {
