@@ -7,6 +7,7 @@ import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import {
   CLAIM,
   claimId,
+  orderPools,
   PORT,
   recordNetworkEvents,
   type Claim,
@@ -49,8 +50,12 @@ const TICKS_MAX = 100;
 
 export class World {
   readonly clock = new TestClock();
-  readonly machines = new Machines();
-  readonly network = new SimulatedNetwork({ clock: this.clock, emit: (news) => this.#news.push(news) });
+  readonly network = new SimulatedNetwork({
+    clock: this.clock,
+    emit: (news) => this.#news.push(news),
+    poolsOf: (pool) => orderPools(this.fleet, pool),
+  });
+  readonly machines = new Machines(this.network.hostSide);
   readonly violations: string[] = [];
   readonly #news: NetworkNews[] = [];
   readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });
@@ -143,9 +148,10 @@ export class World {
     return this.edit(name, { connection: { state: 'down', sinceMs: this.nowMs } });
   }
 
+  /** Up again, and neither forced down nor in maintenance. */
   async comeBack(name: string): Promise<void> {
     await this.commit((fleet) => {
-      const { forcedDown: _, ...doc } = fleet.get(HOST, idOf(HOST, name))?.doc as Host;
+      const { forcedDown: _, disabled: __, ...doc } = fleet.get(HOST, idOf(HOST, name))?.doc as Host;
       const connection = { state: 'up' as const, sinceMs: this.nowMs };
       return accept([put(HOST, idOf(HOST, name), { ...doc, connection })], null);
     });

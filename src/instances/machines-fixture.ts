@@ -3,7 +3,7 @@
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Decision, Journal } from '../journal/index.ts';
 import { findHost } from '../hosts/index.ts';
-import type { PortAnswer } from '../network/index.ts';
+import { CAPABILITIES, type BackEndName, type HostNetwork, type HostNic, type PortAnswer } from '../network/index.ts';
 import {
   isOpen,
   ITEM,
@@ -36,6 +36,12 @@ export class Machines {
   readonly log: string[] = [];
   readonly #faults: TaskFault[] = [];
   readonly #sent = new Set<string>();
+  readonly #network: HostNetwork | undefined;
+
+  /** `network`: the hosts' own access to networks, for those that make or bind ports themselves. */
+  constructor(network?: HostNetwork) {
+    this.#network = network;
+  }
 
   fail(fault: TaskFault): void {
     this.#faults.push(fault);
@@ -78,7 +84,7 @@ export class Machines {
     switch (kind) {
       case 'build':
         this.copies.set(key, 'running');
-        return { outcome: 'done', facts: { ports: boundBy(args) } };
+        return { outcome: 'done' };
       case 'prepare':
         this.copies.set(key, 'prepared');
         return { outcome: 'done' };
@@ -90,13 +96,27 @@ export class Machines {
       case 'activate':
         if (!this.copies.has(key)) return gone('not-prepared');
         this.copies.set(key, 'running');
-        return { outcome: 'done', facts: { ports: boundBy(args) } };
+        return { outcome: 'done' };
       case 'destroy':
         this.copies.delete(key);
         return { outcome: 'done' };
       default:
         return { outcome: 'failed', problems: [`this machine cannot do "${kind}"`] };
     }
+  }
+
+  /** A host that binds says what it bound; one that gets its ports bound has nothing to say of them. */
+  async #connected(host: string, task: Omit<Task, 'id'>): Promise<Performed> {
+    const performed = this.perform(host, task);
+    const { network: mode = 'ready', nics = [], instance } = task.args;
+    const outside = (nics as readonly (HostNic & { readonly backEnd: BackEndName })[]).filter(
+      ({ backEnd }) => !CAPABILITIES[backEnd].inline,
+    );
+    if (performed.outcome === 'failed' || mode === 'ready' || outside.length === 0) return performed;
+    const ask = { host, instance: String(instance), nics: outside };
+    if (mode !== 'bind') await this.#network?.create(ask);
+    const ports: readonly PortAnswer[] = (await this.#network?.bind(ask)) ?? [];
+    return { ...performed, facts: { ports } };
   }
 
   /** Carries out what the hosts that are up are asked for now, and says what came of it. */
@@ -106,7 +126,7 @@ export class Machines {
       const kind = item && kindOf(journal.fleet, kinds, item);
       const task = item === undefined || !hears(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
       if (item === undefined || task === undefined) continue;
-      const performed = this.perform(item.doc.host ?? '', task);
+      const performed = await this.#connected(item.doc.host ?? '', task);
       await journal.submit({
         by: `agent/${item.doc.host}`,
         decide: (fleet): Decision<unknown> => {
@@ -132,13 +152,4 @@ function kindOf(
 ): OperationKind | undefined {
   const operation = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc;
   return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
-}
-
-/** A host that binds says what it bound; one that gets its ports bound has nothing to say of them. */
-function boundBy({ network = 'ready', nics }: Task['args']): readonly PortAnswer[] {
-  if (network === 'ready') return [];
-  const given = nics as readonly { readonly port: string; readonly mac: string; readonly backEnd: string }[];
-  return given
-    .filter(({ backEnd }) => backEnd === 'simulated')
-    .map(({ port, mac }) => ({ port, outcome: 'ok', mac, type: 'simulated', addresses: [] }));
 }

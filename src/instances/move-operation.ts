@@ -115,8 +115,12 @@ function toSwitch(look: MoveLook): readonly Next[] {
   const { fleet, item, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? '';
   if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
+  if (item.doc.step === 'switch') {
+    // Looked at first: a wait that says again what the item says already is no news, and not committed.
+    const tried = switched(look);
+    return tried.progress.state === 'waiting' ? [tried] : [later(item, (at) => switched(at))];
+  }
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
   const errand = towards(instance);
   const order = { instance: errand, host, pools: errand.doc.attempts.at(-1)?.pools ?? [] };
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
