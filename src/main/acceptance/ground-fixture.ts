@@ -1,0 +1,206 @@
+// The ground that tests of promises stand on: one control plane in one process. A real server on a memory disk, real agents over
+// the link inside the process with simulated machines, and a simulated network that outlives them all. Time is virtual and moves
+// only when a test lets it; every invariant of every room is checked after every commit.
+import { createToken, newSecret } from '../../access/index.ts';
+import { InProcessLink, SimulatedAgents, spawnFailures, type SimulatedMachine } from '../../agent/runtime.ts';
+import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
+import type { Applied, Fleet, FleetReader, Kind, Refusal } from '../../fleet/index.ts';
+import type { Decision, Ids } from '../../journal/index.ts';
+import { MemoryDisk } from '../../journal/runtime.ts';
+import { orderPools } from '../../network/index.ts';
+import { SimulatedNetwork } from '../../network/runtime.ts';
+import { isOpen, ITEM, type Log } from '../../operations/index.ts';
+import { WatchedDriver, type Asked } from './machines-fixture.ts';
+import { Server, sha256 } from './server-fixture.ts';
+
+export interface GroundOptions {
+  /** What all machines have in common beside what the ground gives them. */
+  readonly machine?: Omit<SimulatedMachine, 'clock'>;
+}
+
+/** A document as a commit left it; without `doc` it was deleted. */
+export interface Chapter {
+  readonly revision: number;
+  readonly kind: string;
+  readonly id: string;
+  readonly doc: object | undefined;
+}
+
+const BY = 'ann';
+const TOKEN_LIVES_MS = 3_600_000;
+/** Longer than anything takes that is to end by itself. */
+const PATIENCE_MS = 3_600_000;
+
+export class Ground {
+  readonly clock = new VirtualClock();
+  readonly network = new SimulatedNetwork({
+    clock: this.clock,
+    emit: (news) => this.#servers.findLast(({ isAlive }) => isAlive)?.tell(news),
+    poolsOf: (pool) => orderPools(this.fleet, pool),
+  });
+  readonly agents: SimulatedAgents;
+  /** What went wrong that must never go wrong, or that a program called a fault of its own. */
+  readonly violations: string[] = [];
+  readonly warnings: string[] = [];
+  /** What hosts were asked to do, in that order. */
+  readonly asked: Asked[] = [];
+  readonly chapters: Chapter[] = [];
+  /** Whether the server has those of the network back ends. */
+  credentials = true;
+  readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
+  readonly #servers: Server[] = [];
+  readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
+  #onOrder: ((when: 'before' | 'after') => void) | undefined;
+  #count = 0;
+
+  constructor({ machine }: GroundOptions = {}) {
+    const { clock, ids, log } = this;
+    const shared = { network: this.network.hostSide, trouble: spawnFailures(this.network), ...machine, clock };
+    this.agents = new SimulatedAgents({
+      link: new InProcessLink((name) => this.#servers.find((one) => one.name === name && one.isAlive)?.desk),
+      servers: ['server'],
+      joinToken: (host) => this.#joinToken(host),
+      clock,
+      ids,
+      log,
+      random: () => 0.5,
+      driverOf: () => new WatchedDriver(shared, (asked) => this.asked.push(asked)),
+    });
+  }
+
+  get log(): Log {
+    return {
+      info: () => undefined,
+      warn: (_facts, text) => this.warnings.push(text),
+      error: (facts, text) => this.violations.push(`${text}: ${told(facts)}`),
+    };
+  }
+
+  get ids(): Ids {
+    const next = (prefix: string): string => `${prefix}-${String((this.#count += 1)).padStart(6, '0')}`;
+    return { next, secret: () => `${'x'.repeat(40)}-${next('secret')}` };
+  }
+
+  /** A server begins on the disk as it is. It decides as soon as no other does. */
+  async serve(): Promise<Server> {
+    const { clock, ids, log, network } = this;
+    const server = new Server({
+      // All have one address: agents find whoever serves there.
+      name: 'server',
+      disk: this.#disk,
+      clock,
+      ids,
+      log,
+      network,
+      hasCredentials: () => this.credentials,
+      committed: (at, applied) => this.#committed(at, applied),
+      driving: (when) => this.#onOrder?.(when),
+    });
+    this.#servers.push(server);
+    await server.start();
+    return server;
+  }
+
+  get server(): Server {
+    const found = this.#servers.find(({ decides }) => decides) ?? this.#servers.at(-1);
+    if (found === undefined) throw new Error('there is no server');
+    return found;
+  }
+
+  get fleet(): Fleet {
+    return this.server.journal.fleet;
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs();
+  }
+
+  /** The server ends here, and another takes its place when its lease has run out. Machines and networks go on. */
+  async restart(): Promise<void> {
+    for (const server of this.#servers) server.die();
+    await this.serve();
+    await this.clock.until('the next server decides', () => this.server.decides);
+  }
+
+  close(): void {
+    for (const server of this.#servers) server.die();
+    void this.agents.stopAll();
+  }
+
+  #committed(server: Server, applied: readonly Applied[]): void {
+    const { fleet } = server.journal;
+    const known = this.chapters.at(-1)?.revision ?? 0;
+    for (const invariant of fleet.registry.invariants) {
+      for (const broken of invariant.check(fleet, applied))
+        this.violations.push(`${fleet.revision}: ${invariant.name}: ${broken}`);
+    }
+    if (fleet.revision <= known) return;
+    for (const { kind, before, after } of applied) {
+      const id = (after ?? before)?.id ?? '';
+      this.chapters.push({ revision: fleet.revision, kind, id, doc: after?.doc });
+    }
+    for (const listener of [...this.#onCommit]) listener(applied);
+  }
+
+  /** Told of every commit, at the moment in which it is durable and nobody has acted on it. */
+  onCommit(listener: (applied: readonly Applied[]) => void): () => void {
+    this.#onCommit.add(listener);
+    return () => this.#onCommit.delete(listener);
+  }
+
+  /** Told of every order to a network back end. */
+  onOrder(listener: ((when: 'before' | 'after') => void) | undefined): void {
+    this.#onOrder = listener;
+  }
+
+  async commit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A> {
+    const outcome = await this.server.journal.submit({ by: BY, decide });
+    if (outcome.kind === 'refused') throw new Error(`${outcome.refusal.code}: ${outcome.refusal.message}`);
+    return outcome.answer;
+  }
+
+  /** The answer to a request that is not carried out. Nothing may have changed by it. */
+  async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {
+    const before = this.fleet.revision;
+    const outcome = await this.server.journal.submit({ by: BY, decide });
+    if (outcome.kind === 'accepted') throw new Error('it was not refused');
+    if (this.fleet.revision !== before) throw new Error('a refused request changed something');
+    return outcome.refusal;
+  }
+
+  all<K extends string, D extends object>(kind: Kind<K, D>): { readonly id: string; readonly doc: D }[] {
+    return [...this.fleet.all(kind)];
+  }
+
+  /** Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. */
+  async rest(): Promise<void> {
+    await this.clock.until('all is at rest', () => this.server.decides && this.underWay().length === 0, PATIENCE_MS);
+    // What was answered last may have been said to nobody yet.
+    await this.clock.settle();
+  }
+
+  /** Open items that time brings further, in words. */
+  underWay(): string[] {
+    return this.all(ITEM)
+      .filter(({ doc }) => isOpen(doc) && (doc.state !== 'waiting' || doc.retryAtMs !== undefined))
+      .map(({ id, doc }) => `${id}: ${doc.step} ${doc.state}${doc.host === undefined ? '' : ` at ${doc.host}`}`);
+  }
+
+  until(what: string, isTrue: () => boolean): Promise<void> {
+    return this.clock.until(what, isTrue, PATIENCE_MS);
+  }
+
+  async #joinToken(host: string): Promise<string | undefined> {
+    const { nowMs } = this;
+    const made = newSecret({ ids: this.ids, hash: sha256 });
+    const face = { id: made.id, hash: made.hash, name: `join/${host}`, role: 'join' as const, host };
+    const life = { createdAtMs: nowMs, createdBy: BY, expiresAtMs: nowMs + TOKEN_LIVES_MS };
+    await this.commit((fleet): Decision<unknown> => createToken(fleet, { ...face, ...life }));
+    return made.secret;
+  }
+}
+
+function told(facts: object): string {
+  const { err, ...rest } = facts as { readonly err?: unknown };
+  return `${JSON.stringify(rest)} ${err instanceof Error ? (err.stack ?? err.message) : ''}`;
+}
