@@ -5,6 +5,7 @@ import type { ExitCode } from './exit-code.ts';
 import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
+import { hostSegments } from './hosts-segments.ts';
 import { hostTenants } from './hosts-tenants.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
 import { each } from './resource-commands.ts';
@@ -18,6 +19,7 @@ export function hostsCommand(cli: Cli): Command {
     listHosts(cli),
     showHost(cli),
     hostTenants(cli),
+    hostSegments(cli),
     hostJoin(cli),
     hostJoinToken(cli),
     hostEdit(cli),

@@ -1,5 +1,6 @@
 // muster networks: what instances are connected to.
 import { Command, Option } from 'commander';
+import { stockCommand } from './address-stock.ts';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
@@ -74,6 +75,7 @@ export function networksCommand(cli: Cli): Command {
     showCommand(cli, NETWORKS),
     createNetwork(cli),
     editNetwork(cli),
+    stockCommand(cli, NETWORKS),
     deleteCommand(cli, NETWORKS, 'Delete networks that have neither segments, subnets nor ports'),
   );
 }
@@ -131,6 +133,17 @@ function saidOf({ shared, external, qosPolicy, minBandwidth }: FactOptions): obj
   };
 }
 
+/** What is empty is taken away. */
+function editOf(options: FactOptions): object {
+  const { portSecurity, qosPolicy, minBandwidth } = options;
+  return {
+    ...saidOf(options),
+    ...(portSecurity !== undefined && { portSecurity }),
+    ...(qosPolicy === '' && { qosPolicy: null }),
+    ...(minBandwidth === 0 && { minBandwidthKbps: null }),
+  };
+}
+
 function editNetwork(cli: Cli): Command {
   const command = new Command('edit')
     .description('Change what is said of a network; what is not named stays as it is')
@@ -139,11 +152,13 @@ function editNetwork(cli: Cli): Command {
     .option('--no-shared', 'only its project may use it')
     .option('--external', 'it leads outside')
     .option('--no-external', 'it does not lead outside')
-    .option('--qos-policy <name>', 'of ports that are made from now on')
-    .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need', wholeNumber);
+    .option('--port-security', 'security groups apply to ports that are made from now on')
+    .option('--no-port-security', 'security groups do not apply to ports that are made from now on')
+    .option('--qos-policy <name>', 'of ports that are made from now on; "" for none')
+    .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need; 0 for nothing', wholeNumber);
   examples(command, ['let everybody use it', 'muster networks edit lan --shared']);
   return act<FactOptions>(cli, command, async (session, { args: [name = ''], options }) => {
-    const body = saidOf(options);
+    const body = editOf(options);
     if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
     const network = await session.client.write<Network>('PATCH', resourcePath(NETWORKS, name), { body });
     await session.one(network, NETWORKS.facts(network, session.nowMs()));

@@ -2,9 +2,17 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
-import { words } from './input-file.ts';
+import { wholeNumber, words } from './input-file.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
-import { changedFacts, deleteCommand, listCommand, showCommand, some, type Resource } from './resource-commands.ts';
+import {
+  changedFacts,
+  deleteCommand,
+  listCommand,
+  resourcePath,
+  showCommand,
+  some,
+  type Resource,
+} from './resource-commands.ts';
 
 const PORTS: Resource<Port> = {
   command: 'ports',
@@ -61,12 +69,20 @@ export function portsCommand(cli: Cli): Command {
         ['--host <name>', 'only bound to this host'],
         ['--project <name>', 'only of this project'],
         ['--created-by <who>', 'only made by a user, or by muster'],
+        ['--state <state>', 'only in this state: wanted, made or releasing'],
+        ['--attached <flag>', 'only those of instances (true), or only others (false)'],
+        ['--mac <address>', 'the one with this MAC'],
+        ['--address <address>', 'the one with this IP address'],
       ],
       empty: 'No ports.',
-      examples: [['of one instance', 'muster ports list --instance web-1']],
+      examples: [
+        ['of one instance', 'muster ports list --instance web-1'],
+        ['who has an address', 'muster ports list --address 10.0.0.9'],
+      ],
     }),
     showCommand(cli, PORTS),
     createPort(cli),
+    editPort(cli),
     deleteCommand(cli, PORTS, 'Delete ports that no instance has'),
   );
 }
@@ -75,10 +91,14 @@ interface CreateOptions {
   readonly network: string;
   readonly project?: string;
   readonly fixedIp?: readonly string[];
+  readonly subnet?: readonly string[];
   readonly address: boolean;
   readonly mac?: string;
   readonly securityGroup?: readonly string[];
   readonly portSecurity: boolean;
+  readonly qosPolicy?: string;
+  readonly minBandwidth?: number;
+  readonly pciRequest?: string;
   readonly dnsName?: string;
 }
 
@@ -89,10 +109,14 @@ function createPort(cli: Cli): Command {
     .requiredOption('--network <name>', 'the network')
     .option('--project <name>', 'whose it is; "default" if none is named')
     .option('--fixed-ip <addresses>', 'these addresses; several with commas', words)
+    .option('--subnet <names>', 'an address of each of these subnets; several with commas', words)
     .option('--no-address', 'no address, now or later')
     .option('--mac <address>', 'this MAC; else one is made')
     .option('--security-group <names>', 'its security groups; several with commas', words)
     .option('--no-port-security', 'security groups do not apply to it')
+    .option('--qos-policy <name>', 'its QoS policy')
+    .option('--min-bandwidth <kbit/s>', 'what it needs at least', wholeNumber)
+    .option('--pci-request <name>', 'the PCI device that it needs')
     .option('--dns-name <name>', 'must be the name of the instance that takes it');
   examples(
     command,
@@ -110,17 +134,61 @@ function createPort(cli: Cli): Command {
 }
 
 function bodyOf(name: string | undefined, options: CreateOptions): object {
-  const { network, project, fixedIp, mac, securityGroup, dnsName } = options;
-  if (!options.address && fixedIp !== undefined) throw usage('--no-address and --fixed-ip exclude each other.');
+  const { network, project, mac, securityGroup, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
+  const fixedIps = fixedIpsOf(options);
   return {
     ...(name !== undefined && { name }),
     network,
     ...(project !== undefined && { project }),
-    ...(fixedIp !== undefined && { fixedIps: fixedIp }),
-    ...(!options.address && { fixedIps: [] }),
+    ...(fixedIps !== undefined && { fixedIps }),
     ...(mac !== undefined && { mac }),
     ...(securityGroup !== undefined && { securityGroups: securityGroup }),
     ...(!options.portSecurity && { portSecurity: false }),
+    ...(qosPolicy !== undefined && { qosPolicy }),
+    ...(minBandwidth !== undefined && { minBandwidthKbps: minBandwidth }),
+    ...(pciRequest !== undefined && { pciRequest }),
     ...(dnsName !== undefined && { dnsName }),
   };
+}
+
+/** An empty list is a port that never has an address; none at all leaves it to the network. */
+function fixedIpsOf({ fixedIp = [], subnet = [], address }: CreateOptions): object[] | undefined {
+  const asked = [...fixedIp.map((ip) => ({ ip })), ...subnet.map((one) => ({ subnet: one }))];
+  if (!address && asked.length > 0) throw usage('--no-address excludes --fixed-ip and --subnet.');
+  return address && asked.length === 0 ? undefined : asked;
+}
+
+interface EditOptions {
+  readonly name?: string;
+  readonly securityGroup?: readonly string[];
+  readonly qosPolicy?: string;
+  readonly dnsName?: string;
+}
+
+function editPort(cli: Cli): Command {
+  const command = new Command('edit')
+    .description('Change what is said of a port; what is not named stays as it is')
+    .argument('<id>')
+    .option('--name <name>', 'what to call it; "" for nothing')
+    .option('--security-group <names>', 'all its security groups, with commas; "" for none', words)
+    .option('--qos-policy <name>', 'its QoS policy; "" for none')
+    .option('--dns-name <name>', '"" for none');
+  examples(command, ['another security group', `muster ports edit ${PORTS.sample} --security-group web,ssh`]);
+  return act<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+    const { name, securityGroup, qosPolicy, dnsName } = options;
+    const body = {
+      ...(name !== undefined && { name: orNone(name) }),
+      ...(securityGroup !== undefined && { securityGroups: securityGroup }),
+      ...(qosPolicy !== undefined && { qosPolicy: orNone(qosPolicy) }),
+      ...(dnsName !== undefined && { dnsName: orNone(dnsName) }),
+    };
+    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+    const port = await session.client.write<Port>('PATCH', resourcePath(PORTS, id), { body });
+    await session.one(port, PORTS.facts(port, session.nowMs()));
+    return undefined;
+  });
+}
+
+function orNone(text: string): string | null {
+  return text === '' ? null : text;
 }

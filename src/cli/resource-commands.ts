@@ -68,11 +68,17 @@ export function deleteCommand<R>(cli: Cli, resource: Resource<R>, about: string)
   const command = new Command('delete').description(about).argument('<names...>');
   examples(command, [`one ${kind}`, `muster ${word} delete ${sample}`]);
   return act(cli, command, (session, { args }) =>
-    each(session, args, async (name) => ({
-      value: (await session.client.write<object | undefined>('DELETE', resourcePath(resource, name))) ?? { name },
-      sentence: `${capital(kind)} ${name} is deleted.`,
-    })),
+    each(session, args, async (name) => {
+      const value = await session.client.write<{ readonly operation?: string }>('DELETE', resourcePath(resource, name));
+      return { value, sentence: `${capital(kind)} ${name} ${endOf(value)}` };
+    }),
   );
+}
+
+/** What is known elsewhere as well goes when it is gone there. */
+function endOf({ operation }: { readonly operation?: string }): string {
+  if (operation === undefined) return 'is deleted.';
+  return `goes when its back end has deleted it. Follow it with: muster operations wait ${operation}`;
 }
 
 export function capital(word: string): string {

@@ -1,17 +1,16 @@
 // muster segments: the parts of a routed network, each reached by some hosts only, and how many addresses are left there.
 import { Command, Option } from 'commander';
+import { stockCommand } from './address-stock.ts';
 import { act, examples, group, type Cli } from './command.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
   deleteCommand,
   listCommand,
-  resourcePath,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
-import type { Column } from './table.ts';
 
 interface Segment extends Changed {
   readonly name: string;
@@ -24,7 +23,7 @@ interface Segment extends Changed {
 
 const TYPES = ['flat', 'vlan', 'vxlan', 'gre', 'geneve'];
 
-export const SEGMENTS: Resource<Segment> = {
+const SEGMENTS: Resource<Segment> = {
   command: 'segments',
   kind: 'segment',
   path: '/api/v1/segments',
@@ -57,13 +56,14 @@ export function segmentsCommand(cli: Cli): Command {
     listCommand(cli, SEGMENTS, {
       filters: [
         ['--network <name>', 'only of this network'],
+        ['--type <type>', `only of this type: ${TYPES.join(', ')}`],
         ['--physical-network <name>', 'only on this physical network'],
       ],
       empty: 'No segments.',
     }),
     showCommand(cli, SEGMENTS),
     createSegment(cli),
-    segmentStock(cli),
+    stockCommand(cli, SEGMENTS),
     deleteCommand(cli, SEGMENTS, 'Delete segments that have no subnets'),
   );
 }
@@ -98,38 +98,6 @@ function createSegment(cli: Cli): Command {
     };
     const segment = await session.client.write<Segment>('POST', SEGMENTS.path, { body });
     await session.done(segment, `Segment ${segment.name} of network ${segment.network} is created.`);
-    return undefined;
-  });
-}
-
-/** Figures may exceed what a number holds exactly, so they are text: a /64 has 2^64 addresses. */
-export interface StockFigures {
-  readonly version: number;
-  readonly total: string;
-  readonly held: string;
-  readonly claimed: string;
-  readonly free: string;
-}
-
-const STOCK_COLUMNS: readonly Column<StockFigures>[] = [
-  { title: 'version', of: (one) => `IPv${one.version}`, colour: 'bold' },
-  { title: 'total', of: (one) => one.total, align: 'right' },
-  { title: 'held', of: (one) => one.held, align: 'right' },
-  { title: 'claimed', of: (one) => one.claimed, align: 'right' },
-  { title: 'free', of: (one) => one.free, align: 'right' },
-];
-
-function segmentStock(cli: Cli): Command {
-  const command = new Command('stock')
-    .description('Show how many addresses a segment has, holds, has promised, and has left')
-    .argument('<name>');
-  examples(command, ['what is left in a rack', 'muster segments stock rack-a']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
-    const stock = await session.client.get<{ readonly versions: readonly StockFigures[] }>(
-      `${resourcePath(SEGMENTS, name)}/stock`,
-    );
-    if (session.output !== 'table') await session.value(stock);
-    else await session.list(stock.versions, STOCK_COLUMNS, `Segment ${name} has no subnet, and so no addresses.`);
     return undefined;
   });
 }

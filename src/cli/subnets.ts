@@ -6,6 +6,7 @@ import {
   changedFacts,
   deleteCommand,
   listCommand,
+  resourcePath,
   showCommand,
   type Changed,
   type Resource,
@@ -67,16 +68,28 @@ export function subnetsCommand(cli: Cli): Command {
     }),
     showCommand(cli, SUBNETS),
     createSubnet(cli),
+    editSubnet(cli),
     deleteCommand(cli, SUBNETS, 'Delete subnets of which no port has an address'),
   );
 }
 
-interface CreateOptions {
-  readonly network: string;
+interface FormOptions {
   readonly segment?: string;
-  readonly cidr: string;
   readonly gateway?: string;
   readonly pool?: readonly Pool[];
+}
+
+interface CreateOptions extends FormOptions {
+  readonly network: string;
+  readonly cidr: string;
+}
+
+function formOf({ segment, gateway, pool }: FormOptions): object {
+  return {
+    ...(segment !== undefined && { segment }),
+    ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
+    ...(pool !== undefined && { pools: pool }),
+  };
 }
 
 function createSubnet(cli: Cli): Command {
@@ -95,17 +108,27 @@ function createSubnet(cli: Cli): Command {
     ['only some of it', 'muster subnets create small --network lan --cidr 10.0.0.0/24 --pool 10.0.0.100-10.0.0.199'],
   );
   return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { network, segment, cidr, gateway, pool } = options;
-    const body = {
-      name,
-      network,
-      cidr,
-      ...(segment !== undefined && { segment }),
-      ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
-      ...(pool !== undefined && { pools: pool }),
-    };
+    const { network, cidr } = options;
+    const body = { name, network, cidr, ...formOf(options) };
     const subnet = await session.client.write<Subnet>('POST', SUBNETS.path, { body });
     await session.done(subnet, `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`);
+    return undefined;
+  });
+}
+
+function editSubnet(cli: Cli): Command {
+  const command = new Command('edit')
+    .description('Change the gateway and the pools of a subnet, or set its segment; what is not named stays as it is')
+    .argument('<name>')
+    .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
+    .option('--gateway <address>', '"" for none')
+    .option('--pool <first-last>', 'all its pools; may be repeated', poolIn);
+  examples(command, ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199']);
+  return act<FormOptions>(cli, command, async (session, { args: [name = ''], options }) => {
+    const body = formOf(options);
+    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+    const subnet = await session.client.write<Subnet>('PATCH', resourcePath(SUBNETS, name), { body });
+    await session.one(subnet, SUBNETS.facts(subnet, session.nowMs()));
     return undefined;
   });
 }
