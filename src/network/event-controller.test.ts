@@ -1,5 +1,5 @@
 // What back ends inside the process say is written down, in the end.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { idOf, Registry } from '../fleet/index.ts';
 import { accept, Journal } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
@@ -37,12 +37,15 @@ const PLUGGED: NetworkNews = { port: 'p', name: 'plugged', serial: 1 };
 test('news-are-written-down-as-they-come-and-those-of-ports-that-are-gone-are-dropped', async () => {
   const { clock, journal, lead, controller } = await plane();
   await lead();
+  const submitted = vi.spyOn(journal, 'submit');
   const over = new AbortController();
   const ran = controller.run(over.signal);
   controller.tell({ ...PLUGGED, port: 'gone' });
   await clock.pass(10);
   controller.tell(PLUGGED);
   await clock.pass(10);
+  // What is written is not written again.
+  expect(submitted).toHaveBeenCalledTimes(2);
   expect(isPlugged(journal.fleet, journal.fleet.get(PORT, idOf(PORT, 'p'))!)).toBe(true);
   over.abort();
   await ran;

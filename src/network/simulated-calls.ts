@@ -39,7 +39,7 @@ export class SimulatedCalls {
   }
 
   /** Calls after a number, the oldest first. */
-  list({ after = 0, limit = CALLS_MAX, instance }: CallsAsk = {}): readonly SimulatedCall[] {
+  list({ after = 0, limit = this.#calls.length, instance }: CallsAsk = {}): readonly SimulatedCall[] {
     const wanted = this.#calls.filter(
       (call) => call.nth > after && (instance === undefined || call.instance === instance),
     );

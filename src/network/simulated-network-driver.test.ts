@@ -70,6 +70,24 @@ describe('orders', () => {
     expect(await bind('h1', [{ takes: [4, 6], pools: [NEAR, NEAR6] }])).toEqual({ ...bound, kind: 'already' });
   });
 
+  test('a-bind-that-finds-one-version-short-takes-nothing-of-the-other', async () => {
+    const { create, bind, network } = world();
+    for (const ip of ['10.0.0.2', '10.0.0.3', '10.0.0.4']) network.addForeign('near', ip);
+    await create([{}]);
+    expect(outcomes(await bind('h1', [{ takes: [6, 4], pools: [NEAR, NEAR6] }]))).toEqual(['pool-empty']);
+    expect(ips(network, 'p0')).toEqual([]);
+    expect(network.addForeign('near6', '2001:db8::10')).toBe(true);
+  });
+
+  test('an-order-that-is-new-for-one-port-is-applied', async () => {
+    const { create, bind } = world();
+    await create([{}]);
+    expect(await create([{}, {}])).toMatchObject({ kind: 'applied' });
+    await bind('h1', [{}]);
+    expect(await bind('h1', [{}, {}])).toMatchObject({ kind: 'applied' });
+    expect(await bind('h1', [{}, {}])).toMatchObject({ kind: 'already' });
+  });
+
   test('never: a bind of an earlier serial, or under an older epoch, changes anything', async () => {
     const { create, bind, end, network, fence } = world();
     await create([{}]);

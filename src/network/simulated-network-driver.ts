@@ -225,7 +225,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     const leftMs = deadlineAtMs - this.#clock.nowMs();
     const delayMs = fault?.outcome === 'hang' ? Number.POSITIVE_INFINITY : (fault?.delayMs ?? 0);
     if (delayMs > 0) await this.#clock.sleep(Math.max(0, Math.min(delayMs, leftMs)));
-    if (delayMs > leftMs || leftMs < 0) throw new NetworkUnavailable('the back end did not answer in time');
+    if (delayMs > leftMs) throw new NetworkUnavailable('the back end did not answer in time');
   }
 
   /** False for a call of a server that no longer leads. */
