@@ -1,6 +1,7 @@
 export { NetworkEventsController } from './event-controller.ts';
 export { NETWORK_EVENT_VIEW, networkEventRoutes } from './event-routes.ts';
 export { NetworkDriver } from './network-driver.ts';
-export { networkRoutes, networkViews } from './routes.ts';
+export { networkRoutes } from './routes.ts';
 export { SimulatedNetwork } from './simulated-network-driver.ts';
 export { simulatedNetworkRoutes } from './simulated-routes.ts';
+export { NETWORK_VIEW, PORT_VIEW, QUOTA_VIEW, SEGMENT_VIEW, SUBNET_VIEW } from './views.ts';
