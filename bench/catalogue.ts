@@ -5,9 +5,11 @@ import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
+import { placementBenchmarks } from './placements/benchmarks.ts';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   ...journalBenchmarks,
+  ...placementBenchmarks,
   ...apiBenchmarks,
   ...coldStartBenchmarks,
   ...agentBenchmarks,

@@ -25,7 +25,7 @@ export async function seedFolder(folder: string, seed: Seed): Promise<void> {
 }
 
 /** Where `muster serve` keeps its journal. */
-const DATABASE_FILE = 'muster.db';
+export const DATABASE_FILE = 'muster.db';
 const CHANGES_AT_ONCE = 1000;
 const LONG_AGO_MS = Date.UTC(2025, 0, 1);
 
@@ -41,7 +41,12 @@ export function secretPart(tokenId: string): string {
 export const clientTokenId = (nth: number): string => `bench-client-${nth}`;
 export const agentTokenId = (nth: number): string => `bench-agent-${nth}`;
 
-export async function seedStore(store: Store, seed: Seed): Promise<void> {
+export function seedStore(store: Store, seed: Seed): Promise<void> {
+  return writeSeed(store, seedChanges(seed));
+}
+
+/** Writes documents to a fresh store, a thousand in a commit. */
+export async function writeSeed(store: Store, documents: Iterable<TextChange>): Promise<void> {
   let changes: TextChange[] = [];
   let batches = 0;
   const flush = async (): Promise<void> => {
@@ -51,7 +56,7 @@ export async function seedStore(store: Store, seed: Seed): Promise<void> {
     if (written.kind !== 'written') throw new Error('a fresh store refuses its seed');
     changes = [];
   };
-  for (const change of seedChanges(seed)) {
+  for (const change of documents) {
     changes.push(change);
     if (changes.length === CHANGES_AT_ONCE) await flush();
   }
@@ -61,13 +66,17 @@ export async function seedStore(store: Store, seed: Seed): Promise<void> {
 function* seedChanges({ hosts, agents = false, clients = 0 }: Seed): Generator<TextChange> {
   const site: Site = { name: SAMPLE_SITE, changedBy: 'bench', changedAtMs: LONG_AGO_MS };
   yield { kind: SITE.name, id: SAMPLE_SITE, body: JSON.stringify(site) };
-  for (let nth = 0; nth < clients; nth += 1) yield token(clientTokenId(nth), { role: 'admin' });
+  yield* clientTokens(clients);
   for (let nth = 0; nth < hosts; nth += 1) {
     const host = sampleHost(nth);
     const credential = agents ? agentTokenId(nth) : host.credential;
     yield { kind: HOST.name, id: sampleHostId(nth), body: JSON.stringify({ ...host, credential }) };
     if (agents) yield token(agentTokenId(nth), { role: 'agent', host: sampleHostId(nth) });
   }
+}
+
+export function* clientTokens(count: number): Generator<TextChange> {
+  for (let nth = 0; nth < count; nth += 1) yield token(clientTokenId(nth), { role: 'admin' });
 }
 
 function token(id: string, bound: Pick<Token, 'role' | 'host'>): TextChange {

@@ -14,9 +14,10 @@ const HOSTS = 2_048;
 const LEASE = { name: 'fleet', holder: 'bench', url: 'http://127.0.0.1', ttlMs: 3_600_000 };
 const LOAD_AT_ONCE = 512;
 
+const hostsAndSites = (): Registry => new Registry([hostsModel, sitesModel]);
+
 /** A journal that decides and follows, as in a server. */
-export async function leadingJournal(scope: Scope, store: Store): Promise<Journal> {
-  const registry = new Registry([hostsModel, sitesModel]);
+export async function leadingJournal(scope: Scope, store: Store, registry = hostsAndSites()): Promise<Journal> {
   const journal = new Journal({ store, registry, clock: realClock, ids: realIds() });
   await journal.open();
   const answer = await store.acquireLease(LEASE);
@@ -47,8 +48,13 @@ export async function fill(store: Store): Promise<void> {
 
 /** Passes everything on and notes how many commits each transaction had. */
 export function countingGroups(store: Store, sizes: number[]): Store {
+  return watchingGroups(store, ({ batches }) => sizes.push(batches.length));
+}
+
+/** Passes everything on and tells of each transaction before it is written. */
+export function watchingGroups(store: Store, saw: (group: Group) => void): Store {
   const write = (group: Group): Promise<Written> => {
-    sizes.push(group.batches.length);
+    saw(group);
     return store.write(group);
   };
   return new Proxy(store, {

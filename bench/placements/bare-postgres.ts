@@ -1,0 +1,67 @@
+// The peer of placements on PostgreSQL: `pg` and nothing else, writing the very rows that the journal wrote, a transaction
+// in three round trips with the insert prepared and each text ready. It decides nothing, checks nothing, answers nobody.
+import { Client } from 'pg';
+import { openPostgresStore } from '../../src/journal/runtime.ts';
+import { encodeChanges } from '../../src/journal/stored-changes.ts';
+import type { Scope } from '../scope.ts';
+import type { BareStore } from './compare.ts';
+import type { Batches } from './load.ts';
+
+const INSERT = `WITH
+  logged AS (
+    INSERT INTO bare.commit_log (revision, id, at_ms, by_whom, why, operation, changes)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])),
+  touched AS (
+    INSERT INTO bare.touched (kind, id, revision) SELECT * FROM unnest($8::text[], $9::text[], $10::bigint[]))
+  INSERT INTO bare.resource (kind, id, revision, body)
+  SELECT * FROM unnest($8::text[], $9::text[], $10::bigint[], $11::text[])
+  ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`;
+
+/** `schema` is where the journal has its rows: the bare store begins with the same ones. */
+export async function barePostgres(scope: Scope, connectionString: string, schema: string): Promise<BareStore> {
+  const store = await openPostgresStore({ connectionString, schema: 'bare' }); // makes the tables
+  await store.close();
+  const client = new Client({ connectionString });
+  await client.connect();
+  scope.onClose(() => client.end());
+  for (const table of ['commit_log', 'resource', 'touched']) {
+    await client.query(`INSERT INTO bare.${table} SELECT * FROM ${schema}.${table}`);
+  }
+  const head = await client.query<{ revision: string }>(
+    `UPDATE bare.head SET revision = h.revision, commit_id = h.commit_id FROM ${schema}.head h RETURNING h.revision`,
+  );
+  await client.query('ANALYZE');
+  let revision = Number(head.rows[0]?.revision);
+  return (groups) => {
+    const transactions = groups.map((batches) => {
+      const values = valuesOf(batches, revision);
+      revision += batches.length;
+      const move = `BEGIN; UPDATE bare.head SET revision = ${revision}, commit_id = '${batches.at(-1)?.id}'`;
+      return { move, values };
+    });
+    return async () => {
+      for (const { move, values } of transactions) {
+        await client.query(move);
+        await client.query({ name: 'insert', text: INSERT, values });
+        await client.query('COMMIT');
+      }
+    };
+  };
+}
+
+function valuesOf(batches: Batches, head: number): unknown[] {
+  const rows = batches.flatMap(({ changes }, at) => changes.map((change) => ({ ...change, revision: head + at + 1 })));
+  return [
+    batches.map((_, at) => head + at + 1),
+    batches.map(({ id }) => id),
+    batches.map(({ atMs }) => atMs),
+    batches.map(({ by }) => by),
+    batches.map(({ why }) => why ?? null),
+    batches.map(({ operation }) => operation ?? null),
+    batches.map(({ changes }) => encodeChanges(changes)),
+    rows.map(({ kind }) => kind),
+    rows.map(({ id }) => id),
+    rows.map(({ revision }) => revision),
+    rows.map(({ body }) => body),
+  ];
+}

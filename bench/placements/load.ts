@@ -1,0 +1,85 @@
+// Placements under load: a number of callers in one process, each asking for one instance after the other, as the API would
+// on behalf of its clients. What the journal made of it, every row of it, is the script for the bare store.
+import { createCommand } from '../../src/instances/instance-request.ts';
+import { createInstances } from '../../src/instances/index.ts';
+import type { Caller } from '../../src/access/index.ts';
+import type { Group, Journal, Store } from '../../src/journal/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { realIds } from '../../src/main/ids.ts';
+import { newRegistry } from '../../src/main/rooms.ts';
+import { leadingJournal, watchingGroups } from '../journal/load.ts';
+import type { Scope } from '../scope.ts';
+import { REQUEST } from './fleet.ts';
+
+export type Batches = Group['batches'];
+
+/** A journal with every index and projection of a server, and the groups that it writes. */
+export interface Recorded {
+  readonly journal: Journal;
+  /** Those since this was last asked. */
+  takeGroups(): readonly Batches[];
+}
+
+export async function recordedJournal(scope: Scope, store: Store): Promise<Recorded> {
+  let groups: Batches[] = [];
+  const journal = await leadingJournal(
+    scope,
+    watchingGroups(store, ({ batches }) => groups.push(batches)),
+    newRegistry(),
+  );
+  const takeGroups = (): readonly Batches[] => {
+    const taken = groups;
+    groups = [];
+    return taken;
+  };
+  return { journal, takeGroups };
+}
+
+export interface Load {
+  readonly callers: number;
+  readonly forMs: number;
+}
+
+/** Placements per second. */
+export async function runLoad(journal: Journal, { callers, forMs }: Load): Promise<number> {
+  const startedMs = performance.now();
+  const untilMs = startedMs + forMs;
+  const counts = await Promise.all(Array.from({ length: callers }, () => oneCaller(journal, untilMs)));
+  const placements = counts.reduce((sum, count) => sum + count, 0);
+  return (placements * 1000) / (performance.now() - startedMs);
+}
+
+const ids = realIds();
+const caller: Caller = { name: 'bench-client', role: 'admin' };
+
+async function oneCaller(journal: Journal, untilMs: number): Promise<number> {
+  let made = 0;
+  for (; performance.now() < untilMs; made += 1) await placeOne(journal);
+  return made;
+}
+
+export async function placeOne(journal: Journal): Promise<void> {
+  const operation = idOf(OPERATION, ids.next('op'));
+  const given = { caller, nowMs: realClock.nowMs(), credentials: false, operation };
+  const command = createCommand(REQUEST, { ...given, newId: (prefix) => ids.next(prefix) });
+  if ('code' in command) throw new Error(command.message);
+  const outcome = await journal.submit({
+    by: command.by,
+    why: `create instance ${command.name}`,
+    operation,
+    decide: (fleet) => createInstances(fleet, command),
+  });
+  if (outcome.kind !== 'accepted') throw new Error(`refused: ${outcome.refusal.message}`);
+}
+
+/** A placement that found no host is accepted too, and waits: one of those would make a run worthless. */
+export function demandPlaced(groups: readonly Batches[]): void {
+  for (const { changes } of groups.flat()) {
+    const kinds = new Set(changes.map(({ kind }) => kind));
+    if (!['operation', 'item', 'instance', 'port', 'claim'].every((kind) => kinds.has(kind))) {
+      throw new Error(`an instance was not placed: its commit has only ${[...kinds].join(', ')}`);
+    }
+  }
+}
