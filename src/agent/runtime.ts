@@ -7,7 +7,7 @@ export { MemoryDisk } from './memory-disk.ts';
 export { DiskFailed, LinkDown } from './ports.ts';
 export type * from './ports.ts';
 export { agentRoutes } from './routes.ts';
-export { runSimulatedAgents } from './simulated-agents.ts';
+export { runSimulatedAgents, SimulatedAgents } from './simulated-agents.ts';
 export { SimulatedDriver } from './simulated-driver.ts';
 export type { SimulatedMachine } from './simulated-driver.ts';
 export { SimulatedFleet } from './simulated-fleet.ts';

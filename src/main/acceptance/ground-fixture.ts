@@ -172,6 +172,12 @@ export class Ground {
     return [...this.fleet.all(kind)];
   }
 
+  /** A document as it was after each commit that changed it; undefined where it was deleted. */
+  chaptersOf(kind: string, id: string): (Readonly<Record<string, unknown>> | undefined)[] {
+    const own = this.chapters.filter((one) => one.kind === kind && one.id === id);
+    return own.map(({ doc }) => doc as Readonly<Record<string, unknown>> | undefined);
+  }
+
   /** Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. */
   async rest(): Promise<void> {
     await this.clock.until('all is at rest', () => this.server.decides && this.underWay().length === 0, PATIENCE_MS);

@@ -3,6 +3,9 @@ import type { BackEndName } from '../../network/index.ts';
 import type { GroundOptions } from './ground-fixture.ts';
 import { World, type HostShape } from './world-fixture.ts';
 
+/** A back end that is part of the journal, and one outside of it. */
+export const BOTH = ['embedded', 'simulated'] as const;
+
 export interface FixtureF extends GroundOptions {
   readonly backEnd?: BackEndName;
   /** What is different of some hosts. */
@@ -22,8 +25,14 @@ export async function fixtureF({ backEnd = 'embedded', hosts = {}, ...options }:
   await world.segment('seg0', 'n');
   await world.segment('seg2', 'n');
   const { pool0, pool2 } = options;
-  await world.subnet('sub0', 'n', '10.0.0.0/24', { segment: 'seg0', ...(pool0 !== undefined && { pools: [...pool0] }) });
-  await world.subnet('sub2', 'n', '10.2.0.0/24', { segment: 'seg2', ...(pool2 !== undefined && { pools: [...pool2] }) });
+  await world.subnet('sub0', 'n', '10.0.0.0/24', {
+    segment: 'seg0',
+    ...(pool0 !== undefined && { pools: [...pool0] }),
+  });
+  await world.subnet('sub2', 'n', '10.2.0.0/24', {
+    segment: 'seg2',
+    ...(pool2 !== undefined && { pools: [...pool2] }),
+  });
   await world.hosts({
     h1: { memoryGiB: 500, ...hosts['h1'] },
     h2: { memoryGiB: 400, segments: ['seg0'], ...hosts['h2'] },

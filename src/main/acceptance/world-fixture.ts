@@ -16,15 +16,7 @@ import {
 } from '../../instances/index.ts';
 import { createFlavor, createGroup, type CreateFlavor, type CreateGroup } from '../../instances/decisions-fixture.ts';
 import { accept } from '../../journal/index.ts';
-import {
-  CLAIM,
-  claimId,
-  PORT,
-  stockOf,
-  type Claim,
-  type PoolKey,
-  type Port,
-} from '../../network/index.ts';
+import { CLAIM, claimId, PORT, stockOf, type Claim, type PoolKey, type Port } from '../../network/index.ts';
 import {
   createNetwork,
   createPort,
