@@ -56,7 +56,7 @@ describe('the plan of each step', () => {
     const operation = await move(world);
     await world.until(operation, 'web', 'bind');
     expect(planned(world, operation, 'web').join('\n')).toMatchInlineSnapshot(
-      `"act: network {"backEnd":"simulated","instance":"web","op":"bind","host":"h4","ports":[{"port":"web-p0","serial":2,"nic":0,"pool":"segment:seg0","segment":"seg0","takes":[],"drops":[],"holds":["10.0.0.2"],"pools":[{"subnet":"sub0","version":4,"cidr":"10.0.0.0/24","ranges":[{"first":"10.0.0.2","last":"10.0.0.254"}],"reserved":["10.0.0.1"]}]}]}"`,
+      `"act: simulated is to bind web-p0 under serial 2 at h4"`,
     );
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });

@@ -1,6 +1,7 @@
 // Plans as text, for snapshots that read like prose: what comes next for an item, decided on the fleet as it is, and the task
 // that it has for its host.
 import { idOf, type Change } from '../fleet/index.ts';
+import type { NetworkOrder } from '../network/index.ts';
 import { ITEM, OPERATION, type Next, type RecordStep } from '../operations/index.ts';
 import type { World } from './instances-fixture.ts';
 import { KINDS } from './reference-fixture.ts';
@@ -21,12 +22,17 @@ export function planned(world: World, operation: string, instance: string): stri
 function rendered({ fleet, nowMs }: World, next: Next): string[] {
   switch (next.kind) {
     case 'act':
-      return [`act: ${next.action.driver} ${JSON.stringify(next.action.args)}`];
+      return [`act: ${ordered(next.action.args as unknown as NetworkOrder)}`];
     case 'decide':
       return next.decide(fleet, nowMs).map((step) => `decide: ${recorded(step)}`);
     case 'record':
       return [`record: ${recorded(next)}`];
   }
+}
+
+function ordered(order: NetworkOrder): string {
+  const ports = order.ports.map((port) => ('serial' in port ? `${port.port} under serial ${port.serial}` : port.port));
+  return `${order.backEnd} is to ${order.op} ${ports.join(', ')}${order.op === 'bind' ? ` at ${order.host}` : ''}`;
 }
 
 /** A step in words: where it takes its item, why, and which documents it changes. */

@@ -1,0 +1,127 @@
+// What an evacuation of a host would do now for each instance there, and that it does just that.
+import { describe, expect, test } from 'vitest';
+import { merged, onTrial } from '../fleet/index.ts';
+import { accept } from '../journal/index.ts';
+import { deleteInstances } from './delete.ts';
+import { instanceEvacuator } from './evacuator.ts';
+import { World } from './instances-fixture.ts';
+import { moveInstances } from './move.ts';
+import { flavor, fixtureF, hostF } from './reference-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A line for each tenant of a host. */
+function tenants(world: World, host: string): string[] {
+  const { fleet, nowMs } = world;
+  return instanceEvacuator.plan(fleet, host, instanceEvacuator.inventory(fleet, host), nowMs).map((one) => {
+    const { evacuation } = one;
+    const what =
+      evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind} to ${evacuation.to}`;
+    return `${one.tenant.kind} ${one.tenant.id}: ${what}`;
+  });
+}
+
+async function withTwo(): Promise<World> {
+  const world = await World.of();
+  await world.create({ count: 2 });
+  await world.settle();
+  return world;
+}
+
+async function evacuate(world: World, host: string): Promise<readonly string[]> {
+  const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+  return world.commit((fleet) => {
+    const planned = instanceEvacuator.plan(fleet, host, instanceEvacuator.inventory(fleet, host), world.nowMs);
+    const begun = instanceEvacuator.begin(fleet, planned, how);
+    if ('code' in begun) return { kind: 'refuse', refusal: begun };
+    return accept(begun.changes, begun.operations);
+  });
+}
+
+describe('an evacuation plans', () => {
+  test('live-moves-from-a-host-that-is-up', async () => {
+    const world = await withTwo();
+    expect(tenants(world, 'h2')).toEqual(['instance web-1: move to h4', 'instance web-2: move to h4']);
+    expect(tenants(world, 'h1')).toEqual([]);
+  });
+
+  test('nothing-for-a-host-that-is-only-down', async () => {
+    const world = await withTwo();
+    await world.goDown('h2');
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: wait for host-silent',
+      'instance web-2: wait for host-silent',
+    ]);
+  });
+
+  test('rebuilds-from-a-host-that-is-forced-down', async () => {
+    const world = await withTwo();
+    await world.goDown('h2');
+    await world.forceDown('h2');
+    expect(tenants(world, 'h2')).toEqual(['instance web-1: rebuild to h4', 'instance web-2: rebuild to h4']);
+  });
+
+  test('what-one-would-take-the-next-does-not-find', async () => {
+    const large = flavor('small', { memoryMiB: 60 * 1024 });
+    const world = await World.of(merged([...fixtureF(), large, hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]));
+    await world.create({ count: 3 });
+    await world.settle();
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: move to h4',
+      'instance web-2: move to h5',
+      'instance web-3: wait for no-valid-host',
+    ]);
+  });
+
+  test('waits-for-what-is-under-way, and for what is on its way there', async () => {
+    const world = await withTwo();
+    const by = { by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    const move = { ids: ['web-1'], kind: 'live' as const, operation: world.operation(), ...by };
+    await world.commit((fleet) => moveInstances(fleet, move));
+    await world.until(move.operation, 'web-1', 'prepare');
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web-2'], operation: world.operation(), ...by }));
+    expect(tenants(world, 'h2')).toEqual([
+      'instance web-1: wait for other-work-ends-first',
+      'instance web-2: wait for other-work-ends-first',
+    ]);
+    expect(tenants(world, 'h4')).toEqual(['instance web-1: wait for other-work-ends-first']);
+  });
+
+  test('changes-nothing-by-planning', async () => {
+    const world = await withTwo();
+    const before = JSON.stringify([world.claim('web-1'), world.claim('web-2')]);
+    tenants(world, 'h2');
+    expect(JSON.stringify([world.claim('web-1'), world.claim('web-2')])).toBe(before);
+    // What was tried out is gone from the figures as well: the same plan comes out again.
+    expect(tenants(world, 'h2')).toEqual(onTrial(world.fleet, () => tenants(world, 'h2')));
+  });
+});
+
+describe('an evacuation begins', () => {
+  test('moves', async () => {
+    const world = await withTwo();
+    const operations = await evacuate(world, 'h2');
+    await world.settle();
+    expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded']);
+    expect(tenants(world, 'h2')).toEqual([]);
+    expect(tenants(world, 'h4')).toHaveLength(2);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('rebuilds', async () => {
+    const world = await withTwo();
+    await world.goDown('h2');
+    await world.forceDown('h2');
+    const operations = await evacuate(world, 'h2');
+    await world.settle();
+    expect(operations.map((id) => world.operationDoc(id)?.kind)).toEqual(['instance-rebuild']);
+    expect(tenants(world, 'h2')).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('nothing-when-all-wait', async () => {
+    const world = await withTwo();
+    await world.goDown('h2');
+    expect(await evacuate(world, 'h2')).toEqual([]);
+  });
+});

@@ -1,0 +1,53 @@
+// GET /api/v1/hosts/:id/tenants: who sees what.
+import { describe, expect, test } from 'vitest';
+import type { Answer, Caller, Refused } from '../access/index.ts';
+import { explainer } from '../operations/index.ts';
+import { instanceEvacuator } from './evacuator.ts';
+import { World } from './instances-fixture.ts';
+import { instanceSentences } from './sentences.ts';
+import { tenantRoutes } from './tenant-routes.ts';
+
+async function ask(world: World, host: string, caller: Partial<Caller>): Promise<unknown> {
+  const [route] = tenantRoutes({ evacuators: [instanceEvacuator], explain: explainer([instanceSentences]) });
+  const call = { params: { id: host }, query: {}, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
+  const given = { journal: world.journal, clock: world.clock };
+  const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
+  return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
+}
+
+async function withOne(): Promise<World> {
+  const world = await World.of();
+  await world.create();
+  await world.settle();
+  return world;
+}
+
+describe('the tenants of a host', () => {
+  test('operators-see-where-each-would-go', async () => {
+    const evacuation = { kind: 'move', how: 'live', to: 'h4' };
+    expect(await ask(await withOne(), 'h2', {})).toEqual({
+      host: 'h2',
+      tenants: [{ kind: 'instance', id: 'web', evacuation }],
+    });
+  });
+
+  test('viewers-see-what-would-be-done, not which hosts have room', async () => {
+    expect(await ask(await withOne(), 'h2', { role: 'viewer' })).toMatchObject({
+      tenants: [{ evacuation: { kind: 'move', how: 'live' } }],
+    });
+    expect(JSON.stringify(await ask(await withOne(), 'h2', { role: 'viewer' }))).not.toContain('h4');
+  });
+
+  test('a-wait-is-told-in-words', async () => {
+    const world = await withOne();
+    await world.goDown('h2');
+    const sentence = expect.stringContaining('muster hosts force-down h2') as string;
+    expect(await ask(world, 'h2', {})).toMatchObject({ tenants: [{ evacuation: { kind: 'wait', sentence } }] });
+  });
+
+  test('unknown-host, also for one of another site', async () => {
+    const world = await withOne();
+    expect(await ask(world, 'h9', {})).toBe('unknown-host');
+    expect(await ask(world, 'h2', { site: 'edge' })).toBe('unknown-host');
+  });
+});
