@@ -85,14 +85,19 @@ export function endOrder(
   return {
     ...face(fleet, instance.id, ports),
     op,
-    ports: ports.map(({ id, doc }) => ({
-      port: id,
-      // Higher than that of the bind that it ends: a bind that comes late is then refused.
-      serial: doc.serial + 1,
-      nic: doc.nic ?? 0,
-      createdBy: doc.createdBy,
-      ...(op === 'release' && !instance.doc.wasActive && { drops: leftBehind(doc, true)[0] }),
-    })),
+    ports: ports.map(({ id, doc }) => {
+      // An address beyond these came with a bind whose answer is not known here: it goes, or the pool would lack it.
+      const [drops, keeps] = leftBehind(doc, op === 'release' && !instance.doc.wasActive);
+      return {
+        port: id,
+        // Higher than that of the bind that it ends: a bind that comes late is then refused.
+        serial: doc.serial + 1,
+        nic: doc.nic ?? 0,
+        createdBy: doc.createdBy,
+        drops,
+        keeps,
+      };
+    }),
   };
 }
 

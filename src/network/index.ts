@@ -18,6 +18,8 @@ export {
 export type { Credential, Credentials } from './credentials.ts';
 export { isPlugged, NETWORK_EVENT, networkEventsModel, recordNetworkEvents } from './event.ts';
 export type { NetworkEvent, NetworkNews } from './event.ts';
+export { givenAway } from './given-away.ts';
+export type { GivenAway } from './given-away.ts';
 export type { IpVersion } from './ip.ts';
 export {
   DEFAULT_PROJECT,

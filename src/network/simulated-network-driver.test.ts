@@ -160,22 +160,34 @@ describe('orders', () => {
     expect(network.calls.list().map(({ op }) => op)).toEqual(['create', 'bind', 'unbind']);
   });
 
+  function known(id: string, facts: Partial<Port>): Stored<'port', Port> {
+    const doc = { state: 'made', mac: 'fa:16:3e:00:00:00', instance: 'web', serial: 4, addresses: [], ...facts };
+    return { id, revision: 1, doc } as unknown as Stored<'port', Port>;
+  }
+  const held: Port['addresses'] = [{ ip: '10.0.0.2', subnet: 'near', chosenBy: 'bind' }];
+
   test('what-the-journal-knows-is-adopted-after-a-start', async () => {
     const { network, bind, create } = world();
-    const doc = {
-      state: 'made',
-      mac: 'fa:16:3e:00:00:00',
-      instance: 'web',
-      serial: 4,
-      addresses: [],
-    } as unknown as Port;
-    const addresses: Port['addresses'] = [{ ip: '10.0.0.2', subnet: 'near', chosenBy: 'bind' }];
-    const port = { id: 'p0', revision: 1, doc: { ...doc, addresses } } as unknown as Stored<'port', Port>;
-    network.adopt([port]);
-    expect(await bind('h1', [{ serial: 4 }])).toEqual({ kind: 'stale' });
-    expect(outcomes(await bind('h1', [{ serial: 5, takes: [], holds: ['10.0.0.2'] }]))).toEqual(['ok']);
+    // Its next bind, the fourth, is on its way.
+    network.adopt([known('p0', { addresses: held }), known('w', { state: 'wanted' })]);
+    expect(await bind('h1', [{ serial: 3 }])).toEqual({ kind: 'stale' });
+    expect(outcomes(await bind('h1', [{ serial: 4, takes: [], holds: ['10.0.0.2'] }]))).toEqual(['ok']);
     await create([{ port: 'q', pick: true, pools: [NEAR] }]);
     expect(ips(network, 'q')).toEqual(['10.0.0.3']);
+    expect(network.port('w')).toBeUndefined();
+  });
+
+  test('what-another-server-did-meanwhile-counts', async () => {
+    const { network, bind, create } = world();
+    network.addForeign('near', '10.0.0.3');
+    await create([{}, { port: 'gone', pick: true, pools: [NEAR] }]);
+    const binding = { host: 'h7', serial: 7, type: 'simulated' };
+    network.adopt([known('p0', { serial: 8, binding, addresses: held })]);
+    expect(network.port('gone')).toBeUndefined();
+    expect(await bind('h1', [{ serial: 7 }])).toEqual({ kind: 'stale' });
+    expect(outcomes(await bind('h1', [{ serial: 8, takes: [], holds: ['10.0.0.2'] }]))).toEqual(['ok']);
+    await create([{ port: 'q', pick: true, pools: [NEAR] }]);
+    expect(ips(network, 'q')).toEqual(['10.0.0.4']);
   });
 });
 

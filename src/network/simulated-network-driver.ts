@@ -99,9 +99,12 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return this.#ports.addresses.addForeign(subnet, ip);
   }
 
-  /** Takes over what the journal knows of ports that it does not know: after a start, and when another server leads. */
+  /**
+   * Takes the journal's word for all its ports, after a start and when another server leads: what it holds is in memory, and
+   * what it had in this process may be long over.
+   */
   adopt(ports: Iterable<Stored<'port', Port>>): void {
-    for (const port of ports) this.#ports.adopt(port);
+    this.#ports.adopt(ports);
   }
 
   /** Hears of a port that somebody else made; one that it knows stays as it is. */

@@ -51,13 +51,19 @@ export class SimulatedPorts {
     return this.#ports.get(port);
   }
 
-  /** Takes over what a journal says of a port: the back end lives in memory and may have been started anew. */
-  adopt({ id, doc }: Stored<'port', Port>): void {
-    if (this.#ports.has(id) || this.#deleted.has(id) || doc.state === 'wanted') return;
-    const held = doc.addresses.map((one) => ({ ip: one.ip, subnet: one.subnet, picked: PICKED[one.chosenBy] }));
-    const addresses = held.filter((one) => this.addresses.take(one, id));
-    const { mac, instance, binding, serial } = doc;
-    this.#ports.set(id, { mac, instance, addresses, binding, serial });
+  /** Takes a journal's word for what there is: whatever else it had is gone, but for what strangers have. */
+  adopt(ports: Iterable<Stored<'port', Port>>): void {
+    for (const { addresses } of this.#ports.values()) for (const one of addresses) this.addresses.give(one);
+    this.#ports.clear();
+    for (const { id, doc } of ports) {
+      if (doc.state === 'wanted') continue;
+      const held = doc.addresses.map((one) => ({ ip: one.ip, subnet: one.subnet, picked: PICKED[one.chosenBy] }));
+      const addresses = held.filter((one) => this.addresses.take(one, id));
+      const { mac, instance, binding } = doc;
+      // Without a binding the highest serial may be that of a bind which is still to come.
+      const serial = binding?.serial ?? Math.max(0, doc.serial - 1);
+      this.#ports.set(id, { mac, instance, addresses, binding, serial });
+    }
   }
 
   create(order: CreatePort, instance: string): Done {
