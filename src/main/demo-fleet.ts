@@ -5,11 +5,14 @@ import { agentTasksTakeTime, FileDisk, InProcessLink, SimulatedFleet, spawnFailu
 import { hashSecret } from '../api/runtime.ts';
 import { idOf, type Applied } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
+import { FLAVOR } from '../instances/index.ts';
 import { accept, NotHolder, type Decision, type Journal } from '../journal/index.ts';
+import { NETWORK } from '../network/index.ts';
 import type { Log } from '../operations/index.ts';
 import { createSite, SITE } from '../sites/index.ts';
 import { realClock } from './clock.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { demoCatalogue } from './demo-catalogue.ts';
 import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
 import { realIds } from './ids.ts';
 
@@ -54,6 +57,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
   for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);
   const unfollow = journal.onCommit((_, applied) => followHosts(applied, fleet, boots));
   await joinMissing(journal, fleet, options);
+  await makeCatalogue(journal, log);
   return {
     stop: async () => {
       unfollow();
@@ -88,6 +92,22 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
   } catch (error) {
     if (!(error instanceof NotHolder)) throw error;
     log.warn({}, 'another server decides: no simulated hosts were added');
+  }
+}
+
+/** Once, with the first hosts: what somebody deleted since is not brought back. */
+async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
+  if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
+  const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };
+  try {
+    await journal.submit({
+      by: BY,
+      why: 'flavors and networks of the demonstration',
+      decide: (fleet): Decision<unknown> => accept(demoCatalogue(fleet, changed), undefined),
+    });
+  } catch (error) {
+    if (!(error instanceof NotHolder)) throw error;
+    log.warn({}, 'another server decides: no flavors and networks were added');
   }
 }
 

@@ -21,7 +21,7 @@ export function demoHosts(count: number): HostSpec[] {
       zone: nth % 2 === 1 ? 'a' : 'b',
       capacity: SIZES[nth % SIZES.length] ?? SIZES[0],
       traits: nth % 4 === 0 ? ['gpu'] : [],
-      physicalNetworks: ['datacenter'],
+      physicalNetworks: ['datacenter', site],
       tunnelAddress: `10.${site === FIRST_SITE ? 0 : 1}.${Math.floor(nth / 250)}.${(nth % 250) + 1}`,
     };
   });

@@ -36,7 +36,9 @@ function banner(plane: ControlPlane, { data, demo: asked }: ServeOptions, versio
     'Try, in another terminal in this folder:',
     '',
     `  ${muster} hosts list`,
-    `  ${muster} hosts join compute-99 --vcpus 16 --memory 65536 --wait`,
+    empty
+      ? `  ${muster} hosts join compute-99 --vcpus 16 --memory 64GiB --wait`
+      : `  ${muster} instances create web --flavor small --network routed --count 3 --wait`,
     `  ${muster} watch`,
     '',
     'Ctrl-C stops it; the fleet is kept and is here at the next start.',

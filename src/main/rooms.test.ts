@@ -54,7 +54,15 @@ describe('the rooms together', () => {
   test('every-room-explains-itself: the codes that operations wait with have sentences', () => {
     expect(explain({ code: 'agent-not-joined', host: 'c1' })).toContain('Host c1 has no agent yet');
     expect(explain({ code: 'mass-silence', site: 's', silent: 3, hosts: 4 })).toContain('3 of 4 hosts of site s');
-    expect([...OPERATION_KINDS.keys()]).toEqual(['host-join']);
-    expect(SETTINGS.map(({ name }) => name)).toEqual(['liveness', 'retention']);
+    expect([...OPERATION_KINDS.keys()]).toEqual([
+      'host-join',
+      'instance-build',
+      'instance-delete',
+      'instance-clean',
+      'instance-move',
+      'instance-rebuild',
+      'instance-shelve',
+    ]);
+    expect(SETTINGS.map(({ name }) => name)).toEqual(['liveness', 'retention', 'scheduler']);
   });
 });

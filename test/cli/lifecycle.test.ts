@@ -160,7 +160,7 @@ describe('the demonstration', () => {
       Try, in another terminal in this folder:
 
         npx muster --server URL --data DATA hosts list
-        npx muster --server URL --data DATA hosts join compute-99 --vcpus 16 --memory 65536 --wait
+        npx muster --server URL --data DATA hosts join compute-99 --vcpus 16 --memory 64GiB --wait
         npx muster --server URL --data DATA watch
 
       Ctrl-C stops it; the fleet is kept and is here at the next start.

@@ -1,0 +1,70 @@
+// What the demonstration has beside hosts, so that instances can be asked for at once: three flavors, a plain network, and a
+// routed one with a segment in each site. Pure: every document that is not there yet.
+import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { FLAVOR, type Flavor } from '../instances/index.ts';
+import { NETWORK, SEGMENT, SUBNET, type Network, type Segment, type Subnet } from '../network/index.ts';
+import { FIRST_SITE } from '../sites/index.ts';
+import { DEMO_SITE } from './demo-hosts.ts';
+
+const FLAVORS: readonly Pick<Flavor, 'name' | 'vcpus' | 'memoryMiB' | 'diskGiB'>[] = [
+  { name: 'small', vcpus: 2, memoryMiB: 4096, diskGiB: 20 },
+  { name: 'medium', vcpus: 4, memoryMiB: 16_384, diskGiB: 50 },
+  { name: 'large', vcpus: 16, memoryMiB: 65_536, diskGiB: 200 },
+];
+
+const NETWORKS = ['lan', 'routed'];
+
+/** Of the routed network: one per site, on the physical network that its hosts report. */
+const SEGMENTS = [FIRST_SITE, DEMO_SITE.name].map((site, at) => ({ name: `routed-${site}`, site, octet: 20 + at }));
+
+interface Made {
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+}
+
+export function demoCatalogue(fleet: FleetReader, changed: Made): Change[] {
+  const wanted = [...flavors(changed), ...networks(changed), ...segments(changed), ...subnets(changed)];
+  return wanted.filter(({ kind, id }) => fleet.get({ name: kind, check: () => undefined }, id as never) === undefined);
+}
+
+function flavors(changed: Made): Change[] {
+  return FLAVORS.map((size) => {
+    const flavor: Flavor = { ...size, requiredTraits: [], forbiddenTraits: [], ...changed };
+    return put(FLAVOR, idOf(FLAVOR, size.name), flavor);
+  });
+}
+
+function networks(changed: Made): Change[] {
+  return NETWORKS.map((name) => {
+    const facts = { backEnd: 'embedded', shared: true, external: false, portSecurity: true } as const;
+    const network: Network = { name, project: 'default', ...facts, ...changed };
+    return put(NETWORK, idOf(NETWORK, name), network);
+  });
+}
+
+function segments(changed: Made): Change[] {
+  return SEGMENTS.map(({ name, site }) => {
+    const segment: Segment = {
+      name,
+      network: 'routed',
+      type: 'flat',
+      physicalNetwork: site,
+      dynamic: false,
+      ...changed,
+    };
+    return put(SEGMENT, idOf(SEGMENT, name), segment);
+  });
+}
+
+function subnets(changed: Made): Change[] {
+  const routed = SEGMENTS.map(({ name, octet }) =>
+    subnet(name, `10.${octet}`, { network: 'routed', segment: name }, changed),
+  );
+  return [subnet('lan', '10.10', { network: 'lan' }, changed), ...routed];
+}
+
+function subnet(name: string, prefix: string, on: Pick<Subnet, 'network' | 'segment'>, changed: Made): Change {
+  const pools = [{ first: `${prefix}.0.2`, last: `${prefix}.255.254` }];
+  const form = { cidr: `${prefix}.0.0/16`, version: 4 as const, gateway: `${prefix}.0.1`, pools };
+  return put(SUBNET, idOf(SUBNET, name), { name, ...on, ...form, ...changed });
+}
