@@ -23,12 +23,15 @@ export type StoredPort = Stored<'port', Port>;
 interface Parts {
   readonly segments: Map<string, StoredSegment>;
   readonly subnets: Map<string, StoredSubnet>;
+  /** How many of the subnets are on a segment. */
+  segmented: number;
   /** Where a NIC gets its addresses, and where it can be connected; forgotten with every change. */
   choices?: readonly PoolChoice[] | undefined;
   reach?: readonly PoolChoice[] | undefined;
 }
 
-const NOTHING: Parts = { segments: new Map(), subnets: new Map() };
+const nothing = (): Parts => ({ segments: new Map(), subnets: new Map(), segmented: 0 });
+const NOTHING: Parts = nothing();
 
 class Topology implements Projected {
   readonly #networks = new Map<string, Parts>();
@@ -45,10 +48,11 @@ class Topology implements Projected {
   #change(kind: string, stored: Stored, there: boolean): void {
     const { network } = stored.doc as Segment | Subnet;
     let parts = this.#networks.get(network);
-    if (parts === undefined) this.#networks.set(network, (parts = { segments: new Map(), subnets: new Map() }));
+    if (parts === undefined) this.#networks.set(network, (parts = nothing()));
     const shelf = (kind === SEGMENT.name ? parts.segments : parts.subnets) as Map<string, Stored>;
     if (there) shelf.set(stored.id, stored);
     else shelf.delete(stored.id);
+    if (kind === SUBNET.name && (stored.doc as Subnet).segment !== undefined) parts.segmented += there ? 1 : -1;
     parts.choices = undefined;
     parts.reach = undefined;
     if (parts.segments.size + parts.subnets.size === 0) this.#networks.delete(network);
@@ -74,24 +78,22 @@ class Topology implements Projected {
     return this.#parts(network).subnets.size > 0;
   }
 
-  /** A routed network has a segment on every subnet; one of them tells. */
+  /** A routed network has a segment on every subnet, so one of them tells. */
   isRouted(network: string): boolean {
-    for (const { doc } of this.#parts(network).subnets.values()) return doc.segment !== undefined;
-    return false;
+    return this.#parts(network).segmented > 0;
   }
 
   /** Where a NIC that needs an address may get it. */
   choicesOf(network: string): readonly PoolChoice[] {
-    const parts = this.#parts(network);
-    return (parts.choices ??= this.reachOf(network)
-      .map((reach) => ({ ...reach, takes: versionsIn(parts, reach.pool) }))
-      .filter(({ pool, takes }) => takes.length > 0 || !isSegmentPool(pool)));
+    const parts = this.#networks.get(network);
+    if (parts === undefined) return [everywhere(network)];
+    return (parts.choices ??= withVersions(parts, this.reachOf(network)));
   }
 
   /** Where a NIC that needs no address may go. */
   reachOf(network: string): readonly PoolChoice[] {
-    const parts = this.#parts(network);
-    if (parts === NOTHING || !this.isRouted(network)) return [{ pool: networkPool(network), takes: [] }];
+    const parts = this.#networks.get(network);
+    if (parts === undefined || parts.segmented === 0) return [everywhere(network)];
     return (parts.reach ??= [...parts.segments.values()]
       .filter(({ doc }) => !doc.dynamic)
       .sort((one, other) => (one.id < other.id ? -1 : 1))
@@ -113,10 +115,22 @@ export function choiceOf({ id, doc }: StoredSegment): PoolChoice {
   return { pool: segmentPool(id), ...(physicalNetwork !== undefined && { physicalNetwork }), takes: [] };
 }
 
-function versionsIn({ subnets }: Parts, pool: PoolKey): IpVersion[] {
-  const found = new Set<IpVersion>();
-  for (const { doc } of subnets.values()) if (poolOf(doc) === pool && doc.pools.length > 0) found.add(doc.version);
-  return ([4, 6] as const).filter((version) => found.has(version));
+/** A network that is not routed is one pool, which every host reaches. */
+function everywhere(network: string): PoolChoice {
+  return { pool: networkPool(network), takes: [] };
+}
+
+/** The choices with what can be had there; a segment that has no addresses to give is none. */
+function withVersions({ subnets }: Parts, reach: readonly PoolChoice[]): PoolChoice[] {
+  const versions = new Map<PoolKey, Set<IpVersion>>();
+  for (const { doc } of subnets.values()) {
+    if (doc.pools.length === 0) continue;
+    const pool = poolOf(doc);
+    versions.set(pool, (versions.get(pool) ?? new Set()).add(doc.version));
+  }
+  return reach
+    .map((choice) => ({ ...choice, takes: ([4, 6] as const).filter((one) => versions.get(choice.pool)?.has(one)) }))
+    .filter(({ pool, takes }) => takes.length > 0 || !isSegmentPool(pool));
 }
 
 export function segmentPool(segment: string): PoolKey {
