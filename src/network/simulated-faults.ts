@@ -6,7 +6,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 export const SIMULATED_OPS = ['create', 'bind', 'unbind', 'delete', 'spawn'] as const;
 export type SimulatedOp = (typeof SIMULATED_OPS)[number];
 
-export const SPAWN_OUTCOMES = ['spawn-failed', 'resources-gone', 'bad-image'] as const;
+const SPAWN_OUTCOMES = ['spawn-failed', 'resources-gone', 'bad-image'] as const;
 
 /**
  * `ok`: only the delay. `hang`: nothing happens and nobody answers. `applied-but-lost`: it is carried out and the answer does
