@@ -28,7 +28,7 @@ import { deletionOf } from './delete.ts';
 import { keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from './model.ts';
 import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
-import { isAway, portsOf, type StoredInstance } from './place.ts';
+import { isAway, portsOf, reachesPools, type StoredInstance } from './place.ts';
 import { shelvingOf } from './shelve.ts';
 
 /** How long the network may take to report the ports as plugged. */
@@ -126,8 +126,9 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
     case 'schedule':
       return toSchedule(fleet, looked);
     case 'bind': {
-      const last = instance.doc.attempts.at(-1);
-      const order = { instance, host: instance.doc.host ?? '', pools: last?.pools ?? [] };
+      const order = { instance, host: instance.doc.host ?? '', pools: instance.doc.attempts.at(-1)?.pools ?? [] };
+      if (!reachesPools(fleet, order.host, order.pools))
+        return [afterFault(fleet, item, { fault: 'mapping-gone' }, nowMs)];
       return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
     }
     case 'build':

@@ -7,8 +7,11 @@ import {
   bindPorts,
   CLAIM,
   claimId,
+  hostReaches,
   nicNeed,
   PORT,
+  SEGMENT,
+  segmentOfPool,
   type BindFault,
   type Claim,
   type NicNeed,
@@ -144,6 +147,16 @@ function hostsToClean(fleet: FleetReader, id: string): string[] {
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     return kind === 'instance-clean' && doc.host !== undefined ? [doc.host] : [];
+  });
+}
+
+/** Whether a host still reaches the pools that were chosen for it: what it reports can change at any moment. */
+export function reachesPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {
+  const doc = findHost(fleet, host)?.doc;
+  return pools.every((pool) => {
+    const id = segmentOfPool(pool as PoolKey);
+    const segment = id === undefined ? undefined : fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
+    return id === undefined || (doc !== undefined && segment !== undefined && hostReaches(doc, segment));
   });
 }
 

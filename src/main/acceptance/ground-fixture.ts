@@ -16,6 +16,8 @@ import { Server, sha256 } from './server-fixture.ts';
 export interface GroundOptions {
   /** What all machines have in common beside what the ground gives them. */
   readonly machine?: Omit<SimulatedMachine, 'clock'>;
+  /** Whether hosts can speak to the network themselves, as older ones must; they can unless said. */
+  readonly hostsSpeak?: boolean;
 }
 
 /** A document as a commit left it; without `doc` it was deleted. */
@@ -53,9 +55,10 @@ export class Ground {
   #onOrder: ((when: 'before' | 'after') => void) | undefined;
   #count = 0;
 
-  constructor({ machine }: GroundOptions = {}) {
+  constructor({ machine, hostsSpeak = true }: GroundOptions = {}) {
     const { clock, ids, log } = this;
-    const shared = { network: this.network.hostSide, trouble: spawnFailures(this.network), ...machine, clock };
+    const network = hostsSpeak ? { network: this.network.hostSide } : {};
+    const shared = { ...network, trouble: spawnFailures(this.network), ...machine, clock };
     this.agents = new SimulatedAgents({
       link: new InProcessLink((name) => this.#servers.find((one) => one.name === name && one.isAlive)?.desk),
       servers: ['server'],
