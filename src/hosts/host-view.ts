@@ -18,6 +18,8 @@ export const HOST_VIEW = viewOf<'host', Host>({
     site: Type.String(),
     ...HOST_FACTS,
     tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
+    resources: Type.Optional(HOST_FACTS.resources),
+    bindsAt: Type.Optional(HOST_FACTS.bindsAt),
     enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
     disabled: Type.Optional(Said),
     forcedDown: Type.Optional(Said),

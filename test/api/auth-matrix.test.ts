@@ -6,6 +6,7 @@ import { tokenIdIn, type Route } from '../../src/access/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { checker, idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
+import { NETWORKED, networked } from './networked.ts';
 import { hostChange, populate, startWorld, type World } from './world.ts';
 
 const CALLERS = [
@@ -32,6 +33,7 @@ const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -';
 const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -';
 const OPERATE = '? ? ? ?  - + +  - + + 0  - - -';
 const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -';
+const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -';
 const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -';
 const AGENT = '? ? ? ?  - - -  - - - -  + - -';
 const JOIN = '? ? ? ?  - - -  - - - -  - - +';
@@ -78,6 +80,68 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/operation-items': { who: SEE_LIST },
   'POST /api/v1/operations/:id/cancel': { who: OPERATE },
   'POST /api/v1/operations/:id/retry': { who: OPERATE },
+  'GET /api/v1/hosts/:id/segments': { who: SEE_SITE },
+  'GET /api/v1/hosts/:id/tenants': { who: SEE_SITE },
+  'GET /api/v1/networks': { who: SEE_FLEET },
+  'GET /api/v1/networks/:id': { who: SEE_FLEET },
+  'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
+  'POST /api/v1/networks': { who: OPERATE_FLEET, body: { name: 'new' } },
+  'PATCH /api/v1/networks/:id': { who: OPERATE_FLEET, body: { qosPolicy: 'gold' } },
+  'DELETE /api/v1/networks/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/segments': { who: SEE_FLEET },
+  'GET /api/v1/segments/:id': { who: SEE_FLEET },
+  'GET /api/v1/segments/:id/stock': { who: SEE_FLEET },
+  'POST /api/v1/segments': { who: OPERATE_FLEET, body: { name: 'new', network: 'lan', type: 'flat' } },
+  'DELETE /api/v1/segments/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/subnets': { who: SEE_FLEET },
+  'GET /api/v1/subnets/:id': { who: SEE_FLEET },
+  'POST /api/v1/subnets': {
+    who: OPERATE_FLEET,
+    body: { name: 'new', network: 'lan', segment: 'rack', cidr: '10.1.0.0/24' },
+  },
+  'PATCH /api/v1/subnets/:id': { who: OPERATE_FLEET, body: { gateway: '10.0.0.1' } },
+  'DELETE /api/v1/subnets/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/ports': { who: SEE_LIST },
+  'GET /api/v1/ports/:id': { who: SEE_SITE },
+  'POST /api/v1/ports': { who: OPERATE_FLEET, body: { network: 'lan' } },
+  'PATCH /api/v1/ports/:id': { who: OPERATE_FLEET, body: { name: 'uplink' } },
+  'DELETE /api/v1/ports/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/quotas': { who: SEE_FLEET },
+  'GET /api/v1/quotas/:id': { who: SEE_FLEET },
+  'PUT /api/v1/quotas/:id': { who: RULE_FLEET, body: { instances: 5 } },
+  'DELETE /api/v1/quotas/:id': { who: RULE_FLEET },
+  'GET /api/v1/network-events': { who: SEE_FLEET },
+  'POST /api/v1/network-events': {
+    who: OPERATE_FLEET,
+    body: { events: [{ port: 'port-1', name: 'plugged', serial: 1 }] },
+  },
+  'GET /api/v1/simulated-network/faults': { who: RULE_FLEET },
+  'POST /api/v1/simulated-network/faults': { who: RULE_FLEET, body: { op: 'bind', outcome: 'binding-failed' } },
+  'DELETE /api/v1/simulated-network/faults': { who: RULE_FLEET },
+  'GET /api/v1/simulated-network/calls': { who: RULE_FLEET },
+  'PUT /api/v1/simulated-network/events': { who: RULE_FLEET, body: { enabled: false } },
+  'GET /api/v1/flavors': { who: SEE_FLEET },
+  'GET /api/v1/flavors/:id': { who: SEE_FLEET },
+  'POST /api/v1/flavors': { who: OPERATE_FLEET, body: { name: 'new', vcpus: 1, memoryMiB: 1, diskGiB: 0 } },
+  'DELETE /api/v1/flavors/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/groups': { who: SEE_FLEET },
+  'GET /api/v1/groups/:id': { who: SEE_FLEET },
+  'POST /api/v1/groups': { who: OPERATE_FLEET, body: { name: 'new', policy: 'affinity' } },
+  'DELETE /api/v1/groups/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/instances': { who: SEE_LIST },
+  'GET /api/v1/instances/:id': { who: SEE_SITE },
+  // Asking for instances names a site of one's own, or is refused.
+  'POST /api/v1/instances': {
+    who: '? ? ? ?  - + +  - + + -  - - -',
+    body: { flavor: 'small', networks: [{ network: 'lan' }], site: 'central' },
+  },
+  'POST /api/v1/instances/preview': { who: SEE_LIST, body: { flavor: 'small', networks: 'none' } },
+  'DELETE /api/v1/instances/:id': { who: OPERATE },
+  'POST /api/v1/instances/:id/move': { who: OPERATE, body: { kind: 'live' } },
+  'POST /api/v1/instances/:id/shelve': { who: OPERATE },
+  'POST /api/v1/instances/:id/unshelve': { who: OPERATE },
+  'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
+  'GET /api/v1/gates': { who: SEE_FLEET },
   'GET /api/v1/alarms': { who: SEE_LIST },
   'GET /api/v1/alarms/:id': { who: SEE_SITE },
   'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
@@ -93,6 +157,7 @@ const NAMED: Readonly<Record<string, string>> = {
   operations: 'op-1',
   alarms: 'code:central',
   settings: 'liveness',
+  ...NETWORKED,
 };
 
 const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
@@ -133,6 +198,7 @@ async function prepared(): Promise<{ world: World; secrets: Map<CallerName, stri
   const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
   await world.commit(
     ...newOperation({ id, ...asked, items }),
+    ...networked(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
   return { world, secrets, token: idIn(await world.token('viewer')) };

@@ -113,6 +113,18 @@ function overSocket(bytes: string): Promise<string> {
   });
 }
 
+describe('a path with dots in it', () => {
+  test.each(['/api/v1/hosts/%2e%2e/segments', '/api/v1/hosts/../segments', '/api/v1/hosts/./segments'])(
+    '%s leads nowhere else',
+    async (path) => {
+      const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${admin}\r\nconnection: close\r\n\r\n`;
+      const answer = await overSocket(head);
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('malformed-path');
+    },
+  );
+});
+
 describe('a caller that comes too fast', () => {
   test('is told when to come again, and others are not held up', async () => {
     const slow = await startWorld({ limits: { perTokenPerSecond: 10, perAddressPerSecond: 3 } });

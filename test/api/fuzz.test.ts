@@ -6,6 +6,7 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
+import { NETWORKED, networked } from './networked.ts';
 import { hostChange, populate, startWorld, type World } from './world.ts';
 import { seeded, wrongRequest } from './wrong-input.ts';
 
@@ -24,6 +25,7 @@ const ids = (route: Route) => (): string => {
     operations: 'op-1',
     alarms: 'code:central',
     settings: 'liveness',
+    ...NETWORKED,
     tokens: tokenIdIn(secrets['victim'] ?? '') ?? '',
   };
   return named[folder] ?? 'x';
@@ -43,6 +45,7 @@ async function prepare(): Promise<void> {
   await world.commit(
     hostChange('central-1', { credential: tokenIdIn(secrets['agent'] ?? '') ?? '' }),
     ...newOperation({ id: idOf(OPERATION, 'op-1'), ...asked, items }),
+    ...networked(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
 }

@@ -1,0 +1,102 @@
+// A network with everything on it and an instance that is connected to it, in site central: for suites that call every
+// route on something that is there. Each of them is used by another, so that none of them can be deleted.
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { FLAVOR, GROUP, INSTANCE } from '../../src/instances/index.ts';
+import { CLAIM, claimId, NETWORK, PORT, QUOTA, SEGMENT, SUBNET } from '../../src/network/index.ts';
+
+/** What is named in the paths of routes, by their folder. */
+export const NETWORKED: Readonly<Record<string, string>> = {
+  networks: 'lan',
+  segments: 'rack',
+  subnets: 'rack-v4',
+  ports: 'port-1',
+  quotas: 'default',
+  flavors: 'small',
+  groups: 'web',
+  instances: 'vm-1',
+};
+
+const CHANGED = { changedBy: 'test', changedAtMs: 1 };
+const AMOUNTS = { vcpus: 1, memoryMiB: 64, diskGiB: 1 };
+const HOST = 'central-0';
+
+export function networked(): Change[] {
+  const of = { network: 'lan', project: 'default' };
+  return [
+    put(NETWORK, idOf(NETWORK, 'lan'), {
+      name: 'lan',
+      project: 'default',
+      backEnd: 'embedded',
+      shared: false,
+      external: false,
+      portSecurity: true,
+      ...CHANGED,
+    }),
+    put(SEGMENT, idOf(SEGMENT, 'rack'), { name: 'rack', network: 'lan', type: 'flat', dynamic: false, ...CHANGED }),
+    put(SUBNET, idOf(SUBNET, 'rack-v4'), {
+      name: 'rack-v4',
+      network: 'lan',
+      segment: 'rack',
+      cidr: '10.0.0.0/24',
+      version: 4,
+      pools: [{ first: '10.0.0.2', last: '10.0.0.250' }],
+      ...CHANGED,
+    }),
+    put(PORT, idOf(PORT, 'port-1'), {
+      ...of,
+      createdBy: 'muster',
+      state: 'made',
+      mac: 'fa:16:3e:00:00:01',
+      instance: 'vm-1',
+      nic: 0,
+      ipAllocation: 'deferred',
+      addresses: [{ ip: '10.0.0.2', subnet: 'rack-v4', chosenBy: 'bind' }],
+      binding: { host: HOST, serial: 1, segment: 'rack', type: 'ovs' },
+      serial: 1,
+      portSecurity: true,
+      securityGroups: [],
+      ...CHANGED,
+    }),
+    put(QUOTA, idOf(QUOTA, 'default'), { project: 'default', instances: 100, ...CHANGED }),
+    ...vm(),
+  ];
+}
+
+function vm(): Change[] {
+  return [
+    put(FLAVOR, idOf(FLAVOR, 'small'), {
+      name: 'small',
+      ...AMOUNTS,
+      requiredTraits: [],
+      forbiddenTraits: [],
+      ...CHANGED,
+    }),
+    put(GROUP, idOf(GROUP, 'web'), { name: 'web', project: 'default', policy: 'soft-anti-affinity', ...CHANGED }),
+    put(INSTANCE, idOf(INSTANCE, 'vm-1'), {
+      name: 'vm-1',
+      project: 'default',
+      flavor: 'small',
+      amounts: AMOUNTS,
+      place: { site: 'central', group: 'web' },
+      state: 'active',
+      host: HOST,
+      nics: [{ port: 'port-1', network: 'lan' }],
+      path: { create: 'conductor', bind: 'conductor' },
+      attempts: [],
+      attemptsMax: 3,
+      wasActive: true,
+      createdBy: 'test',
+      createdAtMs: 1,
+      ...CHANGED,
+    }),
+    put(CLAIM, claimId('vm-1', 'home'), {
+      instance: 'vm-1',
+      role: 'home',
+      host: HOST,
+      ...AMOUNTS,
+      group: 'web',
+      addresses: [],
+      sinceMs: 1,
+    }),
+  ];
+}
