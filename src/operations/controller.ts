@@ -179,7 +179,7 @@ export class OperationsController {
 
   /** Answers whether the item is to be looked at again at once; else the scan does so. */
   async #carryOut(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<boolean> {
-    const { journal, clock, drivers } = this.#options;
+    const { journal, drivers } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
     const driver = drivers.get(step.action.driver);
     if (leaseEpoch === undefined) return false;
@@ -192,11 +192,19 @@ export class OperationsController {
         this.#stale.add(step.item);
         return false;
       }
-      const item = journal.fleet.get(ITEM, step.item);
-      // If the item moved on meanwhile (cancelled, failed by its deadline), the answer is not for it any more.
-      if (item?.revision !== step.expected) return true;
-      if (kind.observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
-      await this.#record(operation, kind.observe(journal.fleet, item, outcome, clock.nowMs()));
+      const { observe } = kind;
+      if (observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
+      // Read inside the commit. If the item moved on meanwhile (cancelled, failed by its deadline), the answer is not for it
+      // any more.
+      await this.#decide(operation, {
+        kind: 'decide',
+        item: step.item,
+        expected: step.expected,
+        decide: (fleet, nowMs) => {
+          const item = fleet.get(ITEM, step.item);
+          return item === undefined ? [] : [observe.call(kind, fleet, item, outcome, nowMs)];
+        },
+      });
       return true;
     } catch (error) {
       // Drivers answer with failures; what they throw is a bug, and so is a fault in the kind's reading of the answer.

@@ -1,3 +1,4 @@
+export type { NewItem } from './decide.ts';
 export { cancelOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
 export { decideLater, expecting, fail, itemOfTask, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
