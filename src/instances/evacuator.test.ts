@@ -63,7 +63,9 @@ describe('an evacuation plans', () => {
 
   test('what-one-would-take-the-next-does-not-find', async () => {
     const large = flavor('small', { memoryMiB: 60 * 1024 });
-    const world = await World.of(merged([...fixtureF(), large, hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]));
+    const world = await World.of(
+      merged([...fixtureF(), large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]),
+    );
     await world.create({ count: 3 });
     await world.settle();
     expect(tenants(world, 'h2')).toEqual([

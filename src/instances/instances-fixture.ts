@@ -30,6 +30,9 @@ import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { asked, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
 
+/** A longer sleep is patience with somebody else: it outlasts any test. */
+const PAUSE_MAX_MS = 20_000;
+
 /** Time passes when the test says so, but for sleeps, which are over at once unless they outlast any test. */
 class TestClock implements Clock {
   now = 1_000_000;
@@ -37,7 +40,10 @@ class TestClock implements Clock {
     return this.now;
   }
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms > 20_000) await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()));
+    if (ms <= PAUSE_MAX_MS) return;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    signal?.addEventListener('abort', () => resolve(undefined));
+    await promise;
   }
   async turn(): Promise<void> {}
 }
@@ -47,6 +53,10 @@ const TICK_MS = 5000;
 const LEASE_MS = 10 ** 12;
 /** Far more ticks than any operation needs. */
 const TICKS_MAX = 100;
+
+function raise(facts: object): never {
+  throw new Error('the engine logged an error', { cause: facts });
+}
 
 export class World {
   readonly clock = new TestClock();
@@ -90,10 +100,7 @@ export class World {
     });
     const backEnds = new Map([['simulated', this.network] as const]);
     const drivers = new Map([['network', new NetworkDriver({ clock, backEnds, hasCredentials: () => true })]]);
-    const raise = (facts: object): never => {
-      throw new Error('the engine logged an error', { cause: facts });
-    };
-    const log = { info: () => undefined, warn: () => undefined, error: raise };
+    const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     this.#journal = journal;
     this.#engine = new OperationsController({ journal, clock, kinds: KINDS, drivers, log });
   }
@@ -135,8 +142,8 @@ export class World {
 
   async edit(name: string, facts: Partial<Host>): Promise<void> {
     await this.commit((fleet) => {
-      const stored = fleet.get(HOST, idOf(HOST, name));
-      return accept([put(HOST, idOf(HOST, name), { ...(stored?.doc as Host), ...facts })], null);
+      const doc = hostDoc(fleet, name);
+      return accept([put(HOST, idOf(HOST, name), { ...doc, ...facts })], null);
     });
   }
 
@@ -151,7 +158,7 @@ export class World {
   /** Up again, and neither forced down nor in maintenance. */
   async comeBack(name: string): Promise<void> {
     await this.commit((fleet) => {
-      const { forcedDown: _, disabled: __, ...doc } = fleet.get(HOST, idOf(HOST, name))?.doc as Host;
+      const { forcedDown: _, disabled: __, ...doc } = hostDoc(fleet, name);
       const connection = { state: 'up' as const, sinceMs: this.nowMs };
       return accept([put(HOST, idOf(HOST, name), { ...doc, connection })], null);
     });
@@ -230,4 +237,10 @@ export class World {
       .filter(({ doc }) => isOpen(doc))
       .map(({ id, doc }) => `${id} ${doc.step} ${doc.state}${doc.reason === undefined ? '' : ` (${doc.reason.code})`}`);
   }
+}
+
+function hostDoc(fleet: FleetReader, name: string): Host {
+  const stored = fleet.get(HOST, idOf(HOST, name));
+  if (stored === undefined) throw new Error(`there is no host ${name}`);
+  return stored.doc;
 }

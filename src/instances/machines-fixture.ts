@@ -34,6 +34,8 @@ export class Machines {
   readonly copies = new Map<string, 'prepared' | 'running'>();
   /** Every task that was carried out: `build web on h2`. */
   readonly log: string[] = [];
+  /** The same by the ids of the tasks, with their hosts. */
+  readonly taskIds: string[] = [];
   readonly #faults: TaskFault[] = [];
   readonly #sent = new Set<string>();
   readonly #network: HostNetwork | undefined;
@@ -76,11 +78,6 @@ export class Machines {
 
   #do(host: string, kind: string, args: Task['args']): Performed {
     const key = `${host}/${String(args['instance'])}`;
-    const gone = (fault: string): Performed => ({
-      outcome: 'failed',
-      problems: [fault],
-      facts: { fault, runs: false },
-    });
     switch (kind) {
       case 'build':
         this.copies.set(key, 'running');
@@ -126,6 +123,7 @@ export class Machines {
       const kind = item && kindOf(journal.fleet, kinds, item);
       const task = item === undefined || !hears(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
       if (item === undefined || task === undefined) continue;
+      this.taskIds.push(`${taskId(item)} on ${item.doc.host}`);
       const performed = await this.#connected(item.doc.host ?? '', task);
       await journal.submit({
         by: `agent/${item.doc.host}`,
@@ -152,4 +150,8 @@ function kindOf(
 ): OperationKind | undefined {
   const operation = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc;
   return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
+}
+
+function gone(fault: string): Performed {
+  return { outcome: 'failed', problems: [fault], facts: { fault, runs: false } };
 }

@@ -1,7 +1,6 @@
 // The operation `instance-move`, step by step as its plan says it, and everything that can go wrong on the way.
 import { describe, expect, test } from 'vitest';
-import type { OperationId } from '../operations/index.ts';
-import { retryOperation } from '../operations/index.ts';
+import { retryOperation, type OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
@@ -97,6 +96,8 @@ describe('before the source hands the instance over', () => {
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
     expect(world.machines.having('web')).toEqual(['h5']);
     expect(world.machines.log).toContain('destroy web on h4');
+    // A host that has answered a task would answer the same for one of the same id.
+    expect(new Set(world.machines.taskIds).size).toBe(world.machines.taskIds.length);
     expect(world.violations).toEqual([]);
   });
 

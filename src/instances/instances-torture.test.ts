@@ -1,0 +1,219 @@
+// The operations on instances on the rack: every step twice, a failure and a crash at every write, a cancel at every step. What
+// runs where is outside the journal, and must come out the same.
+import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import type { Clock, Decision, Request } from '../journal/index.ts';
+import { PORT, recordNetworkEvents, type NetworkNews } from '../network/index.ts';
+import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
+import { ITEM, OPERATION, type Driver, type OperationId, type OperationKind } from '../operations/index.ts';
+import { torture } from '../operations/torture.ts';
+import type { Subject } from '../operations/torture-world.ts';
+import { instanceBuild } from './build.ts';
+import { createInstances } from './create.ts';
+import { deleteInstances, instanceDelete } from './delete.ts';
+import { World } from './instances-fixture.ts';
+import { Machines } from './machines-fixture.ts';
+import { INSTANCE, type Instance } from './model.ts';
+import { moveInstances } from './move.ts';
+import { instanceMove } from './move-operation.ts';
+import { isConfirmedGone } from './place.ts';
+import { instanceRebuild, rebuildInstances } from './rebuild.ts';
+import { asked, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
+import { shelveInstance, unshelveInstance } from './shelve.ts';
+import { instanceShelve } from './shelve-steps.ts';
+
+type BackEnd = Parameters<typeof fixtureF>[0];
+
+const BOTH = ['web-1', 'web-2'];
+const DEADLINE_MS = 36_000_000;
+
+/** What a world has come to: its documents, what runs on its machines, and what its network knows. */
+interface Ground {
+  readonly documents: readonly Change[];
+  readonly copies: ReadonlyMap<string, 'prepared' | 'running'>;
+  readonly ports: Parameters<SimulatedNetwork['adopt']>[0];
+}
+
+async function grown(backEnd: BackEnd, more: (world: World) => Promise<void> = async () => undefined): Promise<Ground> {
+  const world = await World.of(fixtureF(backEnd));
+  await world.create({ count: BOTH.length });
+  await world.settle();
+  await more(world);
+  await world.settle();
+  const { kinds } = world.fleet.registry;
+  const kept = [...kinds.values()].filter(({ name }) => name !== OPERATION.name && name !== ITEM.name);
+  const documents = kept.flatMap((kind) => [...world.fleet.all(kind)].map(({ id, doc }) => put(kind, id, doc)));
+  return { documents, copies: new Map(world.machines.copies), ports: [...world.fleet.all(PORT)] };
+}
+
+/** Time stands still at the network: nothing there takes any. */
+const STILL: Clock = {
+  nowMs: () => 0,
+  sleep: (_ms, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
+  turn: async () => undefined,
+};
+
+/** What is outside the journal, made anew for each run. */
+class Outside {
+  readonly news: NetworkNews[] = [];
+  readonly network = new SimulatedNetwork({ clock: STILL, emit: (one) => this.news.push(one) });
+  readonly machines = new Machines(this.network.hostSide);
+
+  constructor({ copies, ports }: Ground, faults: (machines: Machines) => void) {
+    for (const [key, state] of copies) this.machines.copies.set(key, state);
+    this.network.adopt(ports);
+    faults(this.machines);
+  }
+
+  get drivers(): Map<string, Driver> {
+    const backEnds = new Map([['simulated', this.network] as const]);
+    return new Map([['network', new NetworkDriver({ clock: STILL, backEnds, hasCredentials: () => true })]]);
+  }
+}
+
+interface Rack {
+  readonly name: string;
+  readonly kind: OperationKind;
+  readonly ground: Ground;
+  readonly ids?: readonly string[];
+  readonly start: (fleet: FleetReader, asking: Asking) => Decision<unknown>;
+  readonly faults?: (machines: Machines) => void;
+  /** What each instance must have come to. */
+  readonly done: Partial<Instance> | 'gone';
+  readonly cancelled?: readonly Instance['state'][];
+}
+
+interface Asking {
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+function onRack(rack: Rack): void {
+  const { name, kind, ground, ids = BOTH, start, faults = () => undefined, done, cancelled = [] } = rack;
+  let outside = new Outside(ground, faults);
+  const subject: Subject = {
+    name,
+    models: MODELS,
+    kind,
+    prepare: ground.documents,
+    drivers: () => (outside = new Outside(ground, faults)).drivers,
+    start: (operation, nowMs): Request<unknown> => ({
+      by: 'test',
+      decide: (fleet) => start(fleet, { operation, by: 'test', nowMs, deadlineMs: DEADLINE_MS }),
+    }),
+    world: async (journal, nowMs) => {
+      const events = [...outside.news];
+      if (events.length > 0) {
+        await journal.submit({
+          by: 'network',
+          decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }) as Decision<unknown>,
+        });
+        outside.news.splice(0, events.length);
+      }
+      await outside.machines.answer(journal, KINDS, nowMs);
+    },
+    wrongWhenDone: (fleet) => ids.flatMap((id) => wrong(fleet, outside.machines, id, done)),
+    wrongWhenCancelled: (fleet) =>
+      ids.flatMap((id) => {
+        const state = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.state;
+        return state === undefined || cancelled.includes(state) ? [] : [`${id} is ${state}`];
+      }),
+  };
+  torture(subject);
+}
+
+/** An instance must be where it says, and run there and nowhere else; a host that was dead from the start is not asked. */
+function wrong(fleet: FleetReader, machines: Machines, id: string, done: Rack['done']): string[] {
+  const doc = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+  const runs = machines.running(id).filter((host) => !isConfirmedGone(fleet, host));
+  if (done === 'gone') return doc === undefined && runs.length === 0 ? [] : [`${id} is still there`];
+  const is = { state: doc?.state, host: doc?.host };
+  const expected = { state: done.state, host: done.host };
+  return [
+    ...(JSON.stringify(is) === JSON.stringify(expected) ? [] : [`${id}: ${JSON.stringify(is)}`]),
+    ...(String(runs) === (doc?.host ?? '') ? [] : [`${id} runs at ${runs.join(', ')}`]),
+  ];
+}
+
+const bare = (backEnd: BackEnd): Ground => ({
+  documents: merged([...fixtureF(backEnd)]),
+  copies: new Map(),
+  ports: [],
+});
+
+for (const backEnd of ['embedded', 'simulated'] as const) {
+  const active = await grown(backEnd);
+
+  onRack({
+    name: `instance-build on ${backEnd}, with a host that fails`,
+    kind: instanceBuild,
+    ground: bare(backEnd),
+    faults: (machines) => machines.fail({ task: 'build', host: 'h2', times: 99 }),
+    start: (fleet, asking) =>
+      createInstances(fleet, { ...asked('', 0, { count: BOTH.length, minCount: 1 }), ...asking }),
+    done: { state: 'active', host: 'h3' },
+    cancelled: ['active', 'deleting'],
+  });
+
+  onRack({
+    name: `instance-delete on ${backEnd}`,
+    kind: instanceDelete,
+    ground: active,
+    faults: (machines) => machines.fail({ task: 'destroy', times: 1 }),
+    start: (fleet, asking) => deleteInstances(fleet, { ids: BOTH, ...asking }),
+    done: 'gone',
+  });
+
+  onRack({
+    name: `instance-move on ${backEnd}, with a target that fails and one that hesitates`,
+    kind: instanceMove,
+    ground: active,
+    faults: (machines) => {
+      machines.fail({ task: 'prepare', host: 'h4', times: 99 });
+      machines.fail({ task: 'activate', times: 1 });
+      machines.fail({ task: 'destroy', times: 1 });
+    },
+    start: (fleet, asking) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...asking }),
+    done: { state: 'active', host: 'h5' },
+  });
+
+  onRack({
+    name: `instance-shelve on ${backEnd}`,
+    kind: instanceShelve,
+    ground: active,
+    faults: (machines) => machines.fail({ task: 'destroy', times: 1 }),
+    ids: ['web-1'],
+    start: (fleet, asking) => shelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }),
+    done: { state: 'shelved' },
+  });
+}
+
+// These two go the same way through their back end as a build does.
+const dead = await grown('embedded', async (world) => {
+  await world.goDown('h2');
+  await world.forceDown('h2');
+});
+const shelved = await grown('embedded', async (world) => {
+  const asking = { operation: world.operation(), by: 'x', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+  await world.commit((fleet) => shelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }));
+});
+
+onRack({
+  name: 'instance-rebuild, with a host that fails',
+  kind: instanceRebuild,
+  ground: dead,
+  faults: (machines) => machines.fail({ task: 'build', host: 'h4', times: 99 }),
+  start: (fleet, asking) => rebuildInstances(fleet, { ids: BOTH, ...asking }),
+  done: { state: 'active', host: 'h5' },
+});
+
+onRack({
+  name: 'instance-build from the shelf',
+  kind: instanceBuild,
+  ground: shelved,
+  ids: ['web-1'],
+  start: (fleet, asking) => unshelveInstance(fleet, { id: 'web-1', ...asking, credentials: true }),
+  done: { state: 'active', host: 'h2' },
+  cancelled: ['active', 'shelving', 'shelved'],
+});
