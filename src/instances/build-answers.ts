@@ -67,6 +67,8 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
     ...(segment !== undefined && { segment }),
     ...(doc.binding !== undefined && { type: doc.binding.type }),
     createdBy: doc.createdBy,
+    // A port that is to have no address gets none from a host either.
+    ...(doc.ipAllocation === 'none' && { takes: [] }),
     ...(pool !== undefined && { pool }),
   };
 }

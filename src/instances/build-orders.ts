@@ -1,7 +1,17 @@
 // What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
 // knows to be impossible ends the try or the build, as the table of faults says.
 import { put, type Change, type FleetReader } from '../fleet/index.ts';
-import { boundElsewhere, madeElsewhere, PORT, unboundPort, type PortAnswer, type StoredPort } from '../network/index.ts';
+import {
+  boundElsewhere,
+  givenAway,
+  madeElsewhere,
+  PORT,
+  unboundPort,
+  type Port,
+  type PortAnswer,
+  type PortId,
+  type StoredPort,
+} from '../network/index.ts';
 import { record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { afterFault, BUILDER, found, gaveUp, giveUp, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
@@ -87,9 +97,11 @@ function madePorts(
   answers: readonly PortAnswer[],
   nowMs: number,
 ): Change[] {
-  return eachAnswered(fleet, instance, answers).map(({ port, answer: { mac, addresses = [] } }) =>
-    put(PORT, port.id, madeElsewhere(port.doc, { addresses, ...(mac !== undefined && { mac }), by: BUILDER, nowMs })),
-  );
+  const made = eachAnswered(fleet, instance, answers).map(({ port, answer: { mac, addresses = [] } }) => ({
+    id: port.id,
+    doc: madeElsewhere(port.doc, { addresses, ...(mac !== undefined && { mac }), by: BUILDER, nowMs }),
+  }));
+  return withLosers(fleet, made);
 }
 
 function bound(fleet: FleetReader, { item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
@@ -106,7 +118,7 @@ export function boundPorts(
   nowMs: number,
 ): Change[] {
   const pools = instance.doc.attempts.at(-1)?.pools ?? [];
-  return eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
+  const bound = eachAnswered(fleet, instance, answers).map(({ port, answer }) => {
     const segment = segmentOf(pools[port.doc.nic ?? 0] ?? '');
     const doc = boundElsewhere(port.doc, {
       host: instance.doc.host ?? '',
@@ -118,8 +130,14 @@ export function boundPorts(
       by: BUILDER,
       nowMs,
     });
-    return put(PORT, port.id, doc);
+    return { id: port.id, doc };
   });
+  return withLosers(fleet, bound);
+}
+
+/** The ports as they are now, and those that the back end took an address from without the journal knowing yet. */
+function withLosers(fleet: FleetReader, ports: readonly { readonly id: PortId; readonly doc: Port }[]): Change[] {
+  return [...ports.map(({ id, doc }) => put(PORT, id, doc)), ...givenAway(fleet, ports).changes];
 }
 
 function unbound(fleet: FleetReader, instance: StoredInstance, nowMs: number): Change[] {

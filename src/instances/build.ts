@@ -118,7 +118,7 @@ function left(item: StoredItem, { id, doc }: StoredInstance): RecordStep {
 }
 
 function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
-  const { item, instance, nowMs } = looked;
+  const { item, instance } = looked;
   const ports = portsOf(fleet, instance.doc);
   switch (item.doc.step) {
     case 'ports':
@@ -128,11 +128,13 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
     case 'bind': {
       const order = { instance, host: instance.doc.host ?? '', pools: instance.doc.attempts.at(-1)?.pools ?? [] };
       if (!reachesPools(fleet, order.host, order.pools))
-        return [afterFault(fleet, item, { fault: 'mapping-gone' }, nowMs)];
+        return [onBuilding(item, (at, atMs) => afterFault(at, item, { fault: 'mapping-gone' }, atMs))];
       return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
     }
     case 'build':
-      return isAway(fleet, item.doc.host ?? '') ? [afterFault(fleet, item, { fault: 'host-lost' }, nowMs)] : [];
+      return isAway(fleet, item.doc.host ?? '')
+        ? [onBuilding(item, (at, atMs) => afterFault(at, item, { fault: 'host-lost' }, atMs))]
+        : [];
     case 'plug':
       return [plugged(fleet, looked, ports)];
     case 'unbind':
@@ -142,6 +144,14 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
     default:
       throw new Error(`instance-build has no step "${item.doc.step}"`);
   }
+}
+
+/** What changes the instance is decided on the newest state: a delete may have been faster. */
+function onBuilding(item: StoredItem, step: (fleet: FleetReader, nowMs: number) => RecordStep): Next {
+  return decideLater(item, (fleet, nowMs) => {
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+    return instance !== undefined && isBeingBuilt(instance.doc) ? [step(fleet, nowMs)] : [];
+  });
 }
 
 /** An order to the back end, not before it is time to ask again. */
@@ -154,7 +164,9 @@ function toOutside(
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   if (outsidePorts(fleet, ports).length === 0) {
     return [
-      item.doc.step === 'release' ? gaveUp(fleet, item, nowMs) : record(item, { state: 'running', step: 'schedule' }),
+      item.doc.step === 'release'
+        ? onBuilding(item, (at, atMs) => gaveUp(at, item, atMs))
+        : record(item, { state: 'running', step: 'schedule' }),
     ];
   }
   const { step, attempt } = item.doc;
@@ -176,11 +188,13 @@ function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): 
     : [];
 }
 
-function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): RecordStep {
+function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): Next {
   const waiting = ports.filter((port) => tellsOfPlugs(fleet, port) && !isPlugged(fleet, port));
-  if (waiting.length === 0) return wentWell(fleet, item, [], nowMs);
+  if (waiting.length === 0) return onBuilding(item, (at, atMs) => wentWell(at, item, [], atMs));
   const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
-  if (nowMs >= sinceMs + PLUG_WAIT_MS) return afterFault(fleet, item, { fault: 'not-plugged' }, nowMs);
+  if (nowMs >= sinceMs + PLUG_WAIT_MS) {
+    return onBuilding(item, (at, atMs) => afterFault(at, item, { fault: 'not-plugged' }, atMs));
+  }
   const reason = { code: 'ports-not-plugged', instance: instance.id, ports: waiting.map((port) => port.id) };
   return wait(item, reason, sinceMs + PLUG_WAIT_MS);
 }

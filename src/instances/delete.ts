@@ -5,6 +5,7 @@ import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import {
+  decideLater,
   expecting,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
@@ -173,7 +174,7 @@ function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstanc
 
 function toRelease(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  if (outside.length === 0) return [gone(fleet, item, instance, nowMs)];
+  if (outside.length === 0) return [decideLater(item, (at, atMs) => [goneNow(at, item, atMs)])];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const args = endOrder(fleet, 'release', instance, outside) as unknown as Readonly<Record<string, unknown>>;
   const action = { driver: 'network', item: item.id, step: 'release', attempt: item.doc.attempt, args };
@@ -191,6 +192,13 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   const reason = { code: 'ports-not-released', instance: instance.id, ports: (left ?? []).map(({ port }) => port) };
   const again = wait(item, reason, nowMs + AGAIN_MS);
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+}
+
+/** Whatever it holds when it goes, also what it got since it was looked at. */
+function goneNow(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+  if (instance === undefined) return record(item, { state: 'done', step: 'release' });
+  return gone(fleet, item, instance, nowMs);
 }
 
 function gone(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): RecordStep {
