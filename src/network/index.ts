@@ -44,7 +44,7 @@ export { isRefusal } from './refusal.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { NetworkAsk, RequestedNetworks, ResolvedNetworks, ResolvedNic } from './resolve.ts';
 export { STOCK, stockOf } from './stock.ts';
-export type { Stock, StockFigures } from './stock.ts';
+export type { LiveStock, Stock, StockFigures } from './stock.ts';
 export { addressKey } from './subnet-stock.ts';
 export { hostReaches, segmentOfPool, topologyOf } from './topology.ts';
 export type { StoredNetwork, StoredPort, StoredSegment, StoredSubnet } from './topology.ts';

@@ -18,6 +18,13 @@ export interface StockFigures {
   readonly free: bigint;
 }
 
+/** The figures of one pool and version, as they are whenever one looks. */
+export interface LiveStock {
+  readonly total: bigint;
+  readonly held: bigint;
+  readonly claimed: bigint;
+}
+
 interface Sum {
   total: bigint;
   held: bigint;
@@ -104,6 +111,11 @@ export class Stock implements Projected {
   free(pool: PoolKey, version: IpVersion): bigint {
     const sum = this.#sums.get(`${pool}|${version}`);
     return sum === undefined ? 0n : sum.total - sum.held - sum.claimed;
+  }
+
+  /** For who asks for the same pool again and again: it stays good, and is looked up once. */
+  live(pool: PoolKey, version: IpVersion): LiveStock {
+    return this.#sum(pool, version);
   }
 
   figures(pool: PoolKey, version: IpVersion): StockFigures {

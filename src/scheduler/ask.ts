@@ -35,7 +35,10 @@ export interface Ask {
 export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avoided = AVOIDS_NOTHING): Ask {
   const index = hostIndexOf(fleet);
   const settings = valueOf(fleet, SCHEDULER);
-  const excluded = new Set([...(request.excludedPools ?? []), ...avoided.pools]);
+  const excluded =
+    avoided.pools.size === 0
+      ? setOf(request.excludedPools)
+      : new Set([...(request.excludedPools ?? []), ...avoided.pools]);
   return {
     index,
     request,
@@ -43,11 +46,22 @@ export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avo
     weighing: index.profiles.weighing(settings.weights),
     profile: index.profiles.of(request.amounts, settings),
     sieve: new Sieve(index, request),
-    places: new Places(request.nics, stockOf(fleet), { excluded, weight: settings.weights.stock }),
-    excludedHosts: new Set(request.excludedHosts),
+    places: new Places(request.nics, {
+      stock: stockOf(fleet),
+      sorted: index.sortedChoices,
+      excluded,
+      weight: settings.weights.stock,
+    }),
+    excludedHosts: setOf(request.excludedHosts),
     avoidedSites: avoided.sites,
     group: groupOf(index, request, settings.weights.softAffinity),
   };
+}
+
+const NOBODY: ReadonlySet<never> = new Set();
+
+function setOf<T>(list: readonly T[] | undefined): ReadonlySet<T> {
+  return list === undefined || list.length === 0 ? NOBODY : new Set(list);
 }
 
 function groupOf(index: HostIndex, { group }: ScheduleRequest, weight: number): AskedGroup | undefined {

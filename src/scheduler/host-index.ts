@@ -8,11 +8,13 @@ import { Tags } from './bits.ts';
 import { Clusters, type Cluster, type Reach } from './clusters.ts';
 import { HostTable } from './host-table.ts';
 import { Ledger, type GroupTally, type Taken } from './ledger.ts';
+import type { SortedChoices } from './nic-options.ts';
 import { Profiles } from './profiles.ts';
 
 export class HostIndex implements Projected {
   readonly table = new HostTable();
   readonly profiles = new Profiles(this.table);
+  readonly sortedChoices: SortedChoices = new WeakMap();
   readonly sites = new Tags();
   readonly zones = new Tags();
   readonly aggregates = new Tags();

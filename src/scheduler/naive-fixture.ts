@@ -26,12 +26,13 @@ export function naiveBest(fleet: FleetReader, request: ScheduleRequest): NaiveAn
   const all = seenIn(fleet);
   const tally = tallyOf(fleet, request);
   const schedulable = all.filter(({ doc }) => isSchedulable(doc));
+  const ends = endsOf(schedulable);
   const answers = schedulable.flatMap((seen): NaiveAnswer[] => {
     if (!passes(seen, request) || !groupAllows(seen, request, tally)) return [];
     if (instancesPerHostMax > 0 && seen.claims.length >= instancesPerHostMax) return [];
     const place = placeOn(fleet, seen, request, weights);
     if (place === undefined) return [];
-    const score = scoreOf(seen, schedulable, request, weights) + place.term + groupTerm(seen, tally, request, weights);
+    const score = scoreOf(seen, ends, request, weights) + place.term + groupTerm(seen, tally, request, weights);
     return [{ host: seen.id, pools: place.pools, score }];
   });
   return answers.sort((one, other) => other.score - one.score || (one.host < other.host ? -1 : 1))[0];
@@ -89,7 +90,7 @@ function passes(seen: Seen, request: ScheduleRequest): boolean {
     aggregates.every((one) => doc.aggregates.includes(one)) &&
     requiredTraits.every((one) => doc.traits.includes(one)) &&
     !forbiddenTraits.some((one) => doc.traits.includes(one)) &&
-    [memoryMiB, vcpus, diskGiB].every((asked, at) => asked <= figures[at]!) &&
+    [memoryMiB, vcpus, diskGiB].every((asked, at) => asked <= (figures[at] ?? 0)) &&
     Object.entries(resources).every(([name, asked]) => asked <= left(seen, name))
   );
 }
@@ -123,23 +124,35 @@ function groupTerm({ id }: Seen, tally: Tally, request: ScheduleRequest, weights
   return Math.floor((sign * weights.softAffinity * 2 ** 30 * others(id, tally, request)) / most + 0.5);
 }
 
-function scoreOf({ doc, figures }: Seen, among: readonly Seen[], request: ScheduleRequest, weights: Weights): number {
+/** The least and the most of each figure. */
+type Ends = readonly (readonly [low: number, high: number])[];
+
+function endsOf(among: readonly Seen[]): Ends {
+  return [0, 1, 2, 3, 4].map((at) => {
+    const values = among.map(({ figures }) => figures[at] ?? 0);
+    return [Math.min(...values), Math.max(...values)];
+  });
+}
+
+function scoreOf({ doc, figures }: Seen, ends: Ends, request: ScheduleRequest, weights: Weights): number {
   const multipliers = [weights.memory, weights.vcpus, weights.disk, -weights.spread, -weights.failures];
   let sum = 0;
-  for (const [at, multiplier] of multipliers.entries()) {
-    const values = among.map((one) => one.figures[at]!);
-    const [low, high] = [Math.min(...values), Math.max(...values)];
+  for (const [at, [low, high]] of ends.entries()) {
     if (low === high) continue;
-    const factor = (multiplier / (high - low)) * 2 ** 30;
-    sum += factor * (figures[at]! - (at < 3 ? low : high));
+    const factor = ((multipliers[at] ?? 0) / (high - low)) * 2 ** 30;
+    sum += factor * ((figures[at] ?? 0) - (at < 3 ? low : high));
   }
   const { capacity } = doc;
-  const share = (figure: number, asked: number, total: number): number =>
-    total > 0 ? (figures[figure]! - asked) * (1 / total) : 0;
-  const memory = share(0, request.amounts.memoryMiB, whole(capacity.memoryMiB * capacity.ratios.memory));
-  const vcpus = share(1, request.amounts.vcpus, whole(capacity.vcpus * capacity.ratios.vcpus));
-  const balance = Math.max(0, 1 - Math.abs(memory - vcpus));
+  const [memoryLeft = 0, vcpusLeft = 0] = figures;
+  const { memoryMiB, vcpus } = request.amounts;
+  const memoryShare = shareOf(memoryLeft - memoryMiB, capacity.memoryMiB * capacity.ratios.memory);
+  const vcpusShare = shareOf(vcpusLeft - vcpus, capacity.vcpus * capacity.ratios.vcpus);
+  const balance = Math.max(0, 1 - Math.abs(memoryShare - vcpusShare));
   return Math.floor(sum + weights.balance * 2 ** 30 * balance + 0.5);
+}
+
+function shareOf(amount: number, product: number): number {
+  return whole(product) > 0 ? amount * (1 / whole(product)) : 0;
 }
 
 interface NaivePlace {
@@ -169,7 +182,7 @@ function placeOn(fleet: FleetReader, seen: Seen, request: ScheduleRequest, weigh
     if (!isServed(fleet, seen, request, chosen)) continue;
     const shares = chosen.flatMap((one, nic): number[] => {
       if (one.takes.length === 0) return [];
-      const lefts = allowed[nic]!.filter(({ takes }) => takes.length > 0).map(leftIn);
+      const lefts = (allowed[nic] ?? []).filter(({ takes }) => takes.length > 0).map(leftIn);
       const [low, high] = [Math.min(...lefts), Math.max(...lefts)];
       return [high > low ? (leftIn(one) - low) / (high - low) : 0];
     });
@@ -183,7 +196,7 @@ function placeOn(fleet: FleetReader, seen: Seen, request: ScheduleRequest, weigh
 function* assignments(choices: readonly (readonly PoolChoice[])[]): Iterable<readonly PoolChoice[]> {
   const [first, ...rest] = choices;
   if (first === undefined) yield [];
-  else for (const one of first) for (const others of assignments(rest)) yield [one, ...others];
+  else for (const one of first) for (const further of assignments(rest)) yield [one, ...further];
 }
 
 function isServed(fleet: FleetReader, seen: Seen, { nics }: ScheduleRequest, chosen: readonly PoolChoice[]): boolean {
@@ -194,7 +207,7 @@ function isServed(fleet: FleetReader, seen: Seen, { nics }: ScheduleRequest, cho
   };
   for (const [at, { pool, takes, physicalNetwork }] of chosen.entries()) {
     for (const version of takes) want(`${pool}|${version}`, Number(stock.free(pool, version)), 1);
-    const kbps = nics[at]!.minBandwidthKbps;
+    const kbps = nics[at]?.minBandwidthKbps;
     if (kbps === undefined || physicalNetwork === undefined) continue;
     const resource = bandwidthClass(physicalNetwork);
     want(resource, left(seen, resource), kbps);

@@ -3,7 +3,7 @@
 // upper bound, so that a weighing may drift without anything being worked out anew.
 import { BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
 import { DISK, FAILURES, FIGURES, INSTANCES, MEMORY, VCPUS, type Column, type HostTable } from './host-table.ts';
-import { balanceOf, type Extremes, type Weighing } from './weighing.ts';
+import { balanceOf, type Weighing } from './weighing.ts';
 
 /** What a host must have left. */
 export interface Wanted {
@@ -34,6 +34,10 @@ const ROW = BALANCE + 1;
 /** By how much a sum of a few dozen products may be off, for the size of its terms. */
 const ROUNDING = 1e-13;
 
+/** How many rows `tidy` looks at and works out each time: about as much as one request changes. */
+const TIDY_LOOKS = 32;
+const TIDY_ROWS = 2;
+
 export class Profile {
   readonly #table: HostTable;
   readonly #wanted: Wanted;
@@ -43,6 +47,7 @@ export class Profile {
   /** The version of the block that the row is of; 0 for none. */
   #versions = new Uint32Array(0);
   #epochs = new Uint32Array(0);
+  #tidied = 0;
 
   constructor(table: HostTable, wanted: Wanted) {
     this.#table = table;
@@ -113,14 +118,21 @@ export class Profile {
     let bound = top + 0.5;
     let size = Math.abs(top);
     for (let at = block * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
-      const [factor, origin] = [factors[figure] as number, origins[figure] as number];
-      const [factorThen, originThen] = [rows[at + FACTORS] as number, rows[at + ORIGINS] as number];
+      const factor = factors[figure] as number;
+      const origin = origins[figure] as number;
+      const factorThen = rows[at + FACTORS] as number;
+      const originThen = rows[at + ORIGINS] as number;
       if (factor === factorThen && origin === originThen) continue;
-      const [low, high] = [rows[at] as number, rows[at + HIGH] as number];
-      const [atLow, lowThen] = [factor * (low - origin), factorThen * (low - originThen)];
-      const [atHigh, highThen] = [factor * (high - origin), factorThen * (high - originThen)];
-      bound += Math.max(atLow - lowThen, atHigh - highThen);
-      size += Math.abs(atLow) + Math.abs(lowThen) + Math.abs(atHigh) + Math.abs(highThen);
+      const low = rows[at] as number;
+      const high = rows[at + HIGH] as number;
+      const lowThen = factorThen * (low - originThen);
+      const highThen = factorThen * (high - originThen);
+      const lowNow = factor * (low - origin);
+      const highNow = factor * (high - origin);
+      const atLow = lowNow - lowThen;
+      const atHigh = highNow - highThen;
+      bound += atLow > atHigh ? atLow : atHigh;
+      size += Math.abs(lowNow) + Math.abs(lowThen) + Math.abs(highNow) + Math.abs(highThen);
     }
     return Math.ceil(bound + size * ROUNDING);
   }
@@ -128,7 +140,8 @@ export class Profile {
   /** As if one host had the best of every figure in the block. `wanted` cuts off what cannot be chosen. */
   box(block: number, { factors, origins, balance }: Weighing, wanted: Wanted): number {
     const rows = this.#rows;
-    let [bound, size] = [Math.max(0, balance), Math.abs(balance)];
+    let bound = Math.max(0, balance);
+    let size = Math.abs(balance);
     for (let at = block * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
       const factor = factors[figure] as number;
       const least = leastOf(wanted, figure);
@@ -158,7 +171,8 @@ export class Profile {
 
   #rank(block: number, weighing: Weighing): void {
     const { schedulable, ids } = this.#table;
-    let [top, leader] = [-Infinity, -1];
+    let top = -Infinity;
+    let leader = -1;
     if (schedulable.copyTo(WORDS, block)) {
       for (let at = 0; at < BLOCK_WORDS; at += 1) {
         for (let word = WORDS[at] as number; word !== 0; word &= word - 1) {
@@ -167,7 +181,8 @@ export class Profile {
           this.#widen(block * ROW, slot * FIGURES);
           const score = this.score(slot, weighing);
           if (score < top || (score === top && (ids[leader] as string) < (ids[slot] as string))) continue;
-          [top, leader] = [score, slot];
+          top = score;
+          leader = slot;
         }
       }
     }
@@ -185,19 +200,46 @@ export class Profile {
     }
   }
 
-  /** The least and the most of each figure over all blocks. */
-  extremes(): Extremes {
-    const low = new Float64Array(FIGURES).fill(Infinity);
-    const high = new Float64Array(FIGURES).fill(-Infinity);
+  /** Whether any host of the block may have the amounts left, as far as the most of each tells. The row must be fresh. */
+  mayFit(block: number, { memoryMiB, vcpus, diskGiB }: Wanted): boolean {
+    const at = block * ROW + HIGH;
     const rows = this.#rows;
-    for (let block = 0; block < this.#tops.length; block += 1) {
-      if (this.#tops[block] === -Infinity) continue;
-      for (let at = block * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
-        if ((rows[at] as number) < (low[figure] as number)) low[figure] = rows[at] as number;
-        if ((rows[at + HIGH] as number) > (high[figure] as number)) high[figure] = rows[at + HIGH] as number;
-      }
+    if ((rows[at + MEMORY] as number) < memoryMiB || (rows[at + VCPUS] as number) < vcpus) return false;
+    return (rows[at + DISK] as number) >= diskGiB;
+  }
+
+  /** Brings a few rows up to the weighing, so that one that lasts finds all of them exact after a while. */
+  tidy(weighing: Weighing): void {
+    const blocks = this.#versions.length;
+    for (let looked = 0, done = 0; looked < TIDY_LOOKS && done < TIDY_ROWS && looked < blocks; looked += 1) {
+      this.#tidied = this.#tidied + 1 < blocks ? this.#tidied + 1 : 0;
+      const block = this.#tidied;
+      if (this.#tops[block] === -Infinity || this.#epochs[block] === weighing.epoch || !this.isFresh(block)) continue;
+      this.refresh(block, weighing);
+      done += 1;
     }
-    return { low, high };
+  }
+
+  /** The least of a figure over all blocks, or the most. */
+  extreme(figure: number, end: 'low' | 'high'): number {
+    const rows = this.#rows;
+    const to = this.#tops.length * ROW;
+    let extreme = end === 'low' ? Infinity : -Infinity;
+    // A block without hosts has its ends the wrong way round, which changes neither.
+    for (let at = end === 'low' ? figure : figure + HIGH; at < to; at += ROW) {
+      const value = rows[at] as number;
+      if (end === 'low' ? value < extreme : value > extreme) extreme = value;
+    }
+    return extreme;
+  }
+
+  /** Between which values a figure lies in a block. */
+  low(block: number, figure: number): number {
+    return block < this.#tops.length ? (this.#rows[block * ROW + figure] as number) : Infinity;
+  }
+
+  high(block: number, figure: number): number {
+    return block < this.#tops.length ? (this.#rows[block * ROW + HIGH + figure] as number) : -Infinity;
   }
 
   #reserve(block: number): void {
@@ -205,7 +247,12 @@ export class Profile {
     const blocks = this.#table.blocks;
     const [rows, tops, leaders] = [this.#rows, this.#tops, this.#leaders];
     const [versions, epochs] = [this.#versions, this.#epochs];
-    (this.#rows = new Float64Array(blocks * ROW)).set(rows);
+    this.#rows = new Float64Array(blocks * ROW);
+    for (let at = 0; at < this.#rows.length; at += ROW) {
+      this.#rows.fill(Infinity, at, at + HIGH);
+      this.#rows.fill(-Infinity, at + HIGH, at + FACTORS);
+    }
+    this.#rows.set(rows);
     (this.#tops = new Float64Array(blocks).fill(-Infinity)).set(tops);
     (this.#leaders = new Int32Array(blocks)).set(leaders);
     (this.#versions = new Uint32Array(blocks)).set(versions);

@@ -1,21 +1,25 @@
 // The profiles that are in use: one of all hosts that can be scheduled to, and one for each of the amounts that were asked
 // for lately. Flavors are few and claims change one block at a time, so a profile's rows stay good for long.
-import type { HostTable } from './host-table.ts';
+import { FIGURES, type HostTable } from './host-table.ts';
 import { NOTHING_WANTED, Profile, type Wanted } from './profile.ts';
 import type { Amounts } from './request.ts';
 import type { SchedulerSettings, Weights } from './settings.ts';
-import { UNWEIGHED, weighingOf, type Weighing } from './weighing.ts';
+import { UNWEIGHED, weighingOf, type Extremes, type Weighing } from './weighing.ts';
 
 /** About 150 KB each at 10^5 hosts. One that is forgotten costs a look at the blocks that seem good enough. */
 const PROFILES_MAX = 64;
-
-/** Scoring an imbalance of hosts before the placement bounds nothing: a profile of its own has to be made for the amounts. */
-const UNBOUNDED = Infinity;
 
 export class Profiles {
   readonly #table: HostTable;
   readonly #all: Profile;
   readonly #byAmounts = new Map<string, AmountsProfile>();
+  readonly #extremes: Extremes = {
+    low: new Float64Array(FIGURES).fill(Infinity),
+    high: new Float64Array(FIGURES).fill(-Infinity),
+  };
+  /** The ends of a block before it changed. */
+  readonly #lows = new Float64Array(FIGURES);
+  readonly #highs = new Float64Array(FIGURES);
   #weighing: Weighing = UNWEIGHED;
   #weights: Weights | undefined;
 
@@ -28,10 +32,30 @@ export class Profiles {
   weighing(weights: Weights): Weighing {
     const changed = this.#table.takeChanged();
     if (changed.length === 0 && weights === this.#weights) return this.#weighing;
-    for (const block of changed) this.#all.refresh(block, this.#weighing);
+    for (const block of changed) this.#look(block);
     this.#weights = weights;
-    this.#weighing = weighingOf(this.#weighing, weights, this.#all.extremes());
+    this.#weighing = weighingOf(this.#weighing, weights, this.#extremes);
+    this.#all.tidy(this.#weighing);
     return this.#weighing;
+  }
+
+  /** Looks at a block that changed, and at all of them only for an extreme that this block had and has no more. */
+  #look(block: number): void {
+    const { low, high } = this.#extremes;
+    const all = this.#all;
+    const [lows, highs] = [this.#lows, this.#highs];
+    for (let figure = 0; figure < FIGURES; figure += 1) {
+      lows[figure] = all.low(block, figure);
+      highs[figure] = all.high(block, figure);
+    }
+    all.refresh(block, this.#weighing);
+    for (let figure = 0; figure < FIGURES; figure += 1) {
+      const [least, most] = [all.low(block, figure), all.high(block, figure)];
+      if (least <= (low[figure] as number)) low[figure] = least;
+      else if (lows[figure] === low[figure]) low[figure] = all.extreme(figure, 'low');
+      if (most >= (high[figure] as number)) high[figure] = most;
+      else if (highs[figure] === high[figure]) high[figure] = all.extreme(figure, 'high');
+    }
   }
 
   of(amounts: Amounts, { instancesPerHostMax }: SchedulerSettings): AmountsProfile {
@@ -76,9 +100,16 @@ export class AmountsProfile extends Profile {
   /** No host of the block on which the amounts fit has a higher score, whether or not the row is fresh. */
   upper(block: number, weighing: Weighing): number {
     if (this.isFresh(block)) return this.bound(block, weighing);
-    const box = this.#all.box(block, weighing, this.#asked);
-    if (box === -Infinity) return box;
-    return Math.min(box, weighing.balance === 0 ? this.#all.bound(block, weighing) : UNBOUNDED);
+    if (!this.#all.mayFit(block, this.#asked)) return -Infinity;
+    // How well balanced hosts are before the placement says nothing of how they are after it.
+    return weighing.balance === 0 ? this.#all.bound(block, weighing) : this.#all.box(block, weighing, this.#asked);
+  }
+
+  /** No host of the block that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
+  earliest(block: number, weighing: Weighing, bound: number): number | undefined {
+    if (this.isExact(block, weighing)) return this.leader(block);
+    const told = weighing.balance === 0 && this.#all.isExact(block, weighing);
+    return told && this.#all.bound(block, weighing) === bound ? this.#all.leader(block) : undefined;
   }
 }
 

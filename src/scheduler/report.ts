@@ -45,7 +45,7 @@ const STAGES_MAX = 40;
 
 export function reportOn(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
   const ask = askOf(fleet, request);
-  const faults = new PlaceFaults(ask.places, fleet);
+  const faults = new PlaceFaults(ask.places);
   const losses = new Map<string, { readonly fault: Fault; lost: number; most: number }>();
   for (const slot of ask.index.slots()) {
     const fault = faultAt(ask, faults, slot);

@@ -35,21 +35,19 @@ export function findBest(ask: Ask): Found | undefined {
 class Search {
   readonly #ask: Ask;
   best: Found | undefined;
-  /** The most that a block's best host can have, and what its place is worth; by block. */
+  /** The most that a block's best host can have; by block. */
   readonly #bounds: Float64Array;
-  /** Blocks that are still to be visited, as a heap: no bound is higher than the first one's. */
+  /** Blocks that are still to be visited; once it is a heap, no bound is higher than the first one's. */
   readonly #heap: Int32Array;
   #waiting = 0;
   /** The most that its group can add to a host which was not looked at yet. */
   #membersAdd = 0;
-  /** What the cluster of a block has in common; undefined where its hosts differ. */
-  readonly #shared: (Place | undefined)[] = [];
+  /** The place that all hosts of a block share; undefined where each has its own. */
+  readonly #shared: (Place | undefined)[];
 
   constructor(ask: Ask) {
     this.#ask = ask;
-    const { blocks } = ask.index.table;
-    this.#bounds = new Float64Array(blocks);
-    this.#heap = new Int32Array(blocks);
+    ({ bounds: this.#bounds, heap: this.#heap, shared: this.#shared } = roomFor(ask.index.table.blocks));
   }
 
   /** Looks at hosts by name. */
@@ -64,6 +62,8 @@ class Search {
 
   run(): void {
     for (const cluster of this.#ask.index.clusters()) this.#enter(cluster);
+    this.#ask.profile.tidy(this.#ask.weighing);
+    this.#visitFirst();
     this.#heapify();
     while (this.#waiting > 0 && this.#boundAt(0) > this.#score) {
       const block = this.#heap[0] as number;
@@ -74,6 +74,22 @@ class Search {
     if (this.best === undefined) return;
     for (let at = 0; at < this.#waiting; at += 1) {
       if (this.#boundAt(at) === this.#score) this.#visitTied(this.#heap[at] as number);
+    }
+  }
+
+  /** Visits the block with the highest bound. What it has is enough to put most of the others out of the question. */
+  #visitFirst(): void {
+    let first = 0;
+    for (let at = 1; at < this.#waiting; at += 1) if (this.#boundAt(at) > this.#boundAt(first)) first = at;
+    if (this.#waiting === 0) return;
+    this.#visit(this.#heap[first] as number);
+    const [score, waiting] = [this.#score, this.#waiting];
+    this.#waiting = 0;
+    for (let at = 0; at < waiting; at += 1) {
+      const block = this.#heap[at] as number;
+      if (at === first || (this.#bounds[block] as number) < score) continue;
+      this.#heap[this.#waiting] = block;
+      this.#waiting += 1;
     }
   }
 
@@ -106,24 +122,45 @@ class Search {
 
   /** Makes the first block's bound exact where that pays; false when another block comes first then. */
   #sharpen(block: number): boolean {
-    const { profile, weighing, sieve, places } = this.#ask;
-    if (profile.isExact(block, weighing)) return true;
-    if (!sieve.isOpen && countUpTo(FEW, sieve.wordsOf(block)) < FEW) return true;
-    profile.refresh(block, weighing);
-    const bound = profile.bound(block, weighing) + (this.#shared[block]?.term ?? places.termMax);
+    if (!this.#isWorthALook(block)) return true;
+    this.#ask.profile.refresh(block, this.#ask.weighing);
+    const bound = this.#exactBound(block);
     if (bound === this.#bounds[block]) return true;
     this.#bounds[block] = bound;
     this.#sink(0);
     return false;
   }
 
+  /** Whether to look at a block as a whole: its row tells less than it could, and so many hosts are in question. */
+  #isWorthALook(block: number): boolean {
+    const { profile, weighing, sieve } = this.#ask;
+    if (profile.isExact(block, weighing)) return false;
+    return sieve.isOpen || countUpTo(FEW, sieve.wordsOf(block)) === FEW;
+  }
+
+  #exactBound(block: number): number {
+    const { profile, weighing, places } = this.#ask;
+    return profile.bound(block, weighing) + (this.#shared[block]?.term ?? places.termMax);
+  }
+
+  /** A block whose best host can at most be as good as what was found: it is of interest if its id is lower. */
   #visitTied(block: number): void {
     const { profile, weighing, index } = this.#ask;
-    const found = this.best as Found;
-    // The hosts of a block that come up to its bound have no lower id than its leader.
-    const told = this.#shared[block] !== undefined && profile.isExact(block, weighing);
-    if (told && found.host < (index.table.ids[profile.leader(block)] as string)) return;
-    this.#visit(block);
+    const [bound, shared] = [this.#bounds[block] as number, this.#shared[block]];
+    if (shared !== undefined) {
+      const earliest = profile.earliest(block, weighing, bound - shared.term);
+      if (earliest !== undefined && this.#isBefore(index.table.ids[earliest] as string)) return;
+    }
+    if (this.#isWorthALook(block)) {
+      profile.refresh(block, weighing);
+      this.#bounds[block] = this.#exactBound(block);
+      if (this.#bounds[block] === bound) this.#visitTied(block);
+    } else this.#visit(block);
+  }
+
+  /** Whether the host that was found comes before another one that is as good. */
+  #isBefore(host: string): boolean {
+    return this.best !== undefined && this.best.host < host;
   }
 
   #visit(block: number): void {
@@ -154,7 +191,7 @@ class Search {
     const place = shared ?? this.#placeAt(slot);
     if (place === undefined) return false;
     const whole = score + place.term + (group?.term(host) ?? 0);
-    if (whole < this.#score || (whole === this.#score && (this.best as Found).host < host)) return false;
+    if (whole < this.#score || (whole === this.#score && this.#isBefore(host))) return false;
     this.best = { slot, host, pools: place.pools, score: whole };
     return true;
   }
@@ -195,6 +232,18 @@ class Search {
       at = most;
     }
   }
+}
+
+/** What a search works with. One search ends before the next begins, so they share it. */
+const room = { bounds: new Float64Array(0), heap: new Int32Array(0), shared: [] as (Place | undefined)[] };
+
+function roomFor(blocks: number): typeof room {
+  if (room.bounds.length < blocks) {
+    room.bounds = new Float64Array(blocks);
+    room.heap = new Int32Array(blocks);
+    room.shared = Array.from({ length: blocks }, () => undefined);
+  }
+  return room;
 }
 
 /** How many bits are set; no more than `limit` are counted. */

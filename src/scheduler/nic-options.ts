@@ -1,0 +1,144 @@
+// The pools that a NIC may go to, with what is left in each, by the physical networks that lead to them. Which pools there are
+// changes seldom and is worked out once; what is left is read for each request.
+import type { LiveStock, NicNeed, PoolChoice, PoolKey, Stock } from '../network/index.ts';
+import type { Reach } from './clusters.ts';
+
+/** The choices of a NIC, sorted by how they are reached. They are named by their place in the list. */
+interface Sorted {
+  readonly stock: Stock;
+  readonly everywhere: readonly number[];
+  readonly byNetwork: ReadonlyMap<string, readonly number[]>;
+  /** By choice, one for each version that is taken. */
+  readonly stocks: readonly (readonly LiveStock[])[];
+}
+
+/** By the list of choices: NICs on one network have the same list, request after request. */
+export type SortedChoices = WeakMap<readonly PoolChoice[], Sorted>;
+
+const NONE: readonly number[] = [];
+
+export interface OptionsAsk {
+  readonly stock: Stock;
+  readonly sorted: SortedChoices;
+  readonly excluded: ReadonlySet<PoolKey>;
+  /** Whether a NIC prefers the pool with the most left, or the one with the least. */
+  readonly prefers: 'most' | 'least';
+}
+
+export class NicOptions {
+  readonly need: NicNeed;
+  readonly #sorted: Sorted;
+  readonly #prefersMost: boolean;
+  /** By choice: Infinity where nothing is taken, -Infinity where the pool is excluded. */
+  readonly #lefts: Float64Array;
+  readonly #low: number;
+  readonly #high: number;
+
+  constructor(need: NicNeed, { stock, sorted, excluded, prefers }: OptionsAsk) {
+    this.need = need;
+    this.#prefersMost = prefers === 'most';
+    this.#sorted = sortedOnce(need.choices, stock, sorted);
+    this.#lefts = new Float64Array(need.choices.length);
+    let low = Infinity;
+    let high = -Infinity;
+    for (let at = 0; at < need.choices.length; at += 1) {
+      const choice = need.choices[at] as PoolChoice;
+      const left = excluded.has(choice.pool) ? -Infinity : leftIn(this.#sorted.stocks[at] as readonly LiveStock[]);
+      this.#lefts[at] = left;
+      if (left === Infinity || left === -Infinity) continue;
+      if (left < low) low = left;
+      if (left > high) high = left;
+    }
+    this.#low = low;
+    this.#high = high;
+  }
+
+  choice(at: number): PoolChoice {
+    return this.need.choices[at] as PoolChoice;
+  }
+
+  /** The least that the pool has left of any version that the NIC takes. */
+  left(at: number): number {
+    return this.#lefts[at] as number;
+  }
+
+  /** What the pool has left of the nth version that the NIC takes there. */
+  leftOf(at: number, nth: number): number {
+    const stock = this.#sorted.stocks[at]?.[nth];
+    return stock === undefined ? 0 : Number(stock.total - stock.held - stock.claimed);
+  }
+
+  /** Where the least lies between the scarcest and the richest pool that the NIC may go to, 0..1. */
+  share(at: number): number {
+    const left = this.left(at);
+    return this.#high > this.#low && left !== Infinity ? (left - this.#low) / (this.#high - this.#low) : 0;
+  }
+
+  /** The choice that it prefers on hosts with this reach, of those with something left; -1 for none. */
+  best({ networks }: Reach): number {
+    let best = this.#bestOf(this.#sorted.everywhere, -1);
+    for (const name of networks) best = this.#bestOf(this.#sorted.byNetwork.get(name) ?? NONE, best);
+    return best;
+  }
+
+  #bestOf(choices: readonly number[], before: number): number {
+    let best = before;
+    for (const at of choices) {
+      if ((this.#lefts[at] as number) > 0 && (best === -1 || this.#compare(at, best) < 0)) best = at;
+    }
+    return best;
+  }
+
+  /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
+  reachable({ networks }: Reach): number[] {
+    const { everywhere, byNetwork } = this.#sorted;
+    const found = [...everywhere, ...networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
+    return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
+  }
+
+  /** Whether hosts with this reach reach it at all, excluded pools counted. */
+  isReached({ networks }: Reach): boolean {
+    const { everywhere, byNetwork } = this.#sorted;
+    return everywhere.length > 0 || networks.some((name) => byNetwork.has(name));
+  }
+
+  #compare(one: number, other: number): number {
+    const [left, otherLeft] = [this.left(one), this.left(other)];
+    if (left !== otherLeft) return left > otherLeft === this.#prefersMost ? -1 : 1;
+    return this.choice(one).pool < this.choice(other).pool ? -1 : 1;
+  }
+
+  /** Whether the two may be exchanged. */
+  isLike({ need }: NicOptions): boolean {
+    if (need.minBandwidthKbps !== this.need.minBandwidthKbps) return false;
+    const [mine, its] = [this.need.choices, need.choices];
+    if (mine === its) return true;
+    return mine.length === its.length && mine.every(({ pool, takes }, at) => sameChoice(its[at], pool, takes));
+  }
+}
+
+function sameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolChoice['takes']): boolean {
+  return choice?.pool === pool && String(choice.takes) === String(takes);
+}
+
+function leftIn(stocks: readonly LiveStock[]): number {
+  let left = Infinity;
+  for (const { total, held, claimed } of stocks) left = Math.min(left, Number(total - held - claimed));
+  return left;
+}
+
+function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: SortedChoices): Sorted {
+  const known = sorted.get(choices);
+  if (known?.stock === stock) return known;
+  const everywhere: number[] = [];
+  const byNetwork = new Map<string, number[]>();
+  for (const [at, { physicalNetwork }] of choices.entries()) {
+    const shelf = physicalNetwork === undefined ? everywhere : byNetwork.get(physicalNetwork);
+    if (shelf !== undefined) shelf.push(at);
+    else byNetwork.set(physicalNetwork as string, [at]);
+  }
+  const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.live(pool, version)));
+  const made = { stock, everywhere, byNetwork, stocks };
+  sorted.set(choices, made);
+  return made;
+}
