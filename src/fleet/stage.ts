@@ -4,15 +4,26 @@ import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader } from './reader.ts';
 import type { Applied, Index, Projected, Projection } from './registry.ts';
+import { StagedKeys } from './staged-keys.ts';
 
 /** What can be staged upon. */
 interface Ground extends FleetReader {
   projectedFor(kind: string): readonly Projected[];
 }
 
+/** What is staged of one kind. */
+interface Shelf {
+  /** Undefined for a document that is to go. */
+  readonly documents: Map<string, Stored | undefined>;
+  /** By the indexes that were asked for. */
+  readonly keys: Map<string, StagedKeys>;
+  /** How many documents more there are than in the ground. */
+  more: number;
+}
+
 class Overlay implements Ground {
   readonly #ground: Ground;
-  readonly #staged = new Map<string, Map<string, Stored | undefined>>();
+  readonly #shelves = new Map<string, Shelf>();
   readonly #projected: Applied[] = [];
   protected readonly commits: (readonly Change[])[] = [];
 
@@ -27,15 +38,29 @@ class Overlay implements Ground {
   /** Stages one commit. Later decisions of the group see it. */
   add(changes: readonly Change[]): void {
     this.commits.push(changes);
-    for (const change of changes) {
-      const before = this.#lookUp(change.kind, change.id);
-      const after =
-        change.doc === null ? undefined : { id: change.id as Id<string>, revision: this.revision, doc: change.doc };
-      let staged = this.#staged.get(change.kind);
-      if (staged === undefined) this.#staged.set(change.kind, (staged = new Map<string, Stored | undefined>()));
-      staged.set(change.id, after);
-      this.#project({ kind: change.kind, before, after });
+    const { revision } = this;
+    for (const { kind, id, doc } of changes) {
+      const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
+      this.#project({ kind, before: this.#replace(kind, id, after), after });
     }
+  }
+
+  /** Answers how the document was. */
+  #replace(kind: string, id: string, after: Stored | undefined): Stored | undefined {
+    let shelf = this.#shelves.get(kind);
+    if (shelf === undefined) this.#shelves.set(kind, (shelf = { documents: new Map(), keys: new Map(), more: 0 }));
+    const isStaged = shelf.documents.has(id);
+    const before = isStaged ? shelf.documents.get(id) : this.#inGround(kind, id);
+    shelf.documents.set(id, after);
+    shelf.more += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    for (const keys of shelf.keys.values()) {
+      if (before !== undefined) {
+        if (isStaged) keys.forget(before);
+        else keys.hide(before);
+      }
+      if (after !== undefined) keys.add(after);
+    }
+    return before;
   }
 
   #project(applied: Applied): void {
@@ -52,7 +77,7 @@ class Overlay implements Ground {
     }
     this.#projected.length = 0;
     this.commits.length = 0;
-    this.#staged.clear();
+    this.#shelves.clear();
   }
 
   /** The revision a document has in this view; undefined when it is absent. */
@@ -61,48 +86,64 @@ class Overlay implements Ground {
   }
 
   #lookUp(kind: string, id: string): Stored | undefined {
-    const staged = this.#staged.get(kind);
+    const staged = this.#shelves.get(kind)?.documents;
     if (staged?.has(id) === true) return staged.get(id);
+    return this.#inGround(kind, id);
+  }
+
+  #inGround(kind: string, id: string): Stored | undefined {
     return this.#ground.get({ name: kind } as Kind, id as Id<string>);
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
-    return this.#lookUp(kind.name, id) as Stored<K, D> | undefined;
+    const staged = this.#shelves.get(kind.name)?.documents;
+    if (staged?.has(id) === true) return staged.get(id) as Stored<K, D> | undefined;
+    return this.#ground.get(kind, id);
   }
 
   all<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Iterable<Stored<K, D>> {
-    const staged = this.#staged.get(kind.name);
+    const staged = this.#shelves.get(kind.name)?.documents;
     if (staged === undefined) return this.#ground.all(kind);
     const kept = [...this.#ground.all(kind)].filter((stored) => !staged.has(stored.id));
     return inIdOrder([...kept, ...(present(staged) as Stored<K, D>[])]);
   }
 
   count(kind: Kind<string, never>): number {
-    let count = this.#ground.count(kind);
-    for (const [id, after] of this.#staged.get(kind.name) ?? []) {
-      const before = this.#ground.get(kind, id as Id<string>);
-      count += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-    }
-    return count;
+    return this.#ground.count(kind) + (this.#shelves.get(kind.name)?.more ?? 0);
   }
 
   find<K extends string, D extends AnyDoc>(index: Index<K, D>, key: string): Iterable<Stored<K, D>> {
-    const staged = this.#staged.get(index.kind.name);
-    if (staged === undefined) return this.#ground.find(index, key);
-    const kept = [...this.#ground.find(index, key)].filter((stored) => !staged.has(stored.id));
-    const added = (present(staged) as Stored<K, D>[]).filter((one) => index.keysOf(one.doc, one.id).includes(key));
-    return inIdOrder([...kept, ...added]);
+    const shelf = this.#shelves.get(index.kind.name);
+    const found = this.#ground.find(index, key);
+    if (shelf === undefined) return found;
+    const { documents } = shelf;
+    const keys = this.#keysOf(shelf, index as unknown as Index);
+    const [ids, hidden] = [keys.idsUnder(key), keys.hiddenUnder(key)];
+    if (ids.size === 0 && hidden === 0) return found;
+    const kept = hidden === 0 ? found : [...found].filter((stored) => !documents.has(stored.id));
+    return inIdOrder([...kept, ...Array.from(ids, (id) => documents.get(id) as Stored<K, D>)]);
   }
 
   countOf(index: Index<string, never>, key: string): number {
-    let count = this.#ground.countOf(index, key);
-    const keysOf = (stored: Stored | undefined): readonly string[] =>
-      stored === undefined ? [] : (index as unknown as Index).keysOf(stored.doc, stored.id);
-    for (const [id, after] of this.#staged.get(index.kind.name) ?? []) {
-      const before = this.#ground.get(index.kind, id as Id<string>) as Stored | undefined;
-      count += (keysOf(after).includes(key) ? 1 : 0) - (keysOf(before).includes(key) ? 1 : 0);
+    const count = this.#ground.countOf(index, key);
+    const shelf = this.#shelves.get(index.kind.name);
+    if (shelf === undefined) return count;
+    const keys = this.#keysOf(shelf, index as unknown as Index);
+    return count - keys.hiddenUnder(key) + keys.idsUnder(key).size;
+  }
+
+  /** What is staged, by the keys of an index: worked out once for all that is staged, then kept up. */
+  #keysOf({ documents, keys }: Shelf, index: Index): StagedKeys {
+    const found = keys.get(index.name);
+    if (found !== undefined) return found;
+    const made = new StagedKeys(index);
+    keys.set(index.name, made);
+    for (const [id, after] of documents) {
+      const below = this.#inGround(index.kind.name, id);
+      if (below !== undefined) made.hide(below);
+      if (after !== undefined) made.add(after);
     }
-    return count;
+    return made;
   }
 
   projection<P extends Projected>(projection: Projection<P>): P {
