@@ -46,6 +46,6 @@ function contradiction(trait: string): Refusal {
 }
 
 function flavorInUse(flavor: string, instances: number): Refusal {
-  const message = `Flavor "${flavor}" is used by ${instances} instances. Delete those first; see "muster instances list --flavor ${flavor}".`;
+  const message = `Flavor "${flavor}" is used by ${instances === 1 ? 'an instance' : `${instances} instances`}. Delete what uses it first; see "muster instances list --flavor ${flavor}".`;
   return { kind: 'conflict', code: 'flavor-in-use', message, facts: { flavor, instances } };
 }

@@ -1,10 +1,25 @@
 // The HTTP surface of quotas: everybody who sees the fleet reads them, administrators set them.
 import { Type } from 'typebox';
-import { closed, resourceAfter, write, type Listing, type Route } from '../access/index.ts';
+import {
+  BY_ID,
+  closed,
+  listAnswer,
+  listQuery,
+  listResources,
+  noSuch,
+  read,
+  refused,
+  resourceAfter,
+  seen,
+  write,
+  type Listing,
+  type Route,
+} from '../access/index.ts';
+import type { FleetReader, Stored } from '../fleet/index.ts';
 import { deleteQuota, setQuota } from './decide-quota.ts';
 import { PROJECT } from './model.ts';
-import { QUOTA_LIMITS, type Quota } from './quota.ts';
-import { deleteRoute, readRoutes } from './resource-routes.ts';
+import { QUOTA_LIMITS, usageOf, type Quota } from './quota.ts';
+import { deleteRoute } from './resource-routes.ts';
 import { QUOTA_VIEW } from './views.ts';
 
 const PATH = '/api/v1/quotas';
@@ -14,7 +29,57 @@ const LISTING: Listing<'quota', Quota> = {
   view: QUOTA_VIEW,
   filters: {},
   sorts: { project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
+  text: withUsage,
 };
+
+const USED = Type.Object(
+  { instances: Type.Integer(), vcpus: Type.Integer(), memoryMiB: Type.Integer(), ports: Type.Integer() },
+  { description: 'what the project has now' },
+);
+
+/** A limit says little without what is used of it. */
+function withUsage(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
+  return `${QUOTA_VIEW.text(stored).slice(0, -1)},"used":${JSON.stringify(usageOf(fleet, stored.doc.project))}}`;
+}
+
+const ONE = Type.Object({ ...QUOTA_VIEW.schema.properties, used: USED });
+
+const list = read({
+  method: 'GET',
+  path: PATH,
+  tag: 'quotas',
+  about: 'List quotas, with what is used of them',
+  access: 'viewer',
+  query: listQuery(LISTING),
+  answers: {
+    200: {
+      about: 'a page of quotas',
+      schema: Type.Object({ ...listAnswer(QUOTA_VIEW).properties, items: Type.Array(ONE) }),
+    },
+  },
+  handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
+});
+
+const get = read({
+  method: 'GET',
+  path: `${PATH}/:id`,
+  tag: 'quotas',
+  about: 'Show a quota, with what is used of it',
+  access: 'viewer',
+  params: BY_ID,
+  answers: { 200: { about: 'the quota', schema: ONE } },
+  handle: ({ params, caller }, { journal: { fleet } }) => {
+    const stored = seen(fleet, QUOTA_VIEW, { caller, id: params.id });
+    if (stored === undefined) return refused(noSuch('quota', params.id));
+    // What is used changes without the quota: the tag is good for If-Match, and nobody is told that nothing has changed.
+    return {
+      kind: 'answer',
+      status: 200,
+      text: withUsage(stored, fleet),
+      headers: { etag: `"${stored.revision}"` },
+    };
+  },
+});
 
 const set = write({
   method: 'PUT',
@@ -37,7 +102,8 @@ const set = write({
 });
 
 export const quotaRoutes: readonly Route[] = [
-  ...readRoutes({ ...NAMES, listing: LISTING }),
+  list,
+  get,
   set,
   deleteRoute({
     ...NAMES,
