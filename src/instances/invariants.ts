@@ -1,7 +1,8 @@
 // What must never be untrue of instances. Checked after every commit in tests and in the simulation, on what changed.
 import { idOf, type Applied, type FleetReader, type Invariant } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, type Claim } from '../network/index.ts';
-import { INSTANCE, INSTANCE_TRANSITIONS, type Instance } from './model.ts';
+import { groupsKept } from '../scheduler/index.ts';
+import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, type Instance } from './model.ts';
 
 const legalStates: Invariant = {
   name: 'never: an instance takes a step that its table does not have',
@@ -54,4 +55,6 @@ const portsAttached: Invariant = {
     }),
 };
 
-export const INSTANCE_INVARIANTS: readonly Invariant[] = [legalStates, oneHost, portsAttached];
+const groupsApart = groupsKept((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
+
+export const INSTANCE_INVARIANTS: readonly Invariant[] = [legalStates, oneHost, portsAttached, groupsApart];

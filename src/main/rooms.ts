@@ -27,7 +27,7 @@ import {
   instancesPart,
 } from '../instances/index.ts';
 import { RETENTION } from '../journal/runtime.ts';
-import { backEndSentences, networkEventsModel, networkModel } from '../network/index.ts';
+import { backEndSentences, networkEventsModel, networkModel, portDelete, portSentences } from '../network/index.ts';
 import {
   explainer,
   operationSentences,
@@ -57,9 +57,16 @@ const MODELS: readonly Model[] = [
 export const SETTINGS: readonly Setting[] = [LIVENESS, RETENTION, SCHEDULER];
 
 export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
-  [hostJoin, instanceBuild, instanceDelete, instanceClean, instanceMove, instanceRebuild, instanceShelve].map(
-    (kind) => [kind.name, kind],
-  ),
+  [
+    hostJoin,
+    portDelete,
+    instanceBuild,
+    instanceDelete,
+    instanceClean,
+    instanceMove,
+    instanceRebuild,
+    instanceShelve,
+  ].map((kind) => [kind.name, kind]),
 );
 
 /** What hosts' agents are shown. */
@@ -76,6 +83,7 @@ export const explain: Explain = explainer([
   joinSentences,
   livenessSentences,
   backEndSentences,
+  portSentences,
   instanceSentences,
 ]);
 
