@@ -11,7 +11,7 @@ import { orderPools } from '../../network/index.ts';
 import { SimulatedNetwork } from '../../network/runtime.ts';
 import { isOpen, ITEM, type Log } from '../../operations/index.ts';
 import { WatchedDriver, type Asked } from './machines-fixture.ts';
-import { Server, sha256 } from './server-fixture.ts';
+import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 
 export interface GroundOptions {
   /** What all machines have in common beside what the ground gives them. */
@@ -32,6 +32,8 @@ const BY = 'ann';
 const TOKEN_LIVES_MS = 3_600_000;
 /** Longer than anything takes that is to end by itself. */
 const PATIENCE_MS = 3_600_000;
+/** Within this time everything is looked at that no event told of. */
+const SCAN_MS = 6000;
 
 export class Ground {
   readonly clock = new VirtualClock();
@@ -60,8 +62,8 @@ export class Ground {
     const network = hostsSpeak ? { network: this.network.hostSide } : {};
     const shared = { ...network, trouble: spawnFailures(this.network), ...machine, clock };
     this.agents = new SimulatedAgents({
-      link: new InProcessLink((name) => this.#servers.find((one) => one.name === name && one.isAlive)?.desk),
-      servers: ['server'],
+      link: new InProcessLink(() => (this.server.isAlive ? this.server.desk : undefined)),
+      servers: [ADDRESS],
       joinToken: (host) => this.#joinToken(host),
       clock,
       ids,
@@ -88,8 +90,7 @@ export class Ground {
   async serve(): Promise<Server> {
     const { clock, ids, log, network } = this;
     const server = new Server({
-      // All have one address: agents find whoever serves there.
-      name: 'server',
+      name: this.ids.next('server'),
       disk: this.#disk,
       clock,
       ids,
@@ -123,6 +124,19 @@ export class Ground {
     for (const server of this.#servers) server.die();
     await this.serve();
     await this.clock.until('the next server decides', () => this.server.decides);
+  }
+
+  /** The server dies at the first commit of which this is true, before anybody acts on it; then another takes its place. */
+  async restartWhen(isTrue: (applied: readonly Applied[]) => boolean): Promise<void> {
+    let died = false;
+    const stop = this.onCommit((applied) => {
+      if (died || !isTrue(applied)) return;
+      died = true;
+      this.server.die();
+    });
+    await this.until('the server died', () => died);
+    stop();
+    await this.restart();
   }
 
   close(): void {
@@ -183,9 +197,11 @@ export class Ground {
 
   /** Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. */
   async rest(): Promise<void> {
-    await this.clock.until('all is at rest', () => this.server.decides && this.underWay().length === 0, PATIENCE_MS);
-    // What was answered last may have been said to nobody yet.
-    await this.clock.settle();
+    for (let before = -1; before !== this.fleet.revision;) {
+      await this.until('all is at rest', () => this.server.decides && this.underWay().length === 0);
+      before = this.fleet.revision;
+      await this.clock.pass(SCAN_MS);
+    }
   }
 
   /** Open items that time brings further, in words. */

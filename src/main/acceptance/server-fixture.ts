@@ -14,6 +14,8 @@ import { newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
 
 /** A desk looks at those who wait often, for many thousands of agents; here it need not. */
 const DESK_LOOK_MS = 500;
+/** All servers have one address: agents find whoever decides there. */
+export const ADDRESS = 'server';
 const NEVER = new Promise<never>(() => undefined);
 
 export function sha256(text: string): string {
@@ -92,7 +94,7 @@ export class Server {
     const journal = new Journal({ store: new MortalStore(disk, this.#life), registry: newRegistry(), clock, ids });
     this.journal = journal;
     journal.onCommit((_commit, applied) => parts.committed(this, applied));
-    const lease = new LeaseController({ journal, clock, log, holder: name, url: name });
+    const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS });
     const liveness = new LivenessController({ journal, clock, log });
     this.desk = new Desk({
       journal,
