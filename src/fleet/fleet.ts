@@ -1,6 +1,7 @@
 // The in-memory projection of the journal: documents and their indexes, at one revision. It shows only what is
 // durable; what the decider has staged on top of it is in `Stage`.
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
+import { IdGroups } from './id-groups.ts';
 import type { FleetReader } from './reader.ts';
 import type { Applied, Index, Projected, Projection, Registry } from './registry.ts';
 import { firstNotBelow, SortedIds } from './sorted-ids.ts';
@@ -8,17 +9,17 @@ import { firstNotBelow, SortedIds } from './sorted-ids.ts';
 interface Shelf {
   readonly documents: Map<string, Stored>;
   readonly ids: SortedIds;
-  readonly indexes: readonly Index[];
+  readonly indexes: readonly { readonly index: Index; readonly groups: IdGroups }[];
   readonly projected: readonly Projected[];
 }
 
-const NO_IDS: readonly string[] = [];
+const NO_KEYS: readonly string[] = [];
 
 export class Fleet implements FleetReader {
   readonly registry: Registry;
   #revision = 0;
   #shelves = new Map<string, Shelf>();
-  #groups = new Map<string, Map<string, SortedIds>>();
+  #groups = new Map<string, IdGroups>();
   #projected = new Map<string, Projected>();
 
   constructor(registry: Registry) {
@@ -33,7 +34,7 @@ export class Fleet implements FleetReader {
   /** Forgets everything: before a rebuild from a snapshot. */
   reset(): void {
     this.#revision = 0;
-    this.#groups = new Map(this.registry.indexes.map((index) => [index.name, new Map<string, SortedIds>()]));
+    this.#groups = new Map(this.registry.indexes.map((index) => [index.name, new IdGroups()]));
     this.#projected = new Map(this.registry.projections.map((one) => [one.name, one.create()]));
     this.#shelves = new Map();
     for (const name of this.registry.kinds.keys()) {
@@ -41,7 +42,9 @@ export class Fleet implements FleetReader {
       this.#shelves.set(name, {
         documents: new Map(),
         ids: new SortedIds(),
-        indexes: this.registry.indexes.filter((index) => index.kind.name === name),
+        indexes: this.registry.indexes
+          .filter((index) => index.kind.name === name)
+          .map((index) => ({ index, groups: this.#groups.get(index.name) as IdGroups })),
         projected: projections.map((one) => this.#projected.get(one.name) as Projected),
       });
     }
@@ -49,7 +52,8 @@ export class Fleet implements FleetReader {
 
   /** Loads one document of a snapshot. */
   load(kind: string, stored: Stored): void {
-    this.#replace(kind, stored.id, stored, true);
+    const shelf = this.#shelf(kind);
+    this.#replace(shelf, { kind, before: shelf.documents.get(stored.id), after: stored });
   }
 
   /** Ends a snapshot's loading, at its revision. */
@@ -59,60 +63,50 @@ export class Fleet implements FleetReader {
 
   /** Applies a durable commit that was decided elsewhere, or found in the journal. Revisions leave no gap. */
   apply(revision: number, changes: readonly Change[]): Applied[] {
-    return this.#advance(revision, changes, true);
+    this.#advance(revision);
+    return changes.map(({ kind, id, doc }) => {
+      const shelf = this.#shelf(kind);
+      const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
+      const applied: Applied = { kind, before: shelf.documents.get(id), after };
+      this.#replace(shelf, applied);
+      return applied;
+    });
   }
 
-  /** Applies a durable commit whose changes the stage has already shown to the projections. */
-  absorb(revision: number, changes: readonly Change[]): Applied[] {
-    return this.#advance(revision, changes, false);
+  /** Takes over a durable commit from the stage on top of this fleet, which has shown it to the projections already. */
+  absorb(revision: number, applied: readonly Applied[]): void {
+    this.#advance(revision);
+    for (const one of applied) this.#store(this.#shelf(one.kind), one);
   }
 
-  #advance(revision: number, changes: readonly Change[], project: boolean): Applied[] {
+  #advance(revision: number): void {
     if (revision !== this.#revision + 1) {
       throw new Error(`commit ${revision} does not follow revision ${this.#revision}`);
     }
     this.#revision = revision;
-    return changes.map((change) => {
-      const after = change.doc === null ? undefined : { id: change.id as Id<string>, revision, doc: change.doc };
-      return this.#replace(change.kind, change.id, after, project);
-    });
   }
 
-  #replace(kind: string, id: string, after: Stored | undefined, project: boolean): Applied {
-    const shelf = this.#shelf(kind);
-    const before = shelf.documents.get(id);
-    for (const index of shelf.indexes) this.#reindex(index, id, before, after);
-    if (after === undefined) {
-      shelf.documents.delete(id);
-      shelf.ids.delete(id);
-    } else {
-      shelf.documents.set(id, after);
-      if (before === undefined) shelf.ids.add(id);
+  #replace(shelf: Shelf, applied: Applied): void {
+    this.#store(shelf, applied);
+    for (const projected of shelf.projected) projected.apply(applied);
+  }
+
+  #store({ documents, ids, indexes }: Shelf, { before, after }: Applied): void {
+    const id = (after ?? before)?.id;
+    if (id === undefined) return; // what was not there is deleted
+    for (const { index, groups } of indexes) {
+      const keysBefore = before === undefined ? NO_KEYS : index.keysOf(before.doc, id);
+      const keysAfter = after === undefined ? NO_KEYS : index.keysOf(after.doc, id);
+      for (const key of keysBefore) if (!keysAfter.includes(key)) groups.delete(key, id);
+      for (const key of keysAfter) if (!keysBefore.includes(key)) groups.add(key, id);
     }
-    const applied: Applied = { kind, before, after };
-    if (project) for (const projected of shelf.projected) projected.apply(applied);
-    return applied;
-  }
-
-  #reindex(index: Index, id: string, before: Stored | undefined, after: Stored | undefined): void {
-    const keysBefore = before === undefined ? NO_IDS : index.keysOf(before.doc, id);
-    const keysAfter = after === undefined ? NO_IDS : index.keysOf(after.doc, id);
-    for (const key of keysBefore) if (!keysAfter.includes(key)) this.#ungroup(index.name, key, id);
-    for (const key of keysAfter) if (!keysBefore.includes(key)) this.#group(index.name, key, id);
-  }
-
-  #group(index: string, key: string, id: string): void {
-    const groups = this.#groups.get(index) as Map<string, SortedIds>;
-    let group = groups.get(key);
-    if (group === undefined) groups.set(key, (group = new SortedIds()));
-    group.add(id);
-  }
-
-  #ungroup(index: string, key: string, id: string): void {
-    const groups = this.#groups.get(index) as Map<string, SortedIds>;
-    const group = groups.get(key);
-    group?.delete(id);
-    if (group?.size === 0) groups.delete(key);
+    if (after === undefined) {
+      documents.delete(id);
+      ids.delete(id);
+    } else {
+      documents.set(id, after);
+      if (before === undefined) ids.add(id);
+    }
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
@@ -143,12 +137,12 @@ export class Fleet implements FleetReader {
   }
 
   countOf(index: Index<string, never>, key: string): number {
-    return this.#groups.get(index.name)?.get(key)?.size ?? 0;
+    return this.#groups.get(index.name)?.size(key) ?? 0;
   }
 
   /** The ids under an index key, in order; valid until the next change. */
   idsUnder(index: string, key: string): readonly string[] {
-    return this.#groups.get(index)?.get(key)?.inOrder() ?? NO_IDS;
+    return this.#groups.get(index)?.inOrder(key) ?? NO_KEYS;
   }
 
   projection<P extends Projected>(projection: Projection<P>): P {

@@ -83,6 +83,6 @@ describe('Stage', () => {
     const stage = new Stage(fleetWith([[{ kind: 'box', id: 'a', doc: box }]]));
     stage.add([{ kind: 'box', id: 'b', doc: box }]);
     stage.add([{ kind: 'box', id: 'a', doc: null }]);
-    expect(['a', 'b', 'c'].map((id) => stage.revisionOf('box', id))).toEqual([undefined, 2, undefined]);
+    expect(['a', 'b', 'c'].map((id) => stage.get(BOX, boxId(id))?.revision)).toEqual([undefined, 2, undefined]);
   });
 });

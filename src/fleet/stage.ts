@@ -24,8 +24,7 @@ interface Shelf {
 class Overlay implements Ground {
   readonly #ground: Ground;
   readonly #shelves = new Map<string, Shelf>();
-  readonly #projected: Applied[] = [];
-  protected readonly commits: (readonly Change[])[] = [];
+  protected readonly commits: (readonly Applied[])[] = [];
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -35,14 +34,18 @@ class Overlay implements Ground {
     return this.#ground.revision + this.commits.length;
   }
 
-  /** Stages one commit. Later decisions of the group see it. */
-  add(changes: readonly Change[]): void {
-    this.commits.push(changes);
+  /** Stages one commit. Later decisions of the group see it. Answers what it changed. */
+  add(changes: readonly Change[]): readonly Applied[] {
+    const commit: Applied[] = [];
+    this.commits.push(commit);
     const { revision } = this;
     for (const { kind, id, doc } of changes) {
       const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
-      this.#project({ kind, before: this.#replace(kind, id, after), after });
+      const applied: Applied = { kind, before: this.#replace(kind, id, after), after };
+      commit.push(applied);
+      for (const one of this.#ground.projectedFor(kind)) one.apply(applied);
     }
+    return commit;
   }
 
   /** Answers how the document was. */
@@ -63,32 +66,15 @@ class Overlay implements Ground {
     return before;
   }
 
-  #project(applied: Applied): void {
-    const projected = this.#ground.projectedFor(applied.kind);
-    if (projected.length === 0) return;
-    this.#projected.push(applied);
-    for (const one of projected) one.apply(applied);
-  }
-
   /** Takes everything back. */
   drop(): void {
-    for (const { kind, before, after } of this.#projected.reverse()) {
-      for (const one of this.#ground.projectedFor(kind)) one.apply({ kind, before: after, after: before });
+    for (const commit of this.commits.reverse()) {
+      for (const { kind, before, after } of commit.toReversed()) {
+        for (const one of this.#ground.projectedFor(kind)) one.apply({ kind, before: after, after: before });
+      }
     }
-    this.#projected.length = 0;
     this.commits.length = 0;
     this.#shelves.clear();
-  }
-
-  /** The revision a document has in this view; undefined when it is absent. */
-  revisionOf(kind: string, id: string): number | undefined {
-    return this.#lookUp(kind, id)?.revision;
-  }
-
-  #lookUp(kind: string, id: string): Stored | undefined {
-    const staged = this.#shelves.get(kind)?.documents;
-    if (staged?.has(id) === true) return staged.get(id);
-    return this.#inGround(kind, id);
   }
 
   #inGround(kind: string, id: string): Stored | undefined {
@@ -168,14 +154,15 @@ export class Stage extends Overlay {
   }
 
   /** The group is durable: the fleet takes over what was staged, one commit after the other. */
-  keep(): Applied[][] {
-    return this.commits.map((changes) => this.#fleet.absorb(this.#fleet.revision + 1, changes));
+  keep(): readonly (readonly Applied[])[] {
+    for (const commit of this.commits) this.#fleet.absorb(this.#fleet.revision + 1, commit);
+    return this.commits;
   }
 }
 
 /** What a decision has made so far, as later parts of the same decision see it. */
 export interface Trial extends FleetReader {
-  add(changes: readonly Change[]): void;
+  add(changes: readonly Change[]): readonly Applied[];
 }
 
 /**

@@ -55,6 +55,10 @@ describe('group commit', () => {
           'x',
         ),
     ],
+    [
+      'changed-twice-among-many',
+      () => accept(Array.from({ length: 20 }, (_, nth) => ({ kind: 'note', id: `x${nth % 19}`, doc: null })), 'x'),
+    ],
   ])('%s fails its own request only', async (_name, decide) => {
     const { journal, disk } = await rig();
     const [bad, good] = await Promise.allSettled([journal.submit({ by: 'buggy', decide }), journal.submit(write('a'))]);

@@ -1,6 +1,6 @@
 // Deciding a group: one request after the other, each on the fleet plus what the ones before it staged. A request that
 // is refused, or whose code fails, stages nothing and does not concern the others.
-import { isId, Stage, type Change, type Fleet, type Refusal } from '../fleet/index.ts';
+import { isId, Stage, type Change, type Fleet, type Refusal, type Stored } from '../fleet/index.ts';
 import { InvalidDocument, type Commit, type Decision, type Outcome, type Request } from './request.ts';
 import type { Batch, CommitNote, Precondition, TextChange } from './store.ts';
 import { toText, tooLarge } from './text.ts';
@@ -76,8 +76,7 @@ function decideOne(stage: Stage, fleet: Fleet, { request }: Pending): Tried {
   const large = texts.find((change) => change.body !== null && tooLarge(change.body));
   if (large !== undefined) return { kind: 'refuse', refusal: documentTooLarge(large.kind, large.id) };
   const { answer, changes } = decision;
-  const preconditions = changes.map((change) => asRead(stage, change));
-  stage.add(changes);
+  const preconditions = stage.add(changes).map(({ before }, nth) => asRead(changes[nth] as Change, before));
   return { kind: 'accept', answer, staged: { changes, texts, preconditions } };
 }
 
@@ -88,24 +87,36 @@ function noteOf(id: string, { request, atMs }: Pending): CommitNote {
 }
 
 function checkDocuments(fleet: Fleet, changes: readonly Change[]): void {
-  const seen = new Set<string>();
+  const repeated = repetitionIn(changes);
+  if (repeated !== undefined) throw new InvalidDocument(repeated, 'the commit changes it twice');
   for (const change of changes) {
     const kind = fleet.registry.kinds.get(change.kind);
-    const key = `${change.kind}/${change.id}`;
     if (kind === undefined) throw new InvalidDocument(change, 'its kind is not registered');
     if (!isId(change.id)) throw new InvalidDocument(change, 'its id has a form that is not allowed');
-    if (seen.has(key)) throw new InvalidDocument(change, 'the commit changes it twice');
-    seen.add(key);
     const problem = change.doc === null ? undefined : kind.check(change.doc);
     if (problem !== undefined) throw new InvalidDocument(change, problem);
   }
 }
 
+/** Up to so many changes are compared with each other: that is sooner done than a key is made for each. */
+const COMPARED_MAX = 16;
+
+/** The first change of a document that an earlier one changes too. */
+function repetitionIn(changes: readonly Change[]): Change | undefined {
+  if (changes.length <= COMPARED_MAX) {
+    return changes.find(({ kind, id }, nth) => {
+      for (let at = 0; at < nth; at += 1) if (changes[at]?.id === id && changes[at]?.kind === kind) return true;
+      return false;
+    });
+  }
+  const seen = new Set<string>();
+  return changes.find(({ kind, id }, nth) => seen.add(`${kind}/${id}`).size === nth);
+}
+
 /** What the decision read is what the commit must find. */
-function asRead(stage: Stage, change: Change): Precondition {
-  const resource = [change.kind, change.id] as const;
-  const revision = stage.revisionOf(change.kind, change.id);
-  return revision === undefined ? { kind: 'absent', resource } : { kind: 'at', resource, revision };
+function asRead({ kind, id }: Change, before: Stored | undefined): Precondition {
+  const resource = [kind, id] as const;
+  return before === undefined ? { kind: 'absent', resource } : { kind: 'at', resource, revision: before.revision };
 }
 
 function documentTooLarge(kind: string, id: string): Refusal {
