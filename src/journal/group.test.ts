@@ -57,7 +57,11 @@ describe('group commit', () => {
     ],
     [
       'changed-twice-among-many',
-      () => accept(Array.from({ length: 20 }, (_, nth) => ({ kind: 'note', id: `x${nth % 19}`, doc: null })), 'x'),
+      () =>
+        accept(
+          Array.from({ length: 20 }, (_, nth) => ({ kind: 'note', id: `x${nth % 19}`, doc: null })),
+          'x',
+        ),
     ],
   ])('%s fails its own request only', async (_name, decide) => {
     const { journal, disk } = await rig();
