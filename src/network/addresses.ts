@@ -12,7 +12,7 @@ export interface GivenAddress {
   readonly subnet: string;
 }
 
-export const NONE_TAKEN: ReadonlySet<string> = new Set();
+const NONE_TAKEN: ReadonlySet<string> = new Set();
 
 export interface AskedAddress {
   readonly network: string;

@@ -120,6 +120,6 @@ export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }
   return problem === undefined ? accept([remove(SUBNET, stored.id)], stored) : refuse(problem);
 }
 
-export function findSubnet(fleet: FleetReader, id: string): StoredSubnet | undefined {
+function findSubnet(fleet: FleetReader, id: string): StoredSubnet | undefined {
   return fleet.get(SUBNET, idOf(SUBNET, id));
 }

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { CHUNK_RANGES_MAX, FreeRanges, lastNotAbove } from './free-ranges.ts';
 
 const SIZE = 40;
+/** Two million changes, on a machine that may be busy. */
+const LONG = { timeout: 60_000 };
 
 interface Step {
   readonly kind: 'take' | 'give' | 'has' | 'from';
@@ -59,7 +61,7 @@ describe('free ranges', () => {
     expect(free.chunkSizes()).toEqual([1]);
   });
 
-  test('of-10^6-addresses-in-the-worst-order, a-change-moves-one-small-chunk-and-a-search-looks-at-few', () => {
+  test('of-10^6-addresses-in-the-worst-order, a-change-moves-one-small-chunk-and-a-search-looks-at-few', LONG, () => {
     const addresses = 1_000_000;
     const free = new FreeRanges([{ first: 0n, last: BigInt(addresses - 1) }]);
     // Every second one is taken: half a million ranges of one address each.
@@ -72,7 +74,9 @@ describe('free ranges', () => {
     const looks = countLooks(sizes.length) + countLooks(CHUNK_RANGES_MAX);
     expect(looks).toBeLessThanOrEqual(2 + Math.log2(addresses));
     expect(free.first()).toBe(1n);
-    expect(free.from(499_000n)).toBe(499_001n);
+    // The next one may begin another chunk.
+    const missed = Array.from({ length: 2000 }, (_, at) => BigInt(2 * at)).filter((at) => free.from(at) !== at + 1n);
+    expect(missed).toEqual([]);
     // And back again: no crumbs are left.
     for (let at = 0; at < addresses; at += 2) free.give(BigInt(at));
     expect(free.chunkSizes()).toEqual([1]);

@@ -3,18 +3,21 @@
 import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
 import { PORT, type Port, type PortId } from './model.ts';
 
-const REVISION_BITS = 34n;
-const COUNTER_BITS = 12n;
+const REVISIONS = 2 ** 34;
+/** So many ports may one commit make. */
+const COUNTERS = 2 ** 12;
+/** What is left of the address beside its first octet. */
+const TAIL = 2 ** 40;
 
 /**
  * 46 bits around the two that say "local, unicast": for the first thousand million commits the first octet is one of
  * 02, 06, 0a and 0e.
  */
 export function macFor(revision: number, nth: number): string {
-  const number = ((BigInt(revision) % (1n << REVISION_BITS)) << COUNTER_BITS) | (BigInt(nth) % (1n << COUNTER_BITS));
-  const top = ((number >> 40n) << 2n) | 0b10n;
-  const text = ((top << 40n) | (number & 0xff_ffff_ffffn)).toString(16).padStart(12, '0');
-  return (text.match(/../g) ?? []).join(':');
+  const number = (revision % REVISIONS) * COUNTERS + (nth % COUNTERS);
+  const octet = Math.floor(number / TAIL) * 4 + 2;
+  const text = (octet * TAIL + (number % TAIL)).toString(16).padStart(12, '0');
+  return `${text.slice(0, 2)}:${text.slice(2, 4)}:${text.slice(4, 6)}:${text.slice(6, 8)}:${text.slice(8, 10)}:${text.slice(10)}`;
 }
 
 const RESERVED = /^0[26ae]:/;

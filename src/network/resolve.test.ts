@@ -250,6 +250,8 @@ describe('auto', () => {
   test('the default name may be taken, and a long project still gets one', () => {
     const fleet = fleetWith(network('default-red', { project: 'blue' }));
     expect(resolveNetworks(fleet, ask('auto', { project: 'red' }))).toMatchObject({ code: 'default-name-taken' });
+    const half = fleetWith(network('n', { project: 'blue' }), subnet('default-red', 'n', '10.0.0.0/24'));
+    expect(resolveNetworks(half, ask('auto', { project: 'red' }))).toMatchObject({ code: 'default-name-taken' });
     const project = `${'a'.repeat(54)}-${'b'.repeat(8)}`;
     const { changes } = resolved(fleet, ask('auto', { project }));
     accepted(fleet, accept(changes, undefined));

@@ -144,7 +144,9 @@ describe('who may do what', () => {
       status: 200,
       body: { id: 'default', project: 'default', ports: 1, vcpus: 8 },
     });
-    expect((await get('quotas')).body).toMatchObject({ items: [{ id: 'default' }] });
+    const used = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
+    expect((await get('quotas')).body).toMatchObject({ items: [{ id: 'default', used }] });
+    expect((await get('quotas/default')).body).toMatchObject({ ports: 1, used });
     expect(await post('ports', { network: 'plain' })).toMatchObject({ status: 201 });
     expect(await post('ports', { network: 'plain' })).toMatchObject({
       status: 409,
