@@ -23,19 +23,33 @@ export interface LiveStock {
   readonly total: bigint;
   readonly held: bigint;
   readonly claimed: bigint;
+  /** What is free, as a number: beyond 2^53 not to the last address. */
+  readonly left: number;
 }
 
-interface Sum {
-  total: bigint;
-  held: bigint;
-  claimed: bigint;
+class Sum implements LiveStock {
+  total = 0n;
+  held = 0n;
+  claimed = 0n;
+  left = 0;
   /** The subnets that addresses are picked from, in id order. */
-  readonly subnets: SubnetStock[];
+  readonly subnets: SubnetStock[] = [];
+
+  get free(): bigint {
+    return this.total - this.held - this.claimed;
+  }
+
+  change(figure: 'total' | 'held' | 'claimed', by: bigint): void {
+    this[figure] += by;
+    this.left = Number(this.free);
+  }
 }
+
+const VERSIONS: readonly IpVersion[] = [4, 6];
 
 export class Stock implements Projected {
   readonly #subnets = new Map<string, SubnetStock>();
-  readonly #sums = new Map<string, Sum>();
+  readonly #sums = new Map<PoolKey, Readonly<Record<IpVersion, Sum>>>();
 
   apply({ kind, before, after }: Applied): void {
     const [was, is] = [before?.doc, after?.doc];
@@ -49,7 +63,7 @@ export class Stock implements Projected {
 
   #claim(claim: Claim | undefined, sign: bigint): void {
     for (const { pool, version, count } of claim?.addresses ?? []) {
-      this.#sum(pool as PoolKey, version).claimed += sign * BigInt(count);
+      this.#sum(pool as PoolKey, version).change('claimed', sign * BigInt(count));
     }
   }
 
@@ -63,7 +77,7 @@ export class Stock implements Projected {
     const stock = this.#stockOf(subnet);
     const counted = taken ? stock.take(ip, port) : -stock.give(ip, port);
     if (counted !== 0 && stock.doc !== undefined) {
-      this.#sum(poolOf(stock.doc), stock.doc.version).held += BigInt(counted);
+      this.#sum(poolOf(stock.doc), stock.doc.version).change('held', BigInt(counted));
     }
     this.#forgetEmpty(stock);
   }
@@ -81,8 +95,8 @@ export class Stock implements Projected {
     const { doc } = stock;
     if (doc === undefined) return;
     const sum = this.#sum(poolOf(doc), doc.version);
-    sum.total += sign * stock.total;
-    sum.held += sign * stock.held;
+    sum.change('total', sign * stock.total);
+    sum.change('held', sign * stock.held);
     if (sign < 0n) sum.subnets.splice(sum.subnets.indexOf(stock), 1);
     else {
       sum.subnets.push(stock);
@@ -101,16 +115,14 @@ export class Stock implements Projected {
   }
 
   #sum(pool: PoolKey, version: IpVersion): Sum {
-    const key = `${pool}|${version}`;
-    let sum = this.#sums.get(key);
-    if (sum === undefined) this.#sums.set(key, (sum = { total: 0n, held: 0n, claimed: 0n, subnets: [] }));
-    return sum;
+    let sums = this.#sums.get(pool);
+    if (sums === undefined) this.#sums.set(pool, (sums = { 4: new Sum(), 6: new Sum() }));
+    return sums[version];
   }
 
   /** How many addresses of a pool are neither held nor promised. */
   free(pool: PoolKey, version: IpVersion): bigint {
-    const sum = this.#sums.get(`${pool}|${version}`);
-    return sum === undefined ? 0n : sum.total - sum.held - sum.claimed;
+    return this.#sums.get(pool)?.[version].free ?? 0n;
   }
 
   /** For who asks for the same pool again and again: it stays good, and is looked up once. */
@@ -119,13 +131,14 @@ export class Stock implements Projected {
   }
 
   figures(pool: PoolKey, version: IpVersion): StockFigures {
-    const { total = 0n, held = 0n, claimed = 0n } = this.#sums.get(`${pool}|${version}`) ?? {};
-    return { total, held, claimed, free: total - held - claimed };
+    const { total = 0n, held = 0n, claimed = 0n, free = 0n } = this.#sums.get(pool)?.[version] ?? {};
+    return { total, held, claimed, free };
   }
 
   /** The versions that a pool has addresses of. */
   versionsOf(pool: PoolKey): readonly IpVersion[] {
-    return ([4, 6] as const).filter((version) => (this.#sums.get(`${pool}|${version}`)?.total ?? 0n) > 0n);
+    const sums = this.#sums.get(pool);
+    return sums === undefined ? [] : VERSIONS.filter((version) => sums[version].total > 0n);
   }
 
   /** The lowest address of a pool that nobody holds and that is not among `taken` (see `addressKey`). */
@@ -134,7 +147,7 @@ export class Stock implements Projected {
     version: IpVersion,
     taken: ReadonlySet<string>,
   ): { readonly ip: string; readonly subnet: string } | undefined {
-    for (const stock of this.#sums.get(`${pool}|${version}`)?.subnets ?? []) {
+    for (const stock of this.#sums.get(pool)?.[version].subnets ?? []) {
       const ip = stock.lowest(taken);
       if (ip !== undefined) return { ip, subnet: stock.id };
     }
