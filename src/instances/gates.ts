@@ -1,7 +1,8 @@
 // Who makes the ports and who binds them: the control plane as soon as every host that counts knows what that means, an
 // older host by itself until then. Read when a build begins, and kept with the build.
-import type { FleetReader } from '../fleet/index.ts';
+import { idOf, type FleetReader } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, SERVICE_VERSIONS } from '../hosts/index.ts';
+import { credentialsMissing, credentialsWereMissing, NETWORK } from '../network/index.ts';
 import type { Instance } from './model.ts';
 
 export interface Gate {
@@ -30,4 +31,13 @@ export function pathOf(fleet: FleetReader, credentials: boolean): Instance['path
   const { create, bind } = gatesOf(fleet);
   if (!create.open || !credentials) return { create: 'host', bind: 'host' };
   return { create: 'conductor', bind: bind.open ? 'conductor' : 'host' };
+}
+
+/**
+ * The path of a move or rebuild that begins now. Not that of the build: since then hosts may have become newer, and speak to
+ * no network any more.
+ */
+export function pathAgain(fleet: FleetReader, { nics }: Instance): Instance['path'] {
+  const backEnds = nics.flatMap(({ network }) => fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? []);
+  return pathOf(fleet, !credentialsMissing(backEnds, !credentialsWereMissing(fleet)));
 }

@@ -5,6 +5,7 @@ import { findHost, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
 import { beingDeleted, unknownInstance } from './delete.ts';
+import { pathAgain } from './gates.ts';
 import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Move } from './model.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
@@ -35,7 +36,8 @@ export function moveInstances(
   if (problem !== undefined) return refuse(problem);
   const moving = instances.map(({ id, doc }) => {
     const move: Move = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
-    return put(INSTANCE, id, { ...doc, state: 'moving', move, changedBy: by, changedAtMs: nowMs });
+    const path = pathAgain(fleet, doc);
+    return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
   });
   const began = newOperation({
     id: operation,

@@ -6,6 +6,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, type OperationId, type OperationKind } from '../operations/index.ts';
 import { instanceBuild, planWhile } from './build.ts';
 import { cleaningOf } from './clean.ts';
+import { pathAgain } from './gates.ts';
 import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
 import { instancesNamed } from './move.ts';
@@ -52,9 +53,10 @@ export function rebuildInstances(
 
 function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by, nowMs }: RebuildInstances): Change[] {
   const { host } = doc;
+  const path = pathAgain(fleet, doc);
   const swept = host !== undefined && findHost(fleet, host) !== undefined;
   return [
-    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', changedBy: by, changedAtMs: nowMs }),
+    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', path, changedBy: by, changedAtMs: nowMs }),
     ...(swept ? cleaningOf(id, host, `${operation}.${id}`, nowMs) : []),
   ];
 }

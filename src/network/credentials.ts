@@ -2,7 +2,7 @@
 // complaint about the file.
 import { Type } from 'typebox';
 import { parseDocument } from 'yaml';
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { ALARM, alarmId, cleared, raised } from '../alarms/index.ts';
 import { checker, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { CAPABILITIES } from './back-end.ts';
 import { BACK_ENDS, type BackEndName } from './model.ts';
@@ -117,4 +117,9 @@ export function missingCredentialsAlarm(fleet: FleetReader, missing: boolean, no
   if (!missing) return cleared(fleet, ALARM_ID);
   const reason: Reason = { code: ALARM_CODE, backEnds: withCredentials() };
   return raised(fleet, ALARM_ID, { severity: 'warning', reason, sinceMs: nowMs });
+}
+
+/** Whether the last build that asked for them found none. */
+export function credentialsWereMissing(fleet: FleetReader): boolean {
+  return fleet.get(ALARM, ALARM_ID) !== undefined;
 }

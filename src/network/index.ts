@@ -10,6 +10,7 @@ export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim, ClaimId } from './claim.ts';
 export {
   credentialsMissing,
+  credentialsWereMissing,
   hasCredentials,
   lacksCredentials,
   missingCredentialsAlarm,

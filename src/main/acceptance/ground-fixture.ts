@@ -16,8 +16,6 @@ import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 export interface GroundOptions {
   /** What all machines have in common beside what the ground gives them. */
   readonly machine?: Omit<SimulatedMachine, 'clock'>;
-  /** Whether hosts can speak to the network themselves, as older ones must; they can unless said. */
-  readonly hostsSpeak?: boolean;
 }
 
 /** A document as a commit left it; without `doc` it was deleted. */
@@ -51,16 +49,17 @@ export class Ground {
   readonly chapters: Chapter[] = [];
   /** Whether the server has those of the network back ends. */
   credentials = true;
+  /** Whether hosts have some of their own, as older ones must. */
+  hostsSpeak = true;
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
   readonly #servers: Server[] = [];
   readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
   #onOrder: ((when: 'before' | 'after') => void) | undefined;
   #count = 0;
 
-  constructor({ machine, hostsSpeak = true }: GroundOptions = {}) {
+  constructor({ machine }: GroundOptions = {}) {
     const { clock, ids, log } = this;
-    const network = hostsSpeak ? { network: this.network.hostSide } : {};
-    const shared = { ...network, trouble: spawnFailures(this.network), ...machine, clock };
+    const shared = { network: this.network.hostSide, trouble: spawnFailures(this.network), ...machine, clock };
     this.agents = new SimulatedAgents({
       link: new InProcessLink(() => (this.server.isAlive ? this.server.desk : undefined)),
       servers: [ADDRESS],
@@ -69,7 +68,8 @@ export class Ground {
       ids,
       log,
       random: () => 0.5,
-      driverOf: () => new WatchedDriver(shared, (asked) => this.asked.push(asked)),
+      driverOf: () =>
+        new WatchedDriver(shared, { note: (asked) => this.asked.push(asked), speaks: () => this.hostsSpeak }),
     });
   }
 

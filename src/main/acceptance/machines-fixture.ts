@@ -9,17 +9,26 @@ export interface Asked {
   readonly args: Task['args'];
 }
 
-export class WatchedDriver extends SimulatedDriver {
-  readonly #note: (asked: Asked) => void;
+export interface Watch {
+  readonly note: (asked: Asked) => void;
+  /** Whether the host has credentials of its own for networks. */
+  readonly speaks: () => boolean;
+}
 
-  constructor(machine: SimulatedMachine, note: (asked: Asked) => void) {
-    super(machine);
-    this.#note = note;
+export class WatchedDriver extends SimulatedDriver {
+  readonly #watch: Watch;
+  readonly #mute: SimulatedDriver;
+
+  constructor({ network, ...machine }: SimulatedMachine, watch: Watch) {
+    super({ ...machine, ...(network !== undefined && { network }) });
+    this.#watch = watch;
+    this.#mute = new SimulatedDriver({ ...machine, hypervisor: this.hypervisor });
   }
 
   override perform(task: Task, fence: Fence): ReturnType<LocalDriver['perform']> {
     const { instance } = task.args;
-    if (typeof instance === 'string') this.#note({ host: fence.host, task: task.kind, instance, args: task.args });
-    return super.perform(task, fence);
+    if (typeof instance === 'string')
+      this.#watch.note({ host: fence.host, task: task.kind, instance, args: task.args });
+    return this.#watch.speaks() ? super.perform(task, fence) : this.#mute.perform(task, fence);
   }
 }

@@ -87,7 +87,8 @@ test('scheduling-15 a host that gets its ports bound makes no call', async () =>
 });
 
 test('scheduling-15 a host that gets its ports bound needs no access to the network', async () => {
-  const world = await fixtureF({ backEnd: 'simulated', hostsSpeak: false });
+  const world = await fixtureF({ backEnd: 'simulated' });
+  world.hostsSpeak = false;
   expect(await world.boot()).toMatchObject({ state: 'active', host: 'h2' });
   await world.move('web');
   await world.rest();

@@ -146,23 +146,22 @@ test('scheduling-34 a network that needs no credentials does not ask for any', a
 
 describe('switching over', () => {
   test.each([
-    [1, 3],
-    [1, 2],
-    [2, 3],
-    [3, 1],
-    [3, 2],
-    [2, 1],
-  ])('a build that is under way while hosts go from version %i to %i makes its port once', async (from, to) => {
+    [1, 3, ALL],
+    [1, 2, ALL],
+    [2, 3, ALL],
+    [3, 1, ['h2', 'h1']],
+    [3, 2, ['h2', 'h1']],
+    [2, 1, ['h2', 'h1']],
+  ])('a build that is under way while hosts go from version %i to %i makes its port once', async (from, to, hosts) => {
     const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(from), machine: { delayMs: 3000 } });
     await world.userPort('mine', 'n');
     await world.create({ networks: [{ network: 'n' }, { port: 'mine' }] });
     const { path } = world.instance('web');
     await world.until('a host is asked', () => world.asked.length > 0);
-    await install(world, to, ...ALL);
+    await install(world, to, ...hosts);
     await world.rest();
     // Whatever became of the first try, the build kept to its path, and nobody made a second port.
-    expect(world.instance('web').path).toEqual(path);
-    expect(world.instance('web').state).toBe('active');
+    expect(world.instance('web')).toMatchObject({ state: 'active', path });
     const creates = world.calls().filter((call) => call.includes('create'));
     expect(creates.filter((call) => call.endsWith('applied'))).toHaveLength(1);
     expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine', 'web-p0']);
@@ -170,6 +169,19 @@ describe('switching over', () => {
     expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine']);
     expect(world.network.port('web-p0')).toBeUndefined();
     expect(world.network.port('mine')).toMatchObject({ instance: undefined, binding: undefined });
+    expect(ALL.flatMap((host) => world.runs(host))).toEqual([]);
+  });
+
+  test('a build that finds all hosts old by then is given up and leaves nothing', async () => {
+    const world = await fixtureF({ backEnd: 'simulated', machine: { delayMs: 3000 } });
+    await world.create();
+    await world.until('a host is asked', () => world.asked.length > 0);
+    await install(world, 1, ...ALL);
+    await world.rest();
+    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'attempts-exhausted' } });
+    expect(world.instance('web').fault?.message).toContain('service version 1');
+    expect(world.all(PORT)).toEqual([]);
+    expect(world.network.port('web-p0')).toBeUndefined();
     expect(ALL.flatMap((host) => world.runs(host))).toEqual([]);
   });
 
@@ -208,14 +220,34 @@ describe('switching over', () => {
     expect(world.port('mine')).not.toHaveProperty('instance');
   });
 
-  test('ports that an old host made are deleted although it has become new and speaks to no network', async () => {
-    const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(1) });
-    await world.boot();
-    await install(world, 3, ...ALL);
-    await deleteAll(world);
-    expect(world.all(PORT)).toEqual([]);
-    expect(world.network.port('web-p0')).toBeUndefined();
-  });
+  test.each(['nothing', 'a move', 'a rebuild', 'the shelf'])(
+    'an instance of the old path does without the network on its hosts once they are new: after %s it is deleted with its port',
+    async (what) => {
+      const world = await fixtureF({ backEnd: 'simulated', hosts: allOf(1) });
+      const { host = '' } = await world.boot();
+      const addresses = world.addresses('web');
+      await install(world, 3, ...ALL);
+      world.hostsSpeak = false;
+      if (what === 'a move') await world.move('web');
+      if (what === 'a rebuild') {
+        await world.agents.stop(host);
+        await forceDown(world, host);
+        await world.rebuild('web');
+      }
+      if (what === 'the shelf') {
+        await world.shelve('web');
+        await world.rest();
+        await world.unshelve('web');
+      }
+      await world.rest();
+      expect(world.instance('web')).toMatchObject({ state: 'active' });
+      expect(world.addresses('web')).toEqual(addresses);
+      expect(world.port('web-p0').binding?.host).toBe(world.instance('web').host);
+      await deleteAll(world);
+      expect(world.all(PORT)).toEqual([]);
+      expect(world.network.port('web-p0')).toBeUndefined();
+    },
+  );
 
   test('ports that were made on the new path are deleted although their host has become old', async () => {
     const world = await fixtureF({ backEnd: 'simulated' });
