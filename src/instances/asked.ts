@@ -18,6 +18,7 @@ import {
 } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
+import { traitsOf, traitsProblem } from './flavors.ts';
 import { pathOf } from './gates.ts';
 import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from './model.ts';
 
@@ -63,7 +64,7 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
   const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
   if (flavor === undefined) return unknown('flavor', command.flavor);
   const names = count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
-  const problem = placeProblem(fleet, command) ?? namesProblem(fleet, names);
+  const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
   const { networks, admin, by, nowMs } = command;
   const ask = { networks, project, admin, count, instance: name, by, nowMs };
@@ -154,20 +155,13 @@ export function newInstance(
 ): Instance {
   const { image, place, project, by, nowMs, minCount, attemptsMax = ATTEMPTS_DEFAULT } = command;
   const { vcpus, memoryMiB, diskGiB, resources } = flavor;
-  const traits = (ours: readonly string[], theirs: readonly string[] = []): string[] => [
-    ...new Set([...ours, ...theirs]),
-  ];
   return {
     name,
     project,
     flavor: flavor.name,
     amounts: { vcpus, memoryMiB, diskGiB, ...(resources !== undefined && { resources }) },
     ...(image !== undefined && { image }),
-    place: {
-      ...place,
-      requiredTraits: traits(flavor.requiredTraits, place.requiredTraits),
-      forbiddenTraits: traits(flavor.forbiddenTraits, place.forbiddenTraits),
-    },
+    place: { ...place, ...traitsOf(flavor, place) },
     state: 'building',
     nics: ports.map(({ id, doc }) => ({ port: id, network: doc.network })),
     path,

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { createFlavor, deleteFlavor, type CreateFlavor } from './flavors.ts';
+import { createFlavor, deleteFlavor, traitsProblem, type CreateFlavor } from './flavors.ts';
 import { createGroup, deleteGroup, type CreateGroup } from './groups.ts';
-import { FLAVOR, GROUP, INSTANCE, INSTANCES_BY_FLAVOR, INSTANCES_BY_GROUP, type Instance } from './model.ts';
+import {
+  FLAVOR,
+  GROUP,
+  INSTANCE,
+  INSTANCES_BY_FLAVOR,
+  INSTANCES_BY_GROUP,
+  type Flavor,
+  type Instance,
+} from './model.ts';
 
 const who = { by: 'ann', nowMs: 7 };
 const SMALL: CreateFlavor = { name: 'small', vcpus: 2, memoryMiB: 4096, diskGiB: 20, ...who };
@@ -65,6 +73,19 @@ describe('flavors and server groups', () => {
     expect(FLAVOR.check(flavor?.doc)).toBeUndefined();
     const [group] = changesOf(createGroup(fleetWith(), WEB));
     expect(GROUP.check(group?.doc)).toBeUndefined();
+  });
+
+  test.each<[string, number, Instance['place'], object | undefined]>([
+    ['within bounds', 63, { requiredTraits: ['b0'] }, undefined],
+    ['named by both', 64, { requiredTraits: ['a0'] }, undefined],
+    ['too many together', 64, { requiredTraits: ['b0'] }, { code: 'too-many-traits', field: '/requiredTraits' }],
+    ['wanted by one, unwanted by the other', 1, { forbiddenTraits: ['a0'] }, { code: 'trait-contradiction' }],
+  ])('traits of a flavor and of a request: %s', (_name, count, place, refusal) => {
+    const requiredTraits = Array.from({ length: count }, (_, at) => `a${at}`);
+    const [made] = changesOf(createFlavor(fleetWith(), { ...SMALL, requiredTraits }));
+    const problem = traitsProblem(made?.doc as Flavor, place);
+    if (refusal === undefined) expect(problem).toBeUndefined();
+    else expect(problem).toMatchObject(refusal);
   });
 
   test('what-nothing-uses-goes', () => {

@@ -2,7 +2,7 @@
 // use is not deleted: its name would then mean nothing, or something else.
 import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { FLAVOR, INSTANCES_BY_FLAVOR, type Flavor } from './model.ts';
+import { FLAVOR, INSTANCES_BY_FLAVOR, TRAITS_MAX, type Flavor, type Instance } from './model.ts';
 
 export interface CreateFlavor extends Pick<Flavor, 'name' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources'> {
   readonly requiredTraits?: readonly string[];
@@ -29,6 +29,29 @@ export function deleteFlavor(fleet: FleetReader, name: string): Decision<Stored<
   return instances > 0 ? refuse(flavorInUse(name, instances)) : accept([remove(FLAVOR, stored.id)], stored);
 }
 
+type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
+
+/** What a flavor and a request ask for together. */
+export function traitsOf(flavor: Flavor, place: Instance['place']): Traits {
+  return {
+    requiredTraits: union(flavor.requiredTraits, place.requiredTraits),
+    forbiddenTraits: union(flavor.forbiddenTraits, place.forbiddenTraits),
+  };
+}
+
+function union(ours: readonly string[], theirs: readonly string[] = []): string[] {
+  return [...new Set([...ours, ...theirs])];
+}
+
+export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal | undefined {
+  const together = traitsOf(flavor, place);
+  for (const which of ['requiredTraits', 'forbiddenTraits'] as const) {
+    if (together[which].length > TRAITS_MAX) return tooManyTraits(flavor.name, together[which].length, which);
+  }
+  const both = together.requiredTraits.find((trait) => together.forbiddenTraits.includes(trait));
+  return both === undefined ? undefined : contradiction(both);
+}
+
 export function unknownFlavor(name: string, field?: string): Refusal {
   const message = `There is no flavor "${name}". List them with "muster flavors list".`;
   const at = field === undefined ? {} : { field };
@@ -40,8 +63,13 @@ function flavorExists(flavor: string): Refusal {
   return { kind: 'conflict', code: 'flavor-exists', message, field: '/name', facts: { flavor } };
 }
 
+function tooManyTraits(flavor: string, count: number, which: keyof Traits): Refusal {
+  const message = `Flavor "${flavor}" and the request name ${count} traits together, and ${TRAITS_MAX} is the most. Name fewer in the request.`;
+  return { kind: 'invalid', code: 'too-many-traits', message, field: `/${which}`, facts: { flavor, count } };
+}
+
 function contradiction(trait: string): Refusal {
-  const message = `Trait "${trait}" is both required and forbidden: no host has it and lacks it. Name it once.`;
+  const message = `Trait "${trait}" is both required and forbidden, by the flavor or by the request: no host has it and lacks it.`;
   return { kind: 'invalid', code: 'trait-contradiction', message, field: '/forbiddenTraits', facts: { trait } };
 }
 

@@ -15,7 +15,8 @@ const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
 /** More NICs than any hypervisor takes. */
 export const NICS_MAX = 32;
-const TRAITS_MAX = 64;
+/** Of a flavor, of a request, and of both together. */
+export const TRAITS_MAX = 64;
 const AGGREGATES_MAX = 16;
 /** No build is tried more often; the setting may say less. */
 export const ATTEMPTS_MAX = 10;
@@ -27,7 +28,9 @@ export const AMOUNTS = {
   vcpus: Type.Integer({ minimum: 1, maximum: 100_000 }),
   memoryMiB: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
   diskGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
-  resources: Type.Optional(Type.Record(WORD, Type.Integer({ minimum: 1 }), { maxProperties: 32 })),
+  resources: Type.Optional(
+    Type.Record(WORD, Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), { maxProperties: 32 }),
+  ),
 };
 
 export const FLAVOR_SCHEMA = Type.Object(

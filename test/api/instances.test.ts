@@ -86,6 +86,17 @@ describe('asking for instances', () => {
     expect(world.journal.fleet.count(INSTANCE)).toBe(3);
   });
 
+  test('more-traits-together-than-an-instance-may-have-are-refused, not a fault of ours', async () => {
+    const requiredTraits = Array.from({ length: 64 }, (_, at) => `a${at}`);
+    const flavor = { name: 'picky', vcpus: 1, memoryMiB: 1, diskGiB: 0, requiredTraits };
+    expect((await post(operator, '/api/v1/flavors', flavor)).statusCode).toBe(201);
+    const asked = { flavor: 'picky', networks: 'none', requiredTraits: ['one-more'] };
+    const refused = await post(operator, '/api/v1/instances', asked);
+    expect(refused.json()).toMatchObject({ status: 422, code: 'too-many-traits', field: '/requiredTraits' });
+    const endless = await post(operator, '/api/v1/flavors', { ...flavor, name: 'endless', resources: { gpu: 1e300 } });
+    expect(endless.json()).toMatchObject({ status: 400, field: '/resources/gpu' });
+  });
+
   test('a-preview-leaves-nothing, and names hosts to operators alone', async () => {
     const { revision } = world.journal.fleet;
     const asked = { ...ASKED, name: 'web', count: 2 };
