@@ -1,6 +1,6 @@
 // What a checker is: it watches one world and says what must never be. To add one, write its file and add it to
 // `checkers.ts`.
-import type { Applied } from '../../src/fleet/index.ts';
+import type { Applied, Fleet } from '../../src/fleet/index.ts';
 import type { Commit, Lease } from '../../src/journal/index.ts';
 import type { Entry } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
@@ -17,6 +17,8 @@ export interface Committed {
 export interface Watch {
   /** The database accepted these commits; `claimed` is the revision it answered. */
   onWrite?(entries: readonly Entry[], claimed: number): void;
+  /** One of these commits, and the fleet that follows the disk, which is at this commit now. */
+  onApplied?(truth: Fleet, applied: readonly Applied[], entry: Entry): void;
   /** The database changed a lease, or left it. */
   onLease?(before: Lease | undefined, after: Lease | undefined, asker: string): void;
   /** A server's fleet has moved on. */
@@ -25,6 +27,10 @@ export interface Watch {
   onRebuilt?(life: Life): void;
   /** A machine's driver was told something: the last of `machine.told`. */
   onTold?(machine: Machine): void;
+  /** What is on a machine is another than it was. */
+  onMachine?(machine: Machine): void;
+  /** The network back end was asked for something. */
+  onNetwork?(): void;
   /** All has healed and come to rest. */
   atEnd?(): void;
 }

@@ -1,20 +1,13 @@
 // A compute node: a disk that survives, a machine that follows views, and an agent program that is started and crashes.
-// The agent is the real one; its driver here only remembers what it was told to do.
+// The agent is the real one. What runs on the machine is there whether the agent is or not.
 import type { Stamp, View } from '../../src/agent/index.ts';
-import {
-  DiskFailed,
-  type Agent,
-  type Applied,
-  type Disk,
-  type FileName,
-  type LocalDriver,
-  type Performed,
-} from '../../src/agent/runtime.ts';
+import { DiskFailed, type Agent, type Disk, type FileName } from '../../src/agent/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { AgentLink } from './agent-link.ts';
 import type { Link } from './link.ts';
+import { machineDriver, WatchedHypervisor } from './machine-driver.ts';
 import { logInto } from './server.ts';
 import type { World } from './world.ts';
 
@@ -31,6 +24,11 @@ export class Machine {
   fit = true;
   /** Writes to its disk fail. */
   diskFull = false;
+  /** Whether it has power: without it nothing runs on it, and its agent is not started. */
+  powered = true;
+  /** What its agent knows; the newest when nothing is said. */
+  serviceVersion: number | undefined;
+  readonly hypervisor: WatchedHypervisor;
   /** What an operator put there for its agent. */
   joinToken: string | undefined;
   /** Everything its driver was told to follow or do, in order. */
@@ -50,6 +48,7 @@ export class Machine {
     this.link = world.newLink();
     this.#world = world;
     this.#rng = world.rng.fork();
+    this.hypervisor = new WatchedHypervisor(this.#rng.fork(), () => world.machineChanged(this));
   }
 
   get life(): AgentLife | undefined {
@@ -57,7 +56,7 @@ export class Machine {
   }
 
   start(): void {
-    if (this.#life !== undefined) return;
+    if (this.#life !== undefined || !this.powered) return;
     this.#starts += 1;
     const { scheduler, calls, parts, servers } = this.#world;
     const program = new Program(`${this.name}.${this.#starts}`, scheduler, calls);
@@ -65,7 +64,13 @@ export class Machine {
     const ports = {
       link: new AgentLink(this.#world, program, { link: this.link, issued: (view) => this.#note(view) }),
       disk: this.#disk(program),
-      driver: this.#driver(program),
+      driver: machineDriver({
+        world: this.#world,
+        machine: this,
+        program,
+        rng: this.#rng,
+        follow: (stamp, what, told) => this.#follow(stamp, what, told),
+      }),
       clock,
       ids: new SimIds(program.name, clock, this.#rng.fork()),
       random: () => this.#rng.below(1000) / 1000,
@@ -73,7 +78,9 @@ export class Machine {
     };
     const joinToken = async (): Promise<string | undefined> => this.joinToken;
     const urls = servers.map((server) => server.url);
-    const agent = parts.agent(ports, { servers: urls, name: this.name, joinToken });
+    const { serviceVersion } = this;
+    const version = serviceVersion === undefined ? {} : { serviceVersion };
+    const agent = parts.agent(ports, { servers: urls, name: this.name, joinToken, ...version });
     this.#life = { program, agent };
     agent.run(new AbortController().signal).catch((error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -84,6 +91,18 @@ export class Machine {
   crash(): void {
     this.#life?.program.crash();
     this.#life = undefined;
+  }
+
+  losePower(): void {
+    this.powered = false;
+    this.crash();
+    this.#world.machineChanged(this);
+  }
+
+  getPower(): void {
+    this.powered = true;
+    this.start();
+    this.#world.machineChanged(this);
   }
 
   #disk(program: Program): Disk {
@@ -102,26 +121,6 @@ export class Machine {
             reply.answer(0, undefined);
           });
         }),
-    };
-  }
-
-  #driver(program: Program): LocalDriver {
-    return {
-      apply: (view) =>
-        program.call<Applied>('driver', 'apply', (reply) => {
-          this.#follow(view.stamp, 'view', view.digest);
-          const already = this.inLineWith === view.digest;
-          this.inLineWith = view.digest;
-          reply.answer(this.#rng.between(1, 50), { kind: already ? 'already' : 'applied' });
-        }),
-      perform: (task, { stamp }) =>
-        program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
-          this.#follow(stamp, task.id, task.id);
-          const bad: Performed = { outcome: 'failed', problems: ['no virtualisation extensions'] };
-          reply.answer(this.#rng.between(1, 3000), this.fit ? { outcome: 'done' } : bad);
-        }),
-      inspect: () =>
-        program.call('driver', 'inspect', (reply) => void reply.answer(1, { facts: { cpus: 8 }, strays: [] })),
     };
   }
 

@@ -5,13 +5,27 @@ import { accessModel } from '../../src/access/index.ts';
 import { Agent, Desk, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { alarmsModel } from '../../src/alarms/index.ts';
 import { SETTING, type Model } from '../../src/fleet/index.ts';
-import { hostJoin, hostsModel, selfPart } from '../../src/hosts/index.ts';
+import { hostJoin, hostsModel, selfPart, type ViewPart } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
+import {
+  instanceBuild,
+  instanceClean,
+  instanceDelete,
+  instanceMove,
+  instanceRebuild,
+  instanceShelve,
+  instancesModel,
+  instancesPart,
+} from '../../src/instances/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
+import { networkEventsModel, networkModel, portDelete } from '../../src/network/index.ts';
+import { NetworkDriver, NetworkEventsController } from '../../src/network/runtime.ts';
 import { operationsModel, type Driver, type OperationKind } from '../../src/operations/index.ts';
 import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
+import { schedulerModel } from '../../src/scheduler/index.ts';
 import { sitesModel } from '../../src/sites/index.ts';
+import { NetworkPort } from './network-port.ts';
 import type { Born } from './server.ts';
 import type { World } from './world.ts';
 
@@ -24,6 +38,7 @@ export interface Rooms {
   readonly lease: LeaseController;
   readonly liveness: LivenessController;
   readonly operations: OperationsController;
+  readonly news: NetworkEventsController;
   readonly desk: Desk;
 }
 
@@ -35,11 +50,14 @@ export interface Parts {
   readonly journal: (options: JournalOptions) => Journal;
   readonly models: readonly Model[];
   readonly operationKinds: readonly OperationKind[];
+  /** What agents are shown. */
+  readonly viewParts: readonly ViewPart[];
   /** Drivers by name, made for one start of a server. */
   readonly drivers: Readonly<Record<string, (born: Born, world: World) => Driver>>;
   readonly lease: (born: Born) => LeaseController;
   readonly liveness: (born: Born) => LivenessController;
   readonly operations: (born: Born, world: World) => OperationsController;
+  readonly news: (born: Born) => NetworkEventsController;
   readonly desk: (born: Born, rooms: Omit<Rooms, 'desk'>, world: World) => Desk;
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
@@ -54,16 +72,40 @@ function kindsOf(world: World): ReadonlyMap<string, OperationKind> {
 
 /** What every server shows a host of itself. */
 export function viewSource(world: World): ConstructorParameters<typeof Desk>[0]['source'] {
-  return { parts: [selfPart], kinds: kindsOf(world) };
+  return { parts: world.parts.viewParts, kinds: kindsOf(world) };
 }
 
 export const productionParts: Parts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
-  models: [operationsModel, sitesModel, hostsModel, alarmsModel, accessModel, { kinds: [SETTING] }],
-  operationKinds: [hostJoin],
-  drivers: {},
+  models: [
+    operationsModel,
+    sitesModel,
+    hostsModel,
+    alarmsModel,
+    accessModel,
+    networkModel,
+    networkEventsModel,
+    schedulerModel,
+    instancesModel,
+    { kinds: [SETTING] },
+  ],
+  operationKinds: [
+    hostJoin,
+    portDelete,
+    instanceBuild,
+    instanceDelete,
+    instanceClean,
+    instanceMove,
+    instanceRebuild,
+    instanceShelve,
+  ],
+  viewParts: [selfPart, instancesPart],
+  drivers: {
+    network: ({ program, clock, hasCredentials }, world) =>
+      new NetworkDriver({ clock, hasCredentials, backEnds: new Map([['simulated', new NetworkPort(world, program)]]) }),
+  },
   lease: ({ journal, clock, log, program, url }) =>
     new LeaseController({ journal, clock, log, holder: program.name, url }),
   liveness: ({ journal, clock, log }) => new LivenessController({ journal, clock, log }),
@@ -72,6 +114,7 @@ export const productionParts: Parts = {
     const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(born, world)]));
     return new OperationsController({ journal, clock, log, kinds: kindsOf(world), drivers });
   },
+  news: ({ journal, clock, log }) => new NetworkEventsController({ journal, clock, log }),
   desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
     new Desk({
       journal,

@@ -18,6 +18,8 @@ export interface Born {
   readonly journal: Journal;
   /** Where others reach this server, whichever life it is in. */
   readonly url: string;
+  /** Whether it has the credentials of the network back ends that need some. */
+  readonly hasCredentials: () => boolean;
 }
 
 export interface Life extends Born {
@@ -33,6 +35,7 @@ export class Server {
   readonly name: string;
   readonly url: string;
   readonly storeLink = new StoreLink();
+  hasCredentials = true;
   readonly #world: World;
   #starts = 0;
   #life: Life | undefined;
@@ -86,14 +89,20 @@ export class Server {
     const port = new StorePort({ database, program, link: this.storeLink, rng: rng.fork(), witness: this.#world });
     const journal = parts.journal({ store: parts.client(port), registry, clock, ids });
     const log = logInto(this.#world, name);
-    const born: Born = { program, clock, ids, log, journal, url: this.url };
+    const hasCredentials = (): boolean => this.hasCredentials;
+    const born: Born = { program, clock, ids, log, journal, url: this.url, hasCredentials };
     return { ...born, rooms: makeRooms(born, this.#world), stop: new AbortController(), open: false };
   }
 }
 
 function makeRooms(born: Born, world: World): Rooms {
   const { parts } = world;
-  const rooms = { lease: parts.lease(born), liveness: parts.liveness(born), operations: parts.operations(born, world) };
+  const rooms = {
+    lease: parts.lease(born),
+    liveness: parts.liveness(born),
+    operations: parts.operations(born, world),
+    news: parts.news(born),
+  };
   return { ...rooms, desk: parts.desk(born, rooms, world) };
 }
 

@@ -1,6 +1,6 @@
 // One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
 // them together; what happens is in workloads and faults, what must hold is in checkers.
-import { Registry, type Applied } from '../../src/fleet/index.ts';
+import { Fleet, Registry, type Applied } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
@@ -9,9 +9,10 @@ import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
 import type { Checker, Watch } from '../checkers/checker.ts';
 import { Hearing } from './hearing.ts';
-import { Ledger } from './ledger.ts';
+import { changesOf, Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
+import { Network } from './network.ts';
 import { Operator, type Asked } from './operator.ts';
 import type { Parts } from './parts.ts';
 import { Server, type Life } from './server.ts';
@@ -45,11 +46,13 @@ export class World implements StoreWitness {
   readonly links: Link[] = [];
   readonly machines: Machine[] = [];
   readonly hearing = new Hearing();
+  readonly network: Network;
   /** Everything that anybody asked for, and what they were told. */
   readonly asked: Asked[] = [];
   /** True until everything heals: workloads ask for new things only as long as it is. */
   troubled = true;
   readonly #watches: readonly Watch[];
+  #truth: Fleet;
   #violation: Violation | undefined;
 
   constructor({ seed, parts, checkers, print }: WorldOptions) {
@@ -62,11 +65,18 @@ export class World implements StoreWitness {
     this.disk = new MemoryDisk({ journalId: `journal-${seed}`, nowMs });
     this.database = parts.database(this.disk);
     this.servers = Array.from({ length: this.rng.between(1, 3) }, (_, at) => new Server(`server${at + 1}`, this));
+    this.#truth = new Fleet(this.registry);
+    this.network = new Network(this);
     this.#watches = checkers.map((checker) => checker.watch(this, (message) => this.violate(checker.name, message)));
   }
 
   get violation(): Violation | undefined {
     return this.#violation;
+  }
+
+  /** A fleet that follows the disk itself, whatever servers make of it. */
+  get truth(): Fleet {
+    return this.#truth;
   }
 
   /** The first violation ends the run; what follows from it is not news. */
@@ -107,6 +117,16 @@ export class World implements StoreWitness {
     const note = { writer, fence: group.fence, lease, atStep: this.scheduler.steps };
     const entries = this.ledger.record(group.batches, note);
     for (const watch of this.#watches) watch.onWrite?.(entries, written.revision);
+    for (const entry of entries) this.#follow(entry);
+  }
+
+  #follow(entry: Entry): void {
+    const { commit } = entry;
+    // A power cut on a disk that lies takes revisions back: begin anew, checkers will tell.
+    if (commit.revision !== this.#truth.revision + 1)
+      this.#truth = this.ledger.replay(this.registry, commit.revision - 1);
+    const applied = this.#truth.apply(commit.revision, changesOf(commit));
+    for (const watch of this.#watches) watch.onApplied?.(this.#truth, applied, entry);
   }
 
   leased(before: Lease | undefined, after: Lease | undefined, asker: string): void {
@@ -125,6 +145,15 @@ export class World implements StoreWitness {
 
   machineTold(machine: Machine): void {
     for (const watch of this.#watches) watch.onTold?.(machine);
+  }
+
+  /** What is on a machine is another than it was. */
+  machineChanged(machine: Machine): void {
+    for (const watch of this.#watches) watch.onMachine?.(machine);
+  }
+
+  networkChanged(): void {
+    for (const watch of this.#watches) watch.onNetwork?.();
   }
 
   checkEnd(): void {

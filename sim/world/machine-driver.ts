@@ -1,0 +1,89 @@
+// What a machine does for its agent. Instances are looked after by the simulated machine that ships with the product, on a
+// hypervisor that outlives agents; everything else is only remembered here.
+import type { View } from '../../src/agent/index.ts';
+import {
+  SimulatedDriver,
+  SimulatedHypervisor,
+  type Applied,
+  type LocalDriver,
+  type Performed,
+} from '../../src/agent/runtime.ts';
+import type { Task } from '../../src/operations/index.ts';
+import { SimClock } from '../kernel/clock.ts';
+import type { Program } from '../kernel/program.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { Machine } from './machine.ts';
+import { HostNetworkPort } from './network-port.ts';
+import type { World } from './world.ts';
+
+/** A hypervisor that says when what it runs is another. */
+export class WatchedHypervisor extends SimulatedHypervisor {
+  readonly #changed: () => void;
+
+  constructor(rng: Rng, changed: () => void) {
+    const take = (ms: number) => (): number => rng.between(1, ms);
+    super({
+      durations: {
+        build: take(4000),
+        destroy: take(1500),
+        prepare: take(1000),
+        migrate: take(4000),
+        activate: take(500),
+      },
+    });
+    this.#changed = changed;
+  }
+
+  override put(...args: Parameters<SimulatedHypervisor['put']>): void {
+    super.put(...args);
+    this.#changed();
+  }
+
+  override remove(id: string): void {
+    super.remove(id);
+    this.#changed();
+  }
+}
+
+export interface DriverParts {
+  readonly world: World;
+  readonly machine: Machine;
+  readonly program: Program;
+  readonly rng: Rng;
+  /** Told of everything that the machine is told. */
+  readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
+}
+
+export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
+  const clock = new SimClock(program);
+  const { hypervisor } = machine;
+  const simulated = new SimulatedDriver({ clock, hypervisor, network: new HostNetworkPort(world, program) });
+  const preflight = (): Performed =>
+    machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+  return {
+    apply: (view, signal) =>
+      program.call<Applied>('driver', 'apply', (reply) => {
+        follow(view.stamp, 'view', view.digest);
+        const already = machine.inLineWith === view.digest;
+        machine.inLineWith = view.digest;
+        // It answers at once: its own time is in the delay of the answer.
+        void simulated.apply(view, signal);
+        reply.answer(rng.between(1, 50), { kind: already ? 'already' : 'applied' });
+      }),
+    perform: (task: Task, fence) =>
+      program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
+        follow(fence.stamp, task.id, task.id);
+        if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflight());
+        else {
+          void simulated.perform(task, fence).then(
+            (performed) => void reply.answer(rng.between(1, 200), performed),
+            (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
+          );
+        }
+      }),
+    inspect: () =>
+      program.call('driver', 'inspect', (reply) => {
+        void simulated.inspect().then(({ strays }) => void reply.answer(1, { facts: { cpus: 8 }, strays }));
+      }),
+  };
+}

@@ -1,0 +1,142 @@
+// The network back end as one incarnation of a server, or of a host's agent, reaches it: every call travels over a way that
+// delays, loses and repeats. The back end at the other end is the simulated one that ships with the product.
+import {
+  NetworkUnavailable,
+  type BackEndFence,
+  type BindOrder,
+  type Carried,
+  type CreateOrder,
+  type EndOrder,
+  type HostAsk,
+  type HostNetwork,
+  type NetworkBackEnd,
+  type PortAnswer,
+} from '../../src/network/index.ts';
+import type { Program, Reply } from '../kernel/program.ts';
+import type { World } from './world.ts';
+
+class NetworkCalls {
+  readonly #world: World;
+  readonly #program: Program;
+  /** How long the caller's end of the wire waits for an answer; without it the caller sees to that. */
+  readonly #patienceMs: number | undefined;
+
+  constructor(world: World, program: Program, patienceMs?: number) {
+    this.#world = world;
+    this.#program = program;
+    this.#patienceMs = patienceMs;
+  }
+
+  exchange<T>(name: string, serve: () => Promise<T>): Promise<T> {
+    const { network } = this.#world;
+    const passage = network.way.draw(network.rng);
+    return this.#program.call('network', name, (reply) => {
+      if (passage.kind !== 'served') this.#world.fault(this.#program.name, `${name} ${passage.kind}`);
+      switch (passage.kind) {
+        case 'served':
+        case 'repeated':
+          this.#deliver(name, passage.requestMs, () => this.#serve(serve, reply, passage.replyMs));
+          if (passage.kind === 'repeated') this.#deliver(name, passage.againMs, () => this.#serve(serve));
+          return;
+        case 'request-lost':
+          return this.#giveUp(reply, passage.afterMs);
+        case 'reply-lost':
+        case 'served-late':
+          this.#giveUp(reply, passage.afterMs);
+          return this.#deliver(name, passage.requestMs, () => this.#serve(serve));
+      }
+    });
+  }
+
+  #giveUp(reply: Reply<unknown>, afterMs = this.#patienceMs): void {
+    if (afterMs !== undefined) reply.fail(afterMs, new NetworkUnavailable('the way to the network broke'));
+  }
+
+  /** The request arrives. Of a crash of the sender it is half the time too early to have left. */
+  #deliver(name: string, afterMs: number, serve: () => Promise<void>): void {
+    const { network, scheduler } = this.#world;
+    scheduler.after(afterMs, `network gets ${name} of ${this.#program.name}`, () => {
+      if (this.#program.alive || network.rng.chance(0.5)) void serve();
+    });
+  }
+
+  async #serve<T>(serve: () => Promise<T>, reply?: Reply<T>, replyMs = 1): Promise<void> {
+    try {
+      const answer = await serve();
+      reply?.answer(replyMs, answer);
+    } catch (error) {
+      reply?.fail(replyMs, error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#world.networkChanged();
+  }
+}
+
+/** For the server that decides. */
+export class NetworkPort implements NetworkBackEnd {
+  readonly name = 'simulated';
+  readonly #world: World;
+  readonly #program: Program;
+  readonly #calls: NetworkCalls;
+
+  constructor(world: World, program: Program) {
+    this.#world = world;
+    this.#program = program;
+    this.#calls = new NetworkCalls(world, program);
+  }
+
+  create(order: CreateOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.create(order, until));
+  }
+
+  bind(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.bind(order, until));
+  }
+
+  unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.unbind(order, until));
+  }
+
+  release(order: EndOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.release(order, until));
+  }
+
+  #call(
+    { op, instance }: CreateOrder | BindOrder | EndOrder,
+    { leaseEpoch, deadlineAtMs }: BackEndFence,
+    ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<Carried>,
+  ): Promise<Carried> {
+    // Clocks differ: what goes over the wire is how long there is, counted from when it was sent.
+    const until = { leaseEpoch, deadlineAtMs: deadlineAtMs - this.#program.skewMs };
+    return this.#calls.exchange(`${op} ${instance}`, () => ask(this.#world.network.backEnd, until));
+  }
+}
+
+const HOST_PATIENCE_MS = 30_000;
+
+/** For hosts that make or bind ports themselves. */
+export class HostNetworkPort implements HostNetwork {
+  readonly #world: World;
+  readonly #calls: NetworkCalls;
+
+  constructor(world: World, program: Program) {
+    this.#world = world;
+    this.#calls = new NetworkCalls(world, program, HOST_PATIENCE_MS);
+  }
+
+  create(ask: HostAsk): Promise<readonly PortAnswer[]> {
+    return this.#call('create', ask);
+  }
+
+  bind(ask: HostAsk): Promise<readonly PortAnswer[]> {
+    return this.#call('bind', ask);
+  }
+
+  release(ask: HostAsk): Promise<readonly PortAnswer[]> {
+    return this.#call('release', ask);
+  }
+
+  #call(op: keyof HostNetwork, ask: HostAsk): Promise<readonly PortAnswer[]> {
+    const { hostSide } = this.#world.network.backEnd;
+    return this.#calls.exchange(`${op} ${ask.instance}`, () => hostSide[op](ask));
+  }
+}

@@ -1,0 +1,96 @@
+// The network of one world: one back end that outlives every server and every host, the way to it, and the way of its news to
+// the servers.
+import type { Clock } from '../../src/journal/index.ts';
+import { orderPools, recordNetworkEvents, type NetworkNews } from '../../src/network/index.ts';
+import { SimulatedNetwork } from '../../src/network/runtime.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { Link } from './link.ts';
+import { NetworkWay } from './network-way.ts';
+import type { Operator } from './operator.ts';
+import type { Server } from './server.ts';
+import type { World } from './world.ts';
+
+/** How often news that nobody confirmed are told. */
+const TELLS_MAX = 5;
+
+export class Network {
+  readonly backEnd: SimulatedNetwork;
+  readonly way = new NetworkWay();
+  readonly rng: Rng;
+  readonly #world: World;
+  /** The way of news into a server's own ear. */
+  readonly #link: Link;
+  /** The way of news as a request to any server. */
+  readonly #teller: Operator;
+  #told = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.rng = world.rng.fork();
+    this.#link = world.newLink();
+    this.#teller = world.newOperator('network');
+    this.backEnd = new SimulatedNetwork({
+      clock: clockOf(world),
+      emit: (news) => this.#tell(news),
+      // A back end knows its subnets; here it reads of them where they are written down.
+      poolsOf: (pool) => orderPools(world.truth, pool),
+    });
+  }
+
+  heal(): void {
+    this.way.heal();
+    this.backEnd.faults.disarm();
+    this.backEnd.eventsEnabled = true;
+  }
+
+  /** As a back end inside the deciding server does, or as one elsewhere: by a request that is repeated. */
+  #tell(news: NetworkNews): void {
+    if (this.rng.chance(0.5)) void this.#ask(news);
+    else this.#whisper(news);
+  }
+
+  #whisper(news: NetworkNews): void {
+    const message = {
+      label: `news of ${news.port}`,
+      to: this.#listener(),
+      repeatable: true,
+      serve: async ({ rooms }: NonNullable<Server['life']>) => rooms.news.tell(news),
+    };
+    this.#link.send(message, () => undefined);
+  }
+
+  #listener(): Server {
+    const { servers } = this.#world;
+    return servers.find(({ life }) => life?.journal.fence !== undefined) ?? this.rng.pick(servers);
+  }
+
+  async #ask(news: NetworkNews): Promise<void> {
+    for (let tells = 0; tells < TELLS_MAX; tells += 1) {
+      const tag = `news-${(this.#told += 1)}`;
+      const outcome = await this.#teller.ask({
+        tag,
+        once: false,
+        request: ({ clock }) => {
+          const nowMs = clock.nowMs();
+          return { by: tag, decide: (fleet) => recordNetworkEvents(fleet, { events: [news], nowMs }) };
+        },
+      });
+      if (outcome !== undefined) return;
+    }
+  }
+}
+
+/** The back end's own clock, which is right. Its waits belong to no server. */
+function clockOf({ scheduler }: World): Clock {
+  const after = (ms: number): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    scheduler.after(ms, 'the network takes its time', () => resolve(undefined));
+    return promise;
+  };
+  return {
+    nowMs: () => WORLD_BEGINS_MS + scheduler.nowMs,
+    sleep: (ms) => after(Math.max(1, Math.ceil(ms))),
+    turn: () => after(0),
+  };
+}
