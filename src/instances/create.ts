@@ -1,6 +1,6 @@
 // Asking for instances. The ports come first, then the place: where the network's back end is part of the journal, both are
 // in the commit that accepts the request; otherwise the build takes it from there. All of the request, or none of it.
-import { idOf, merged, onTrial, put, type Change, type FleetReader, type Refusal, type Trial } from '../fleet/index.ts';
+import { idOf, onTrial, put, type Change, type FleetReader, type Refusal, type Trial } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { PORT, type PoolKey } from '../network/index.ts';
 import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
@@ -34,10 +34,8 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
       made.push(one);
       if (made.length < asked.names.length) trial.add(one.changes);
     }
-    return accept(merged([...asked.changes, ...made.flatMap((one) => one.changes), ...begun(command, made)]), {
-      operation: command.operation,
-      instances: made.map((one) => one.name),
-    });
+    const changes = [...asked.changes, ...made.flatMap((one) => one.changes), ...begun(command, made)];
+    return accept(changes, { operation: command.operation, instances: made.map((one) => one.name) });
   });
 }
 
@@ -59,20 +57,19 @@ function make(trial: Trial, command: CreateInstances, of: One): Made | None | Re
   if ('code' in ports) return ports;
   const instance = newInstance(command, of, ports);
   const key = { key: of.name, target: { kind: INSTANCE.name, id: of.name } };
-  const intent = [put(INSTANCE, idOf(INSTANCE, of.name), instance), ...ports.map(({ id, doc }) => put(PORT, id, doc))];
   const outside = of.path.create === 'conductor' && ports.some((port) => !isInline(trial, port.doc));
-  const later = (step: string): Made => ({ kind: 'made', name: of.name, changes: intent, item: { ...key, step } });
+  const later = (step: string): Made => {
+    const intents = ports.map(({ id, doc }) => put(PORT, id, doc));
+    const changes = [put(INSTANCE, idOf(INSTANCE, of.name), instance), ...intents];
+    return { kind: 'made', name: of.name, changes, item: { ...key, step } };
+  };
   if (outside) return later('ports');
   const tried: Tried = placed(trial, { id: of.name, instance, ports, by: command.by, nowMs: command.nowMs });
   // The build says why, with the report, in its own commit: the request is accepted all the same.
   if (tried.kind === 'given-up') return command.count > 1 ? { kind: 'none', report: tried.report } : later('schedule');
+  // The instance and each of its ports are among the changes, as they are there.
   const { changes, step, host } = tried;
-  return {
-    kind: 'made',
-    name: of.name,
-    changes: merged([...intent, ...changes]),
-    item: { ...key, step, host, state: 'running' },
-  };
+  return { kind: 'made', name: of.name, changes, item: { ...key, step, host, state: 'running' } };
 }
 
 function begun(command: CreateInstances, made: readonly Made[]): Change[] {

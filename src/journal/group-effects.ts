@@ -60,20 +60,21 @@ export interface GuardedChange {
  * precondition stands alone, or does not hold within the group: then the store has to look first.
  */
 export function guardedChanges(batches: readonly Batch[], head: number): readonly GuardedChange[] | undefined {
-  const last = new Map<string, GuardedChange>();
+  const last = new Map<string, Map<string, GuardedChange>>();
   for (const [at, { changes, preconditions }] of batches.entries()) {
     if (changes.length !== preconditions.length) return undefined;
     for (const [nth, { kind, id, body }] of changes.entries()) {
       const precondition = preconditions[nth] as Precondition;
       if (precondition.resource[0] !== kind || precondition.resource[1] !== id) return undefined;
       const wanted = wantedBy(precondition);
-      const key = keyOf(kind, id);
-      const earlier = last.get(key);
+      let ofKind = last.get(kind);
+      if (ofKind === undefined) last.set(kind, (ofKind = new Map<string, GuardedChange>()));
+      const earlier = ofKind.get(id);
       if (earlier !== undefined && (earlier.body === null ? 'absent' : earlier.revision) !== wanted) return undefined;
-      last.set(key, { kind, id, revision: head + at + 1, body, expected: earlier?.expected ?? wanted });
+      ofKind.set(id, { kind, id, revision: head + at + 1, body, expected: earlier?.expected ?? wanted });
     }
   }
-  return [...last.values()];
+  return [...last.values()].flatMap((ofKind) => [...ofKind.values()]);
 }
 
 /** The first precondition that does not hold, earlier batches of the group counted in. */

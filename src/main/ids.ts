@@ -4,45 +4,54 @@ import { randomBytes } from 'node:crypto';
 import type { Ids } from '../journal/index.ts';
 
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
-const TIME_LENGTH = 10;
-/** 50 bits beside the millisecond: several servers never meet. */
-const CHANCE_LENGTH = 10;
+/** Two digits at once: an id is made for every document. */
+const PAIRS = Array.from({ length: 1024 }, (_, value) => `${DIGITS[value >>> 5]}${DIGITS[value & 31]}`);
+const LENGTH = 10;
+/** Beside the millisecond: several servers never meet. What is left of ten digits is room for counting up within one. */
+const CHANCE_BYTES = 6;
+const CHANCES = 2 ** 50;
+/** Drawn from the system in one go, as one draw costs as much as many. */
+const POOL_BYTES = CHANCE_BYTES * 128;
 const SECRET_BYTES = 32;
 
 export function realIds(nowMs: () => number = Date.now): Ids {
+  const draw = drawing();
   let lastMs = 0;
-  let chance: number[] = [];
+  let time = '';
+  let chance = 0;
   return {
     next: (prefix) => {
       const ms = Math.max(nowMs(), lastMs);
       // Within a millisecond, and when the clock is set back, the next id is the last one plus one: the order holds.
-      chance = ms === lastMs ? plusOne(chance) : drawn();
-      lastMs = ms;
-      return `${prefix}-${timeText(ms)}${chance.map((digit) => DIGITS[digit]).join('')}`;
+      if (ms === lastMs && time !== '') chance = (chance + 1) % CHANCES;
+      else {
+        chance = draw();
+        time = digits(ms);
+        lastMs = ms;
+      }
+      return `${prefix}-${time}${digits(chance)}`;
     },
     secret: () => randomBytes(SECRET_BYTES).toString('base64url'),
   };
 }
 
-function drawn(): number[] {
-  const digits = [...randomBytes(CHANCE_LENGTH)].map((byte) => byte & 31);
-  // Room for counting up within the millisecond.
-  return [(digits[0] ?? 0) & 15, ...digits.slice(1)];
+function drawing(): () => number {
+  let pool = randomBytes(POOL_BYTES);
+  let at = 0;
+  return () => {
+    if (at === POOL_BYTES) [pool, at] = [randomBytes(POOL_BYTES), 0];
+    at += CHANCE_BYTES;
+    return pool.readUIntBE(at - CHANCE_BYTES, CHANCE_BYTES);
+  };
 }
 
-function plusOne(digits: readonly number[]): number[] {
-  const next = [...digits];
-  for (let at = next.length - 1; at >= 0; at -= 1) {
-    next[at] = ((next[at] ?? 0) + 1) % DIGITS.length;
-    if (next[at] !== 0) break;
-  }
-  return next;
-}
-
-function timeText(ms: number): string {
+/** The lowest ten digits of a number. */
+function digits(number: number): string {
   let text = '';
-  for (let rest = ms; text.length < TIME_LENGTH; rest = Math.floor(rest / DIGITS.length)) {
-    text = `${DIGITS[rest % DIGITS.length]}${text}`;
+  let rest = number;
+  for (let left = LENGTH; left > 0; left -= 2) {
+    text = `${PAIRS[rest % 1024]}${text}`;
+    rest = Math.floor(rest / 1024);
   }
   return text;
 }
