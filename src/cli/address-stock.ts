@@ -5,7 +5,7 @@ import { resourcePath, type Resource } from './resource-commands.ts';
 import type { Column } from './table.ts';
 
 /** Figures are text: a /64 has more addresses than a number counts exactly. */
-export interface PoolStock {
+interface PoolStock {
   readonly pool: string;
   readonly segment?: string;
   readonly version: number;
@@ -15,7 +15,7 @@ export interface PoolStock {
   readonly free: string;
 }
 
-export const STOCK_COLUMNS: readonly Column<PoolStock>[] = [
+const STOCK_COLUMNS: readonly Column<PoolStock>[] = [
   { title: 'segment', of: (one) => one.segment, colour: 'bold' },
   { title: 'version', of: (one) => `IPv${one.version}` },
   { title: 'total', of: (one) => one.total, align: 'right' },

@@ -81,7 +81,7 @@ function endOf({ operation }: { readonly operation?: string }): string {
   return `goes when its back end has deleted it. Follow it with: muster operations wait ${operation}`;
 }
 
-export function capital(word: string): string {
+function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 

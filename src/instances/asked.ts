@@ -18,8 +18,9 @@ import {
 } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { traitsOf, traitsProblem } from './flavors.ts';
+import { traitsOf, traitsProblem, unknownFlavor } from './flavors.ts';
 import { pathOf } from './gates.ts';
+import { unknownGroup } from './groups.ts';
 import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from './model.ts';
 
 export interface CreateInstances {
@@ -62,7 +63,7 @@ export interface Asked {
 export function understood(fleet: FleetReader, command: CreateInstances): Asked | Refusal {
   const { name, count, project } = command;
   const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
-  if (flavor === undefined) return unknown('flavor', command.flavor);
+  if (flavor === undefined) return unknownFlavor(command.flavor, '/flavor');
   const names = count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
@@ -98,7 +99,7 @@ function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): 
   const { group, site, onlyHost } = place;
   if (group !== undefined) {
     const stored = fleet.get(GROUP, idOf(GROUP, group))?.doc;
-    if (stored === undefined) return unknown('group', group);
+    if (stored === undefined) return unknownGroup(group, '/group');
     if (stored.project !== project) return groupOfOther(group, project);
   }
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, '/site');
@@ -174,11 +175,6 @@ export function newInstance(
     changedBy: by,
     changedAtMs: nowMs,
   };
-}
-
-function unknown(what: 'flavor' | 'group', id: string): Refusal {
-  const message = `There is no ${what} "${id}". List them with "muster ${what}s list".`;
-  return { kind: 'not-found', code: `unknown-${what}`, message, field: `/${what}`, facts: { [what]: id } };
 }
 
 function groupOfOther(group: string, project: string): Refusal {
