@@ -2,6 +2,7 @@
 // what the commit changed.
 import { idOf, type Applied, type FleetReader, type Invariant, type Stored } from '../fleet/index.ts';
 import { cidrOf } from './addresses.ts';
+import { CAPABILITIES } from './back-end.ts';
 import { CLAIM, type Claim } from './claim.ts';
 import { contains, parseIp } from './ip.ts';
 import { portsWithMac } from './mac.ts';
@@ -172,7 +173,7 @@ function isOurs(fleet: FleetReader, pool: PoolKey): boolean {
   const id = segmentOfPool(pool);
   const segment = id === undefined ? undefined : fleet.get(SEGMENT, idOf(SEGMENT, id))?.doc;
   const network = findNetwork(fleet, segment?.network ?? pool.slice('network:'.length))?.doc;
-  return network !== undefined && network.backEnd !== 'simulated';
+  return network !== undefined && CAPABILITIES[network.backEnd].inline;
 }
 
 export const NETWORK_INVARIANTS: readonly Invariant[] = [
