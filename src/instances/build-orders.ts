@@ -12,8 +12,8 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import { record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
-import { afterFault, BUILDER, found, gaveUp, giveUp, keptPromises } from './build-steps.ts';
+import { fail, record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
 import { portsOf, type StoredInstance } from './place.ts';
@@ -26,6 +26,8 @@ export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: Act
   const { instance } = found(fleet, item.id);
   if (instance === undefined)
     return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
+  // A delete was faster: it ends whatever the back end has done meanwhile.
+  if (!isBeingBuilt(instance.doc)) return fail(item, { code: 'instance-deleted', instance: instance.id });
   const answers = answersIn(outcome);
   const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isEnd(item)));
   if (answers === undefined || worst?.outcome === 'unavailable')

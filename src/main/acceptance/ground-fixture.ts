@@ -54,7 +54,7 @@ export class Ground {
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
   readonly #servers: Server[] = [];
   readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
-  #onOrder: ((when: 'before' | 'after') => void) | undefined;
+  readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
   #count = 0;
 
   constructor({ machine }: GroundOptions = {}) {
@@ -98,7 +98,9 @@ export class Ground {
       network,
       hasCredentials: () => this.credentials,
       committed: (at, applied) => this.#committed(at, applied),
-      driving: (when) => this.#onOrder?.(when),
+      driving: (when) => {
+        for (const listener of [...this.#onOrder]) listener(when);
+      },
     });
     this.#servers.push(server);
     await server.start();
@@ -165,9 +167,10 @@ export class Ground {
     return () => this.#onCommit.delete(listener);
   }
 
-  /** Told of every order to a network back end. */
-  onOrder(listener: ((when: 'before' | 'after') => void) | undefined): void {
-    this.#onOrder = listener;
+  /** Told of every order to a network back end, before it is given and when it was carried out. */
+  onOrder(listener: (when: 'before' | 'after') => void): () => void {
+    this.#onOrder.add(listener);
+    return () => this.#onOrder.delete(listener);
   }
 
   async commit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A> {
@@ -195,12 +198,18 @@ export class Ground {
     return own.map(({ doc }) => doc as Readonly<Record<string, unknown>> | undefined);
   }
 
-  /** Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. */
+  /**
+   * Lets time pass until nothing is under way any more but what waits for something that time alone does not bring. A server
+   * that dies meanwhile is followed by another.
+   */
   async rest(): Promise<void> {
     for (let before = -1; before !== this.fleet.revision;) {
-      await this.until('all is at rest', () => this.server.decides && this.underWay().length === 0);
-      before = this.fleet.revision;
-      await this.clock.pass(SCAN_MS);
+      const isDone = (): boolean => this.server.decides && this.underWay().length === 0;
+      await this.until('all is at rest', () => !this.server.isAlive || isDone());
+      if (this.server.isAlive) {
+        before = this.fleet.revision;
+        await this.clock.pass(SCAN_MS);
+      } else await this.restart();
     }
   }
 

@@ -1,0 +1,125 @@
+// Disturbing a build at every point at which somebody could: after each of its commits, and around each order to a back end.
+import { expect } from 'vitest';
+import { HOST } from '../../hosts/index.ts';
+import { INSTANCE } from '../../instances/index.ts';
+import { CLAIM, PORT } from '../../network/index.ts';
+import { ITEM, isOpen } from '../../operations/index.ts';
+import { fixtureF, type FixtureF } from './reference-fixture.ts';
+import type { World } from './world-fixture.ts';
+
+export type Point = 'after a commit' | 'before an order' | 'after an order';
+export const POINTS: readonly Point[] = ['after a commit', 'before an order', 'after an order'];
+
+/** A way in which a build goes. */
+export interface Way {
+  readonly name: string;
+  readonly fixture: FixtureF;
+  /** What is to go wrong with each build. */
+  readonly faults?: readonly Parameters<World['arm']>[0][];
+  readonly ends: 'active' | 'error';
+}
+
+function versions(version: number): FixtureF['hosts'] {
+  return Object.fromEntries(['h1', 'h2', 'h3', 'h4', 'h5'].map((name) => [name, { version }]));
+}
+
+const simulated = { backEnd: 'simulated' } as const;
+const spawnFails = { op: 'spawn', outcome: 'spawn-failed' } as const;
+
+export const WAYS: readonly Way[] = [
+  { name: 'embedded', fixture: {}, ends: 'active' },
+  { name: 'embedded, with a host that fails', fixture: {}, faults: [spawnFails], ends: 'active' },
+  { name: 'embedded on the old path', fixture: { hosts: versions(1) ?? {} }, ends: 'active' },
+  { name: 'host-local', fixture: { backEnd: 'host-local' }, ends: 'active' },
+  { name: 'simulated', fixture: simulated, ends: 'active' },
+  { name: 'simulated, with a host that fails', fixture: simulated, faults: [spawnFails], ends: 'active' },
+  {
+    name: 'simulated, with a bind that fails and an answer that is lost',
+    fixture: simulated,
+    faults: [
+      { op: 'create', outcome: 'applied-but-lost' },
+      { op: 'bind', outcome: 'binding-failed' },
+      { op: 'unbind', outcome: 'unavailable' },
+      { op: 'bind', outcome: 'applied-but-lost' },
+    ],
+    ends: 'active',
+  },
+  { name: 'simulated, given up', fixture: simulated, faults: [{ ...spawnFails, times: 3 }], ends: 'error' },
+  { name: 'simulated, hosts that bind', fixture: { ...simulated, hosts: versions(2) ?? {} }, ends: 'active' },
+  {
+    name: 'simulated on the old path, with a host that fails',
+    fixture: { ...simulated, hosts: versions(1) ?? {} },
+    faults: [spawnFails],
+    ends: 'active',
+  },
+  {
+    name: 'simulated, where the driver binds',
+    fixture: { ...simulated, hosts: { h2: { bindsAt: 'driver', segments: ['seg0'] } } },
+    ends: 'active',
+  },
+];
+
+export interface Built {
+  readonly world: World;
+  readonly name: string;
+  /** False for the last one, whose build was over before its turn came. */
+  readonly disturbed: boolean;
+}
+
+/** Builds one instance after the other, each disturbed one point later, until one is built undisturbed. Answers how many. */
+export async function atEach(
+  way: Way,
+  point: Point,
+  disturb: (world: World, name: string) => void,
+  judge: (built: Built) => Promise<void>,
+): Promise<number> {
+  const world = await fixtureF(way.fixture);
+  for (let nth = 1; ; nth += 1) {
+    const name = `web${nth}`;
+    await world.userPort(`${name}-user`, 'n');
+    world.network.faults.disarm();
+    for (const fault of way.faults ?? []) world.arm(fault);
+    const wanted = { name, networks: [{ network: 'n' }, { port: `${name}-user` }] };
+    const { stop, struck } = countdown(world, point, nth, () => disturb(world, name));
+    await world.create(wanted);
+    await world.rest();
+    stop();
+    await judge({ world, name, disturbed: struck() });
+    if (!struck()) return nth - 1;
+  }
+}
+
+function countdown(world: World, point: Point, nth: number, strike: () => void) {
+  let left = nth;
+  const count = (): void => {
+    left -= 1;
+    if (left === 0) strike();
+  };
+  const stop =
+    point === 'after a commit'
+      ? world.onCommit(count)
+      : world.onOrder((when) => {
+          if (point.startsWith(when)) count();
+        });
+  return { stop, struck: () => left <= 0 };
+}
+
+/** Nothing of an instance is left but the user's port, as it came. */
+export function expectNothingLeft(world: World, name: string): void {
+  expect(world.all(INSTANCE).map(({ id }) => id)).not.toContain(name);
+  expect(world.all(CLAIM).filter(({ doc }) => doc.instance === name)).toEqual([]);
+  expect(world.all(ITEM).filter(({ doc }) => isOpen(doc))).toEqual([]);
+  const ports = world.all(PORT).filter(({ id, doc }) => id.startsWith(`${name}-`) || doc.instance === name);
+  expect(ports.map(({ id }) => id)).toEqual([`${name}-user`]);
+  const user = world.port(`${name}-user`);
+  expect(user).not.toHaveProperty('instance');
+  expect(user).not.toHaveProperty('binding');
+  const hosts = world.all(HOST).flatMap(({ id }) => (world.runs(id).includes(name) ? [id] : []));
+  expect(hosts).toEqual([]);
+  expect(world.network.port(`${name}-p0`)).toBeUndefined();
+  const there = world.network.port(`${name}-user`);
+  expect(there?.instance).toBeUndefined();
+  expect(there?.binding).toBeUndefined();
+  // What the journal and the back end say of its addresses is the same.
+  if (there !== undefined) expect(there.addresses.map(({ ip }) => ip)).toEqual(user.addresses.map(({ ip }) => ip));
+}
