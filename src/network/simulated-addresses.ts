@@ -28,6 +28,13 @@ export class SimulatedAddresses {
     return this.take({ ip, subnet }, FOREIGN);
   }
 
+  /** Whoever has an address; strangers are not told. */
+  *owners(): Iterable<string> {
+    for (const { owners } of this.#subnets.values()) {
+      for (const owner of owners.values()) if (owner !== FOREIGN) yield owner;
+    }
+  }
+
   take({ ip, subnet }: PlacedAddress, owner: string): boolean {
     const value = numberOf(ip);
     const { owners, free } = this.#subnet(subnet);

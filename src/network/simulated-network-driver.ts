@@ -117,6 +117,16 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return this.#ports.get(port);
   }
 
+  /** All that it has, by id. */
+  ports(): ReturnType<SimulatedPorts['all']> {
+    return this.#ports.all();
+  }
+
+  /** The ports that addresses are taken for. */
+  addressOwners(): Iterable<string> {
+    return this.#ports.addresses.owners();
+  }
+
   /** The fault that strikes the start of an instance on a host, for simulated hypervisors. */
   spawnFault(host: string): ArmedFault | undefined {
     return this.faults.strike({ op: 'spawn', host });

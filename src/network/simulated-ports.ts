@@ -51,6 +51,10 @@ export class SimulatedPorts {
     return this.#ports.get(port);
   }
 
+  all(): Iterable<readonly [id: string, port: SimulatedPort]> {
+    return this.#ports;
+  }
+
   /** Takes a journal's word for what there is: whatever else it had is gone, but for what strangers have. */
   adopt(ports: Iterable<Stored<'port', Port>>): void {
     for (const { addresses } of this.#ports.values()) for (const one of addresses) this.addresses.give(one);
