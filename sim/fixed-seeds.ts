@@ -1,5 +1,12 @@
 // The seeds that every test run plays, and what each of them must at least go through.
 
-export const FIXED_SEEDS = { first: 1, last: 300 };
+export interface Seeds {
+  readonly first: number;
+  readonly last: number;
+}
+
+export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
+/** Of the world with instances. */
+export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100 };
 export const PORT_CALLS_MIN = 2000;
 export const FAULTS_MIN = 20;

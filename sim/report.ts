@@ -4,7 +4,7 @@ import type { Tally } from './world/tally.ts';
 
 export function summary(result: SeedResult): string {
   return [
-    `seed ${result.seed}  trace ${result.hash}`,
+    `${result.scenario} seed ${result.seed}  trace ${result.hash}`,
     `  ${result.portCalls.total} port calls (${list(result.portCalls)})`,
     `  ${result.faults.total} faults (${list(result.faults)})`,
     `  ${result.commits} commits, ${result.steps} steps, ${(result.virtualMs / 1000).toFixed(0)} s of virtual time`,
@@ -13,13 +13,13 @@ export function summary(result: SeedResult): string {
 }
 
 /** The seed, the property, the last lines of the trace, and how to see it again. */
-export function failure({ seed, hash, violation, lastLines }: SeedResult): string {
+export function failure({ seed, scenario, hash, violation, lastLines }: SeedResult): string {
   return [
     ...lastLines.map((line) => `    ${line}`),
-    `seed ${seed} FAILED (trace ${hash})`,
+    `${scenario} seed ${seed} FAILED (trace ${hash})`,
     `  ${violation?.property}`,
     `  ${violation?.message}`,
-    `  repeat it: npm run sim -- --seed ${seed} --trace`,
+    `  repeat it: npm run sim -- --world ${scenario} --seed ${seed} --trace`,
   ].join('\n');
 }
 

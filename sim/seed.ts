@@ -2,16 +2,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenToMarks } from '../src/fleet/index.ts';
 import { CHECKERS } from './checkers/checkers.ts';
-import { FAULTS } from './faults/faults.ts';
-import { ANSWERED, AT_REST } from './seed-properties.ts';
+import { HOUSE, type Scenario } from './scenarios.ts';
+import { ANSWERED, AT_REST, NOTHING_LEFT } from './seed-properties.ts';
 import { productionParts, type Parts } from './world/parts.ts';
 import { Tally } from './world/tally.ts';
 import { World, type Violation } from './world/world.ts';
 import type { Play } from './workloads/workload.ts';
-import { WORKLOADS } from './workloads/workloads.ts';
 
 export interface SeedOptions {
   readonly seed: number;
+  /** What goes on in the world; the house as a whole when nothing is said. */
+  readonly scenario?: Scenario;
   /** Replaces a part of the servers: how a mutant is planted. */
   readonly plant?: (parts: Parts) => Parts;
   readonly print?: (line: string) => void;
@@ -19,6 +20,7 @@ export interface SeedOptions {
 
 export interface SeedResult {
   readonly seed: number;
+  readonly scenario: string;
   readonly hash: string;
   readonly portCalls: Tally;
   readonly faults: Tally;
@@ -41,16 +43,18 @@ const REST_MS = 100_000;
 /** What is under way at one look, such as a retry, is over at the next; what never ends is found all the same. */
 const LOOKS_MAX = 4;
 const LOOK_AGAIN_MS = 7000;
+/** Long enough to delete everything, if nothing keeps it from going. */
+const UNDO_MS = 45_000;
 
-export async function runSeed({ seed, plant, print }: SeedOptions): Promise<SeedResult> {
+export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
   // Taking the stack of every error that is part of the game costs a tenth of the time. A printed run has them.
   Error.stackTraceLimit = print === undefined ? 0 : STACK_DEPTH;
   listenToMarks((name) => marks.count(name));
-  const parts = withWorkloads(productionParts);
+  const parts = withWorkloads(productionParts, scenario);
   const world = new World({ seed, parts: plant?.(parts) ?? parts, checkers: CHECKERS, ...(print && { print }) });
   try {
-    await trouble(world);
+    await trouble(world, scenario);
   } catch (error) {
     world.violate(
       'the program never goes wrong by itself',
@@ -63,6 +67,7 @@ export async function runSeed({ seed, plant, print }: SeedOptions): Promise<Seed
   const { scheduler, violation } = world;
   return {
     seed,
+    scenario: scenario.name,
     hash: scheduler.trace.hash,
     portCalls: world.calls,
     faults: world.faults,
@@ -75,45 +80,50 @@ export async function runSeed({ seed, plant, print }: SeedOptions): Promise<Seed
   };
 }
 
-function withWorkloads(parts: Parts): Parts {
+function withWorkloads(parts: Parts, { workloads }: Scenario): Parts {
   return {
     ...parts,
-    models: [...parts.models, ...WORKLOADS.flatMap(({ models }) => models ?? [])],
-    operationKinds: [...parts.operationKinds, ...WORKLOADS.flatMap(({ operationKinds }) => operationKinds ?? [])],
-    drivers: Object.assign({}, parts.drivers, ...WORKLOADS.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
+    models: [...parts.models, ...workloads.flatMap(({ models }) => models ?? [])],
+    operationKinds: [...parts.operationKinds, ...workloads.flatMap(({ operationKinds }) => operationKinds ?? [])],
+    drivers: Object.assign({}, parts.drivers, ...workloads.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
   };
 }
 
-async function trouble(world: World): Promise<void> {
+async function trouble(world: World, scenario: Scenario): Promise<void> {
   for (const server of world.servers) server.start();
-  const plays = WORKLOADS.map((workload) => workload.start(world));
+  const plays = scenario.workloads.map((workload) => workload.start(world));
   // A small world takes longer to have seen enough.
-  do await world.scheduler.run(planFaults(world));
+  do await world.scheduler.run(planFaults(world, scenario));
   while (world.violation === undefined && world.calls.total < TROUBLED_CALLS_MIN);
   if (world.violation !== undefined) return;
   heal(world);
   await world.scheduler.run(world.scheduler.nowMs + REST_MS);
-  for (let looks = 1; looks < LOOKS_MAX && unrest(plays).length > 0; looks += 1) {
+  await restAgain(world, () => unrest(plays));
+  if (world.violation === undefined) await atRest(world, plays);
+  if (world.violation === undefined) await undone(world, plays);
+}
+
+async function restAgain(world: World, judge: () => readonly string[]): Promise<void> {
+  for (let looks = 1; looks < LOOKS_MAX && judge().length > 0 && world.violation === undefined; looks += 1) {
     await world.scheduler.run(world.scheduler.nowMs + LOOK_AGAIN_MS);
   }
-  if (world.violation === undefined) await atRest(world, plays);
 }
 
 /** Spreads faults over the time to come and answers until when that is. */
-function planFaults(world: World): number {
+function planFaults(world: World, scenario: Scenario): number {
   const { rng, scheduler } = world;
   const count = rng.between(FAULTS_PLANNED_MIN, FAULTS_PLANNED_MAX);
   let afterMs = 2000;
   for (let n = 0; n < count; n += 1) {
     afterMs += rng.pick([rng.below(200), rng.below(5000), rng.below(9000)]);
-    scheduler.after(afterMs, 'a fault is due', () => strike(world));
+    scheduler.after(afterMs, 'a fault is due', () => strike(world, scenario));
   }
   return scheduler.nowMs + afterMs + 5000;
 }
 
-function strike(world: World): void {
+function strike(world: World, { faults }: Scenario): void {
   for (;;) {
-    const fault = world.rng.pickWeighted(FAULTS);
+    const fault = world.rng.pickWeighted(faults);
     const struck = fault.strike(world);
     if (struck === undefined) continue;
     world.fault(struck, fault.name);
@@ -125,19 +135,38 @@ function heal(world: World): void {
   world.troubled = false;
   world.scheduler.note('world', 'everything heals');
   for (const link of world.links) link.heal();
-  for (const machine of world.machines) machine.diskFull = false;
-  for (const { storeLink, life } of world.servers) {
-    storeLink.heal();
-    if (life?.program.paused === true) life.program.pause(0);
+  world.network.heal();
+  for (const machine of world.machines) {
+    machine.diskFull = false;
+    machine.hypervisor.disarm();
+  }
+  for (const server of world.servers) {
+    server.storeLink.heal();
+    server.hasCredentials = true;
+    if (server.life?.program.paused === true) server.life.program.pause(0);
   }
 }
 
 async function atRest(world: World, plays: readonly Play[]): Promise<void> {
-  const all = Promise.all(plays.map(({ over }) => over)).then(() => true);
-  const unanswered = turn().then(() => false);
-  if (!(await Promise.race([all, unanswered]))) world.violate(ANSWERED, 'a caller still waits');
+  if (!(await isOver(plays.map(({ over }) => over)))) world.violate(ANSWERED, 'a caller still waits');
   world.checkEnd();
   for (const sentence of unrest(plays)) world.violate(AT_REST, sentence);
+}
+
+async function undone(world: World, plays: readonly Play[]): Promise<void> {
+  const undoing = plays.flatMap(({ undo }) => undo?.() ?? []);
+  if (undoing.length === 0) return;
+  const left = (): readonly string[] => plays.flatMap(({ atEnd }) => atEnd?.() ?? []);
+  await world.scheduler.run(world.scheduler.nowMs + UNDO_MS);
+  await restAgain(world, left);
+  if (!(await isOver(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
+  world.checkEnd();
+  for (const sentence of left()) world.violate(NOTHING_LEFT, sentence);
+}
+
+async function isOver(works: readonly Promise<unknown>[]): Promise<boolean> {
+  const all = Promise.all(works).then(() => true);
+  return Promise.race([all, turn().then(() => false)]);
 }
 
 function unrest(plays: readonly Play[]): readonly string[] {

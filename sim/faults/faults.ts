@@ -25,3 +25,6 @@ export const FAULTS: readonly Fault[] = [
   siteSilent,
   diskFull,
 ];
+
+/** What goes wrong where there are instances. */
+export const INSTANCE_FAULTS: readonly Fault[] = [...FAULTS];

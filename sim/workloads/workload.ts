@@ -1,5 +1,5 @@
 // What a workload is: something that goes on in the world while it is troubled. To add one, write its file and add it
-// to `workloads.ts`.
+// to a scenario.
 import type { Model } from '../../src/fleet/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
 import type { Born } from '../world/server.ts';
@@ -20,4 +20,8 @@ export interface Play {
   readonly over: Promise<unknown>;
   /** All has healed and come to rest: sentences that say what is not as it must be. */
   readonly atRest?: () => readonly string[];
+  /** After that everything is undone again, for those who do so; resolves when everybody has been told. */
+  readonly undo?: () => Promise<unknown>;
+  /** Everything is undone: sentences that say what is left. */
+  readonly atEnd?: () => readonly string[];
 }

@@ -1,0 +1,38 @@
+// What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
+import { FAULTS, INSTANCE_FAULTS } from './faults/faults.ts';
+import type { Fault } from './faults/fault.ts';
+import { FIXED_INSTANCE_SEEDS, FIXED_SEEDS, type Seeds } from './fixed-seeds.ts';
+import { EXPECTED_MARKS, INSTANCE_MARKS } from './marks.ts';
+import { builds } from './workloads/builds.ts';
+import { counters } from './workloads/counters.ts';
+import { hosts } from './workloads/hosts.ts';
+import { instances } from './workloads/instances.ts';
+import type { Workload } from './workloads/workload.ts';
+
+export interface Scenario {
+  readonly name: string;
+  readonly workloads: readonly Workload[];
+  readonly faults: readonly Fault[];
+  readonly seeds: Seeds;
+  readonly marks: readonly string[];
+}
+
+/** The ground that every room stands on: journal, lease, operations, hosts and their agents. */
+export const HOUSE: Scenario = {
+  name: 'house',
+  workloads: [counters, hosts, builds],
+  faults: FAULTS,
+  seeds: FIXED_SEEDS,
+  marks: EXPECTED_MARKS,
+};
+
+/** Few hosts with networks and instances on them: everything that one can ask of those, and all that goes wrong with it. */
+export const INSTANCES: Scenario = {
+  name: 'instances',
+  workloads: [instances],
+  faults: INSTANCE_FAULTS,
+  seeds: FIXED_INSTANCE_SEEDS,
+  marks: INSTANCE_MARKS,
+};
+
+export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES];

@@ -1,0 +1,273 @@
+// What people do with instances, one command at a time, on whatever there is at the moment.
+import { idOf, type FleetReader } from '../../src/fleet/index.ts';
+import { clearForcedDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
+import { editHost } from '../../src/hosts/decide.ts';
+import {
+  createInstances,
+  deleteInstances,
+  INSTANCE,
+  instanceEvacuator,
+  moveInstances,
+  rebuildInstances,
+  shelveInstance,
+  unshelveInstance,
+  type Instance,
+} from '../../src/instances/index.ts';
+import { accept, refuse } from '../../src/journal/index.ts';
+import { createPort, deletePort } from '../../src/network/decisions-fixture.ts';
+import { PORT, type RequestedNetworks } from '../../src/network/index.ts';
+import {
+  cancelOperation,
+  OPERATION,
+  retryOperation,
+  type OperationId,
+  type OperationKind,
+} from '../../src/operations/index.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { Command } from '../world/operator.ts';
+import type { World } from '../world/world.ts';
+import { once, plain, type Decide } from './commands.ts';
+import {
+  drawPhysicalNetworks,
+  FLAVORS,
+  GROUPS,
+  PROJECT,
+  type InstanceGround,
+  type NetworkPlan,
+} from './instance-ground.ts';
+
+type Act = (tag: string) => Command<unknown> | undefined;
+
+interface Errand {
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+/** Few, so that names are used again while something of the one before may be left. */
+const NAMES = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7'];
+/** Some are short, so that deadlines pass in the middle of things. */
+const DEADLINES_MS = [8000, 30_000, 120_000, 400_000, 400_000];
+
+export class InstanceActs {
+  readonly #world: World;
+  readonly #ground: InstanceGround;
+  readonly #rng: Rng;
+  readonly #kinds: ReadonlyMap<string, OperationKind>;
+
+  constructor(world: World, ground: InstanceGround) {
+    this.#world = world;
+    this.#ground = ground;
+    this.#rng = world.rng.fork();
+    this.#kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
+  }
+
+  /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
+  next(tag: string): Command<unknown> | undefined {
+    const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: Act }>([
+      { weight: 30, act: (by) => this.#create(by) },
+      { weight: 14, act: (by) => this.#delete(by) },
+      { weight: 14, act: (by) => this.#move(by) },
+      { weight: 5, act: (by) => this.#shelve(by) },
+      { weight: 6, act: (by) => this.#unshelve(by) },
+      { weight: 4, act: (by) => this.#forceDown(by) },
+      { weight: 5, act: (by) => this.#rebuild(by) },
+      { weight: 3, act: (by) => this.#clear(by) },
+      { weight: 4, act: (by) => this.#remap(by) },
+      { weight: 4, act: (by) => this.#maintain(by) },
+      { weight: 2, act: (by) => this.#evacuate(by) },
+      { weight: 3, act: (by) => this.#cancel(by) },
+      { weight: 3, act: (by) => this.#retry(by) },
+      { weight: 5, act: (by) => this.#newPort(by) },
+      { weight: 2, act: (by) => this.#dropPort(by) },
+    ]);
+    return act.act(tag);
+  }
+
+  #instances(fits: (doc: Instance) => boolean = () => true): string[] {
+    return [...this.#world.truth.all(INSTANCE)].filter(({ doc }) => fits(doc)).map(({ id }): string => id);
+  }
+
+  /** Something that takes its time. It is begun once, however often it is asked for. */
+  #errand(by: string, decide: (fleet: FleetReader, errand: Errand, life: Parameters<Decide>[1]) => ReturnType<Decide>) {
+    const operation = idOf(OPERATION, `op-${by}`);
+    const deadlineMs = this.#rng.pick(DEADLINES_MS);
+    const begun = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
+    return once(by, begun, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
+  }
+
+  #create(by: string): Command<unknown> {
+    const rng = this.#rng;
+    const count = rng.chance(0.7) ? 1 : rng.between(2, 4);
+    const asked = {
+      name: rng.pick(NAMES),
+      count,
+      minCount: rng.between(1, count),
+      flavor: rng.pick(FLAVORS),
+      project: PROJECT,
+      place: this.#drawPlace(),
+      networks: this.#drawNetworks(count),
+      attemptsMax: rng.between(1, 4),
+      admin: true,
+    };
+    const nics = asked.networks.length * count;
+    return this.#errand(by, (fleet, errand, { ids, hasCredentials }) => {
+      const portIds = Array.from({ length: nics }, () => ids.next('port'));
+      return createInstances(fleet, { ...asked, ...errand, portIds, credentials: hasCredentials() });
+    });
+  }
+
+  #drawPlace(): Instance['place'] {
+    const rng = this.#rng;
+    return {
+      ...(rng.chance(0.3) && { group: rng.pick(GROUPS) }),
+      ...(rng.chance(0.05) && { onlyHost: rng.pick(this.#ground.hosts).name }),
+      ...(rng.chance(0.05) && { site: 'central' }),
+    };
+  }
+
+  #drawNetworks(count: number): RequestedNetworks & unknown[] {
+    const rng = this.#rng;
+    return Array.from({ length: rng.pick([0, 1, 1, 1, 2, 3]) }, () => {
+      const network = rng.pick(this.#ground.networks);
+      const ports = count > 1 ? [] : [...this.#world.truth.all(PORT)].filter(({ doc }) => doc.createdBy === 'user');
+      if (ports.length > 0 && rng.chance(0.35)) return { port: rng.pick(ports).id };
+      if (count === 1 && rng.chance(0.15)) return { network: network.name, fixedIp: fixedIp(rng, network) };
+      return { network: network.name };
+    });
+  }
+
+  #delete(by: string): Command<unknown> | undefined {
+    const ids = this.#some(this.#instances());
+    return ids && this.#errand(by, (fleet, errand) => deleteInstances(fleet, { ids, ...errand }));
+  }
+
+  #move(by: string): Command<unknown> | undefined {
+    const rng = this.#rng;
+    const ids = this.#some(this.#instances(({ state }) => state === 'active'));
+    const how = {
+      kind: rng.pick(['live', 'cold'] as const),
+      ...(rng.chance(0.2) && { target: rng.pick(this.#ground.hosts).name }),
+    };
+    return ids && this.#errand(by, (fleet, errand) => moveInstances(fleet, { ids, ...how, ...errand }));
+  }
+
+  #shelve(by: string): Command<unknown> | undefined {
+    const [id] = this.#some(this.#instances(({ state }) => state === 'active')) ?? [];
+    if (id === undefined) return undefined;
+    return this.#errand(by, (fleet, errand, { hasCredentials }) =>
+      shelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
+    );
+  }
+
+  #unshelve(by: string): Command<unknown> | undefined {
+    const [id] = this.#some(this.#instances(({ state }) => state === 'shelved')) ?? [];
+    if (id === undefined) return undefined;
+    return this.#errand(by, (fleet, errand, { hasCredentials }) =>
+      unshelveInstance(fleet, { id, ...errand, credentials: hasCredentials() }),
+    );
+  }
+
+  /** Mostly one that seems dead; whoever vouches for it may be wrong. */
+  #forceDown(by: string): Command<unknown> | undefined {
+    const rng = this.#rng;
+    const hosts = [...this.#world.truth.all(HOST)];
+    const dead = hosts.filter(({ doc }) => doc.connection.state !== 'up');
+    const from = dead.length > 0 && rng.chance(0.7) ? dead : hosts;
+    if (from.length === 0) return undefined;
+    const { id } = rng.pick(from);
+    return plain(by, (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
+  }
+
+  #rebuild(by: string): Command<unknown> | undefined {
+    const { truth } = this.#world;
+    const lost = ({ host, state, wasActive }: Instance): boolean => {
+      const down = host === undefined || truth.get(HOST, idOf(HOST, host))?.doc.forcedDown !== undefined;
+      return down && wasActive && (state === 'active' || state === 'error');
+    };
+    const ids = this.#some(this.#instances(lost));
+    return ids && this.#errand(by, (fleet, errand) => rebuildInstances(fleet, { ids, ...errand }));
+  }
+
+  #clear(by: string): Command<unknown> | undefined {
+    const hosts = [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.forcedDown !== undefined);
+    if (hosts.length === 0) return undefined;
+    const { id } = this.#rng.pick(hosts);
+    return plain(by, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
+  }
+
+  #remap(by: string): Command<unknown> {
+    const { name: id } = this.#rng.pick(this.#ground.hosts);
+    const edit = { physicalNetworks: drawPhysicalNetworks(this.#rng) };
+    return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
+  }
+
+  #maintain(by: string): Command<unknown> {
+    const { name: id } = this.#rng.pick(this.#ground.hosts);
+    return this.#rng.chance(0.3)
+      ? plain(by, (fleet, _life, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
+      : plain(by, (fleet, _life, nowMs) => enableHost(fleet, { id, by, nowMs }));
+  }
+
+  #evacuate(by: string): Command<unknown> {
+    const { name: host } = this.#rng.pick(this.#ground.hosts);
+    return plain(by, (fleet, _life, nowMs) => {
+      const { inventory, plan, begin } = instanceEvacuator;
+      const planned = plan(fleet, host, inventory(fleet, host), nowMs);
+      const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
+      const begun = begin(fleet, going, { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 });
+      return 'code' in begun ? refuse(begun) : accept(begun.changes, null);
+    });
+  }
+
+  #cancel(by: string): Command<unknown> | undefined {
+    return this.#withOperation(
+      ({ state }) => state === 'running',
+      (id) => plain(by, (fleet, _life, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs })),
+    );
+  }
+
+  #retry(by: string): Command<unknown> | undefined {
+    return this.#withOperation(
+      ({ state }) => state === 'failed',
+      (id) => plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs })),
+    );
+  }
+
+  #withOperation(
+    fits: (doc: { readonly state: string }) => boolean,
+    act: (id: string) => Command<unknown>,
+  ): Command<unknown> | undefined {
+    const found = [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.kind !== 'host-join' && fits(doc));
+    return found.length === 0 ? undefined : act(this.#rng.pick(found).id);
+  }
+
+  #newPort(by: string): Command<unknown> {
+    const rng = this.#rng;
+    const network = rng.pick(this.#ground.networks);
+    const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
+    const asked = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
+    const there = (fleet: FleetReader): boolean => fleet.get(PORT, idOf(PORT, asked.id)) !== undefined;
+    return once(by, there, (fleet, _life, nowMs) => createPort(fleet, { ...asked, admin: true, by, nowMs }));
+  }
+
+  #dropPort(by: string): Command<unknown> | undefined {
+    const ports = [...this.#world.truth.all(PORT)].filter(({ doc }) => doc.createdBy === 'user');
+    if (ports.length === 0) return undefined;
+    const { id } = this.#rng.pick(ports);
+    const operation = idOf(OPERATION, `op-${by}`);
+    return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
+  }
+
+  #some(ids: readonly string[]): string[] | undefined {
+    if (ids.length === 0) return undefined;
+    const picked = this.#rng.chance(0.8) ? [this.#rng.pick(ids)] : [this.#rng.pick(ids), this.#rng.pick(ids)];
+    return [...new Set(picked)];
+  }
+}
+
+/** The last address of a pool: the others are picked from the other end. */
+function fixedIp(rng: Rng, { subnets }: NetworkPlan): string {
+  return rng.pick(subnets).last;
+}

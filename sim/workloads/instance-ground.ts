@@ -1,0 +1,185 @@
+// What there is before anybody asks for an instance: networks of every kind with few addresses, hosts with little room on
+// some physical networks, flavors, groups, users' ports. All of it is drawn, so that every world differs.
+import { idOf, type FleetReader } from '../../src/fleet/index.ts';
+import { HOST, type HostSpec } from '../../src/hosts/index.ts';
+import { createFlavor, createGroup } from '../../src/instances/decisions-fixture.ts';
+import { FLAVOR, GROUP } from '../../src/instances/index.ts';
+import { createNetwork, createSegment, createSubnet } from '../../src/network/decisions-fixture.ts';
+import { NETWORK, SEGMENT, SUBNET, type BackEndName } from '../../src/network/index.ts';
+import type { Rng } from '../kernel/rng.ts';
+import { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import { Admin, SITES } from './admin.ts';
+import { once } from './commands.ts';
+
+export const PROJECT = 'default';
+export const PHYSICAL_NETWORKS = ['p1', 'p2', 'p3'];
+export const FLAVORS = ['tiny', 'wide'];
+export const GROUPS = ['apart', 'rather-apart', 'near'] as const;
+
+interface SubnetPlan {
+  readonly name: string;
+  readonly segment?: string;
+  readonly cidr: string;
+  readonly first: string;
+  readonly last: string;
+}
+
+export interface NetworkPlan {
+  readonly name: string;
+  readonly backEnd: BackEndName;
+  /** Their physical networks, by name. */
+  readonly segments: ReadonlyMap<string, string>;
+  readonly subnets: readonly SubnetPlan[];
+}
+
+/** How long hosts may take to come into service before users begin all the same. */
+const HOSTS_WAITED_MS = 20_000;
+
+export class InstanceGround {
+  readonly networks: readonly NetworkPlan[];
+  readonly hosts: readonly HostSpec[];
+  readonly admin: Admin;
+  readonly #world: World;
+  readonly #rng: Rng;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#rng = world.rng.fork();
+    this.admin = new Admin(world);
+    this.networks = drawNetworks(this.#rng);
+    this.hosts = Array.from({ length: this.#rng.between(3, 6) }, (_, at) => drawHost(this.#rng, `h${at + 1}`));
+  }
+
+  async lay(): Promise<void> {
+    await this.admin.prepare();
+    const joined = this.#join();
+    await this.#sizes();
+    for (const network of this.networks) await this.#network(network);
+    await joined;
+    const { operator } = this.admin;
+    const untilMs = this.#world.scheduler.nowMs + HOSTS_WAITED_MS;
+    const ready = (): boolean =>
+      [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.state === 'active').length === this.hosts.length;
+    while (this.#world.troubled && !ready() && this.#world.scheduler.nowMs < untilMs) await operator.pause(500);
+  }
+
+  async #join(): Promise<void> {
+    const { machines, scheduler } = this.#world;
+    const known = (): boolean => this.#world.truth.count(HOST) > 0;
+    // Whoever never heard that they may join looks whether they do.
+    while (this.#world.troubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
+    const mixed = this.#rng.chance(0.5);
+    for (const { name, site = '' } of this.hosts) {
+      const machine = new Machine(name, site, this.#world);
+      machines.push(machine);
+      if (mixed) machine.serviceVersion = this.#rng.between(1, 3);
+      void this.admin.giveToken(machine);
+      scheduler.after(this.#rng.between(0, 2000), `${name} is switched on`, () => machine.start());
+    }
+  }
+
+  async #sizes(): Promise<void> {
+    const sizes = [
+      { name: 'tiny', vcpus: 1, memoryMiB: 512, diskGiB: 1 },
+      { name: 'wide', vcpus: 2, memoryMiB: 2048, diskGiB: 4 },
+    ];
+    for (const size of sizes) {
+      const there = (fleet: FleetReader): boolean => fleet.get(FLAVOR, idOf(FLAVOR, size.name)) !== undefined;
+      await this.#make(`flavor-${size.name}`, there, (fleet, by, nowMs) => createFlavor(fleet, { ...size, by, nowMs }));
+    }
+    for (const name of GROUPS) {
+      const policy = ({ apart: 'anti-affinity', 'rather-apart': 'soft-anti-affinity', near: 'affinity' } as const)[
+        name
+      ];
+      const there = (fleet: FleetReader): boolean => fleet.get(GROUP, idOf(GROUP, name)) !== undefined;
+      await this.#make(`group-${name}`, there, (fleet, by, nowMs) =>
+        createGroup(fleet, { name, project: PROJECT, policy, by, nowMs }),
+      );
+    }
+  }
+
+  async #network({ name, backEnd, segments, subnets }: NetworkPlan): Promise<void> {
+    const there = (fleet: FleetReader): boolean => fleet.get(NETWORK, idOf(NETWORK, name)) !== undefined;
+    await this.#make(`network-${name}`, there, (fleet, by, nowMs) =>
+      createNetwork(fleet, { name, backEnd, admin: true, by, nowMs }),
+    );
+    for (const [id, physicalNetwork] of segments) {
+      const made = (fleet: FleetReader): boolean => fleet.get(SEGMENT, idOf(SEGMENT, id)) !== undefined;
+      const wire = { type: 'vlan' as const, physicalNetwork };
+      await this.#make(`segment-${id}`, made, (fleet, by, nowMs) =>
+        createSegment(fleet, { name: id, network: name, ...wire, by, nowMs }),
+      );
+    }
+    for (const { first, last, ...subnet } of subnets) {
+      const made = (fleet: FleetReader): boolean => fleet.get(SUBNET, idOf(SUBNET, subnet.name)) !== undefined;
+      await this.#make(`subnet-${subnet.name}`, made, (fleet, by, nowMs) =>
+        createSubnet(fleet, { ...subnet, network: name, pools: [{ first, last }], by, nowMs }),
+      );
+    }
+  }
+
+  async #make(
+    what: string,
+    there: (fleet: FleetReader) => boolean,
+    decide: (fleet: FleetReader, by: string, nowMs: number) => ReturnType<Parameters<typeof once>[2]>,
+  ): Promise<void> {
+    const tag = this.admin.tag(what);
+    await this.admin.insist(once(tag, there, (fleet, _life, nowMs) => decide(fleet, tag, nowMs)));
+  }
+}
+
+/** Those of the back end outside always, of the others some. */
+function drawNetworks(rng: Rng): NetworkPlan[] {
+  const plans: [backEnd: BackEndName, routed: boolean][] = [
+    ['simulated', true],
+    ['simulated', false],
+    ['embedded', true],
+    ['embedded', false],
+    ['host-local', true],
+    ['host-local', false],
+  ];
+  return plans.flatMap(([backEnd, routed], nth) =>
+    backEnd === 'simulated' || rng.chance(0.4) ? [drawNetwork(rng, backEnd, routed, nth + 1)] : [],
+  );
+}
+
+function drawNetwork(rng: Rng, backEnd: BackEndName, routed: boolean, nth: number): NetworkPlan {
+  const name = `${routed ? 'routed' : 'plain'}-${backEnd}`;
+  if (!routed) return { name, backEnd, segments: new Map(), subnets: [subnetPlan(rng, name, nth, 0)] };
+  const segments = new Map<string, string>();
+  const subnets: SubnetPlan[] = [];
+  for (const [at, physicalNetwork] of PHYSICAL_NETWORKS.slice(0, rng.between(2, 3)).entries()) {
+    const segment = `${name}-s${at + 1}`;
+    segments.set(segment, physicalNetwork);
+    subnets.push({ ...subnetPlan(rng, segment, nth, at + 1), segment });
+    if (rng.chance(0.2)) subnets.push({ ...subnetPlan6(rng, segment, nth, at + 1), segment });
+  }
+  return { name, backEnd, segments, subnets };
+}
+
+/** So few that they run out. */
+function subnetPlan(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
+  const net = `10.${nth}.${at}`;
+  return { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.${9 + rng.between(2, 5)}` };
+}
+
+function subnetPlan6(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
+  const net = `fd00:${nth}:${at}:`;
+  return { name: `${name}-v6`, cidr: `${net}:/64`, first: `${net}:10`, last: `${net}:1${rng.between(2, 5)}` };
+}
+
+export function drawPhysicalNetworks(rng: Rng): string[] {
+  return PHYSICAL_NETWORKS.filter(() => rng.chance(0.6));
+}
+
+function drawHost(rng: Rng, name: string): HostSpec {
+  const ratios = { vcpus: rng.between(1, 2), memory: 1, disk: 1 };
+  const capacity = {
+    vcpus: rng.between(2, 4),
+    memoryMiB: 2048 * rng.between(2, 4),
+    diskGiB: rng.between(8, 30),
+    ratios,
+  };
+  return { name, site: rng.pick(SITES), capacity, physicalNetworks: drawPhysicalNetworks(rng) };
+}

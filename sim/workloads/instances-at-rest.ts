@@ -1,0 +1,100 @@
+// What must be true of instances once everything has healed: all work on them is finished or waits for something that is so,
+// whoever is said to run does run, and the back end has what the journal says that it has.
+import { idOf, type Fleet } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
+import { INSTANCE } from '../../src/instances/index.ts';
+import { backEndOf, isPlugged, PORT, PORTS_BY_INSTANCE, type StoredPort } from '../../src/network/index.ts';
+import {
+  isOpen,
+  isUnfinished,
+  ITEMS_BY_OPERATION,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
+  targetKey,
+  type Operation,
+  type StoredItem,
+} from '../../src/operations/index.ts';
+import type { World } from '../world/world.ts';
+import { hostsAtRest } from './hosts-at-rest.ts';
+
+export function instancesAtRest(world: World): string[] {
+  const { truth } = world;
+  return [
+    ...hostsAtRest(world),
+    ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, id, doc)),
+    ...[...truth.all(INSTANCE)].flatMap(({ id }) => runsWhereItIs(world, id)),
+    ...[...truth.all(PORT)].flatMap((port) => asAtTheBackEnd(world, port)),
+  ];
+}
+
+const KINDS = new Set(['instance-build', 'instance-delete', 'instance-clean', 'instance-move', 'instance-rebuild']);
+const MORE_KINDS = new Set([...KINDS, 'instance-shelve', 'port-delete']);
+
+function operationAtRest({ truth, machines }: World, id: string, doc: Operation): string[] {
+  if (!MORE_KINDS.has(doc.kind) || !isUnfinished(doc)) return [];
+  if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
+  const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
+  if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
+  const silent = (host: string | undefined): boolean => machines.find(({ name }) => name === host)?.life === undefined;
+  return open
+    .filter((item) => !isTrue(truth, item, silent))
+    .map(({ id: one, doc: { step, state, reason, host } }) => {
+      return `item ${one} is ${state} at ${step} of ${host ?? 'nobody'} (${reason?.code ?? 'no reason'}), untruly`;
+    });
+}
+
+/** Whether what an item waits for is so. */
+function isTrue(truth: Fleet, { doc }: StoredItem, silent: (host: string | undefined) => boolean): boolean {
+  const { reason, host, target } = doc;
+  switch (reason?.code) {
+    case 'host-not-heard':
+    case 'host-silent':
+    case 'source-not-heard':
+    case 'target-not-heard':
+      return silent(String(reason['host']));
+    case 'ports-not-plugged':
+      return [...truth.find(PORTS_BY_INSTANCE, target.id)].some((port) => !isPlugged(truth, port));
+    case 'other-work-ends-first':
+      // It is judged by itself.
+      return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, target.id))].length > 1;
+    case 'not-bound':
+      return reason['fault'] === 'mapping-gone';
+    case undefined:
+      // A host that is silent and not called down, because too many are: whoever asked it waits.
+      return host !== undefined && silent(host);
+    default:
+      return false;
+  }
+}
+
+function runsWhereItIs({ truth, machines }: World, id: string): string[] {
+  const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+  if (instance?.state !== 'active' || isBusy(truth, id)) return [];
+  const machine = machines.find(({ name }) => name === instance.host);
+  if (machine?.hypervisor.instance(id)?.state === 'running') return [];
+  const forcedDown = truth.get(HOST, idOf(HOST, instance.host ?? ''))?.doc.forcedDown !== undefined;
+  return forcedDown ? [] : [`instance ${id} is said to run on ${instance.host}, and does not`];
+}
+
+function isBusy(truth: Fleet, id: string): boolean {
+  return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length > 0;
+}
+
+/** Only of instances that nothing is under way for: their ports may be half way. */
+function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): string[] {
+  if (backEndOf(truth, doc.network).inline || doc.state !== 'made') return [];
+  const instance = doc.instance === undefined ? undefined : truth.get(INSTANCE, idOf(INSTANCE, doc.instance));
+  if (doc.instance !== undefined && (instance?.doc.state !== 'active' || isBusy(truth, doc.instance))) return [];
+  const there = network.backEnd.port(id);
+  if (there === undefined) return [`port ${id} is made, and the back end does not have it`];
+  const [ours, theirs] = [doc.addresses, there.addresses].map((list) =>
+    list
+      .map(({ ip }) => ip)
+      .sort()
+      .join(' '),
+  );
+  if (ours !== theirs) return [`port ${id} has ${ours || 'nothing'}, at the back end ${theirs || 'nothing'}`];
+  return doc.binding?.host === there.binding?.host
+    ? []
+    : [`port ${id} is bound to ${doc.binding?.host}, at the back end to ${there.binding?.host}`];
+}
