@@ -2,10 +2,12 @@
 // row as long as the fleet.
 
 /** Slots are looked at in blocks of this size: the unit of bounds, and of skipping. */
-export const BLOCK = 128;
+export const BLOCK = 64;
 export const BLOCK_WORDS = BLOCK / 32;
+/** So many blocks make a bay. All hosts of a bay are of one cluster; most bays are passed over as a whole. */
+export const BAY_BLOCKS = 8;
 
-const PAGE_BLOCKS = 16;
+const PAGE_BLOCKS = 32;
 const PAGE_WORDS = PAGE_BLOCKS * BLOCK_WORDS;
 const PAGE_SLOTS = PAGE_WORDS * 32;
 

@@ -1,7 +1,10 @@
-// Where a host's slot is. Hosts of one site and zone that reach the same physical networks share blocks, so that a whole
-// block can be passed over, and so that the stock of addresses behind a block is one figure. That is for speed alone: no
+// Where a host's slot is. Hosts of one site and zone that reach the same physical networks share bays, so that a whole bay
+// can be passed over, and so that the stock of addresses behind a bay is one figure. That is for speed alone: no
 // answer depends on which slot a host has.
-import { BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
+import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
+
+const BAY = BAY_BLOCKS * BLOCK;
+const BAY_WORDS = BAY_BLOCKS * BLOCK_WORDS;
 
 /** A set of physical networks that some hosts report. Hosts with equal sets share the object. */
 export interface Reach {
@@ -16,22 +19,22 @@ export interface Cluster {
   readonly zone: string;
   /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
   readonly reach: Reach | undefined;
-  readonly blocks: number[];
-  /** The blocks with a free slot. */
+  readonly bays: number[];
+  /** The bays with a free slot. */
   readonly roomy: number[];
 }
 
-/** Each cluster may leave a block half empty; beyond this many, hosts share one. */
+/** Each cluster may leave a bay half empty; beyond this many, hosts share one. */
 const CLUSTERS_MAX = 512;
 const MIXED = '';
 
 export class Clusters {
   readonly #clusters = new Map<string, Cluster>();
   readonly #reaches = new Map<string, Reach>();
-  readonly #ofBlock: Cluster[] = [];
-  /** The blocks that no cluster has; the last one given back is taken first. */
+  readonly #ofBay: Cluster[] = [];
+  /** The bays that no cluster has; the last one given back is taken first. */
   readonly #free: number[] = [];
-  /** Which slots are taken, as words, and how many of each block. */
+  /** Which slots are taken, as words, and how many of each bay. */
   readonly #used: number[] = [];
   readonly #hostsIn: number[] = [];
 
@@ -54,29 +57,29 @@ export class Clusters {
     reach.hosts += 1;
     this.#reaches.set(reach.key, reach);
     const cluster = this.#clusterFor(site, zone, reach);
-    const block = cluster.roomy.at(-1) ?? this.#newBlock(cluster);
-    const slot = this.#freeSlotIn(block);
+    const bay = cluster.roomy.at(-1) ?? this.#newBay(cluster);
+    const slot = this.#freeSlotIn(bay);
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) | (1 << (slot & 31));
-    this.#hostsIn[block] = (this.#hostsIn[block] as number) + 1;
-    if (this.#hostsIn[block] === BLOCK) cluster.roomy.splice(cluster.roomy.indexOf(block), 1);
+    this.#hostsIn[bay] = (this.#hostsIn[bay] as number) + 1;
+    if (this.#hostsIn[bay] === BAY) cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
     return slot;
   }
 
   give(slot: number, reach: Reach): void {
     reach.hosts -= 1;
     if (reach.hosts === 0) this.#reaches.delete(reach.key);
-    const block = Math.floor(slot / BLOCK);
-    const cluster = this.#ofBlock[block] as Cluster;
-    if (this.#hostsIn[block] === BLOCK) cluster.roomy.push(block);
-    this.#hostsIn[block] = (this.#hostsIn[block] as number) - 1;
+    const bay = Math.floor(slot / BAY);
+    const cluster = this.#ofBay[bay] as Cluster;
+    if (this.#hostsIn[bay] === BAY) cluster.roomy.push(bay);
+    this.#hostsIn[bay] = (this.#hostsIn[bay] as number) - 1;
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) & ~(1 << (slot & 31));
-    if (this.#hostsIn[block] > 0) return;
-    cluster.blocks.splice(cluster.blocks.indexOf(block), 1);
-    cluster.roomy.splice(cluster.roomy.indexOf(block), 1);
-    this.#free.push(block);
-    if (cluster.blocks.length === 0) this.#clusters.delete(cluster.key);
+    if (this.#hostsIn[bay] > 0) return;
+    cluster.bays.splice(cluster.bays.indexOf(bay), 1);
+    cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
+    this.#free.push(bay);
+    if (cluster.bays.length === 0) this.#clusters.delete(cluster.key);
   }
 
   #clusterFor(site: string, zone: string, reach: Reach): Cluster {
@@ -87,25 +90,25 @@ export class Clusters {
     const key = mixed ? MIXED : own;
     let cluster = this.#clusters.get(key);
     if (cluster === undefined) {
-      cluster = { key, site, zone, reach: mixed ? undefined : reach, blocks: [], roomy: [] };
+      cluster = { key, site, zone, reach: mixed ? undefined : reach, bays: [], roomy: [] };
       this.#clusters.set(key, cluster);
     }
     return cluster;
   }
 
-  #newBlock(cluster: Cluster): number {
-    const block = this.#free.pop() ?? this.#ofBlock.length;
-    this.#ofBlock[block] = cluster;
-    this.#hostsIn[block] = 0;
-    while (this.#used.length < (block + 1) * BLOCK_WORDS) this.#used.push(0);
-    cluster.blocks.push(block);
-    cluster.roomy.push(block);
-    return block;
+  #newBay(cluster: Cluster): number {
+    const bay = this.#free.pop() ?? this.#ofBay.length;
+    this.#ofBay[bay] = cluster;
+    this.#hostsIn[bay] = 0;
+    while (this.#used.length < (bay + 1) * BAY_WORDS) this.#used.push(0);
+    cluster.bays.push(bay);
+    cluster.roomy.push(bay);
+    return bay;
   }
 
-  /** The lowest free slot of a block that has one. */
-  #freeSlotIn(block: number): number {
-    for (let word = block * BLOCK_WORDS; ; word += 1) {
+  /** The lowest free slot of a bay that has one. */
+  #freeSlotIn(bay: number): number {
+    for (let word = bay * BAY_WORDS; ; word += 1) {
       const free = ~(this.#used[word] as number);
       if (free !== 0) return word * 32 + lowestBit(free);
     }

@@ -9,12 +9,17 @@ import { Clusters, type Cluster, type Reach } from './clusters.ts';
 import { HostTable } from './host-table.ts';
 import { Ledger, type GroupTally, type Taken } from './ledger.ts';
 import type { SortedChoices } from './nic-options.ts';
+import type { Place } from './places.ts';
 import { Profiles } from './profiles.ts';
+import { WaitingSets } from './waiting-sets.ts';
 
 export class HostIndex implements Projected {
   readonly table = new HostTable();
   readonly profiles = new Profiles(this.table);
+  /** What searches work with: one ends before the next begins. */
   readonly sortedChoices: SortedChoices = new WeakMap();
+  readonly waiting = new WaitingSets();
+  readonly sharedPlaces: (Place | undefined)[] = [];
   readonly sites = new Tags();
   readonly zones = new Tags();
   readonly aggregates = new Tags();

@@ -1,7 +1,7 @@
 // The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
 // so that counting in and out again leaves no trace.
 import type { Host } from '../hosts/index.ts';
-import { Bits, BLOCK } from './bits.ts';
+import { BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Taken } from './ledger.ts';
 
@@ -68,14 +68,19 @@ export class HostTable {
   perWhole = new Float64Array(0);
   standings = new Uint8Array(0);
   readonly schedulable = new Bits();
-  /** Grows whenever anything of a block changes. */
-  versions = new Uint32Array(0);
+  /** Grow whenever anything of a block changes, or of a bay. */
+  blockVersions = new Uint32Array(0);
+  bayVersions = new Uint32Array(0);
   readonly #columns = new Map<string, Column>();
   #changed: number[] = [];
   #isChanged = new Uint8Array(0);
 
   get blocks(): number {
-    return this.versions.length;
+    return this.blockVersions.length;
+  }
+
+  get bays(): number {
+    return this.bayVersions.length;
   }
 
   column(resource: string): Column {
@@ -141,7 +146,9 @@ export class HostTable {
 
   #touch(slot: number): void {
     const block = Math.floor(slot / BLOCK);
-    this.versions[block] = (this.versions[block] as number) + 1;
+    const bay = Math.floor(block / BAY_BLOCKS);
+    this.blockVersions[block] = (this.blockVersions[block] as number) + 1;
+    this.bayVersions[bay] = (this.bayVersions[bay] as number) + 1;
     if (this.#isChanged[block] === 1) return;
     this.#isChanged[block] = 1;
     this.#changed.push(block);
@@ -157,11 +164,13 @@ export class HostTable {
 
   #reserve(slot: number): void {
     if (slot < this.blocks * BLOCK) return;
-    const blocks = Math.max(8, Math.floor(slot / BLOCK) + 1, this.blocks * 2);
+    const bays = Math.max(4, Math.floor(slot / BLOCK / BAY_BLOCKS) + 1, this.bays * 2);
+    const blocks = bays * BAY_BLOCKS;
     this.figures = grown(this.figures, new Float64Array(blocks * BLOCK * FIGURES));
     this.perWhole = grown(this.perWhole, new Float64Array(blocks * BLOCK * 2));
     this.standings = grown(this.standings, new Uint8Array(blocks * BLOCK));
-    this.versions = grown(this.versions, new Uint32Array(blocks));
+    this.blockVersions = grown(this.blockVersions, new Uint32Array(blocks));
+    this.bayVersions = grown(this.bayVersions, new Uint32Array(bays));
     this.#isChanged = grown(this.#isChanged, new Uint8Array(blocks));
   }
 }

@@ -12,6 +12,9 @@ export interface Place {
   readonly term: number;
 }
 
+/** Of a request without NICs. */
+const NOWHERE: Place = { pools: [], term: 0 };
+
 const UNLIMITED: Bandwidth = () => Infinity;
 
 export interface PlacesAsk {
@@ -43,6 +46,7 @@ export class Places {
 
   /** The place on hosts with this reach, as far as it is not a matter of their bandwidth. */
   of(reach: Reach): Place | undefined {
+    if (this.nics.length === 0) return NOWHERE;
     const found = this.#byReach.get(reach);
     if (found !== undefined || this.#byReach.has(reach)) return found;
     const place = this.#find(reach, UNLIMITED);

@@ -1,13 +1,15 @@
 // The profiles that are in use: one of all hosts that can be scheduled to, and one for each of the amounts that were asked
 // for lately. Flavors are few and claims change one block at a time, so a profile's rows stay good for long.
+import { BAY_BLOCKS } from './bits.ts';
 import { FIGURES, type HostTable } from './host-table.ts';
-import { NOTHING_WANTED, Profile, type Wanted } from './profile.ts';
+import { Profile } from './profile.ts';
 import type { Amounts } from './request.ts';
+import { NOTHING_WANTED, type Rows, type Wanted } from './rows.ts';
 import type { SchedulerSettings, Weights } from './settings.ts';
 import { UNWEIGHED, weighingOf, type Extremes, type Weighing } from './weighing.ts';
 
-/** About 150 KB each at 10^5 hosts. One that is forgotten costs a look at the blocks that seem good enough. */
-const PROFILES_MAX = 64;
+/** About 200 KB each at 10^5 hosts. One that is forgotten costs a look at the blocks that seem good enough. */
+const PROFILES_MAX = 48;
 
 export class Profiles {
   readonly #table: HostTable;
@@ -39,22 +41,24 @@ export class Profiles {
     return this.#weighing;
   }
 
-  /** Looks at a block that changed, and at all of them only for an extreme that this block had and has no more. */
+  /** Looks at a block that changed, and at all bays only for an extreme that its bay had and has no more. */
   #look(block: number): void {
     const { low, high } = this.#extremes;
-    const all = this.#all;
+    const { bays } = this.#all;
+    const bay = Math.floor(block / BAY_BLOCKS);
     const [lows, highs] = [this.#lows, this.#highs];
     for (let figure = 0; figure < FIGURES; figure += 1) {
-      lows[figure] = all.low(block, figure);
-      highs[figure] = all.high(block, figure);
+      lows[figure] = bays.low(bay, figure);
+      highs[figure] = bays.high(bay, figure);
     }
-    all.refresh(block, this.#weighing);
+    this.#all.refresh(block, this.#weighing);
     for (let figure = 0; figure < FIGURES; figure += 1) {
-      const [least, most] = [all.low(block, figure), all.high(block, figure)];
+      const least = bays.low(bay, figure);
+      const most = bays.high(bay, figure);
       if (least <= (low[figure] as number)) low[figure] = least;
-      else if (lows[figure] === low[figure]) low[figure] = all.extreme(figure, 'low');
+      else if (lows[figure] === low[figure]) low[figure] = bays.extreme(figure, 'low');
       if (most >= (high[figure] as number)) high[figure] = most;
-      else if (highs[figure] === high[figure]) high[figure] = all.extreme(figure, 'high');
+      else if (highs[figure] === high[figure]) high[figure] = bays.extreme(figure, 'high');
     }
   }
 
@@ -89,28 +93,47 @@ export class Profiles {
 /** A profile for some amounts, with the one of all hosts to fall back upon where a row is not fresh. */
 export class AmountsProfile extends Profile {
   readonly #all: Profile;
-  readonly #asked: Wanted;
 
   constructor(table: HostTable, all: Profile, wanted: Wanted) {
     super(table, wanted);
     this.#all = all;
-    this.#asked = wanted;
   }
 
-  /** No host of the block on which the amounts fit has a higher score, whether or not the row is fresh. */
-  upper(block: number, weighing: Weighing): number {
-    if (this.isFresh(block)) return this.bound(block, weighing);
-    if (!this.#all.mayFit(block, this.#asked)) return -Infinity;
+  /** No host of the bay on which the amounts fit has a higher score, whether or not its row is fresh. */
+  upperOfBay(bay: number, weighing: Weighing): number {
+    return this.bays.isFresh(bay) ? this.bays.bound(bay, weighing) : this.#fallBack(this.#all.bays, bay, weighing);
+  }
+
+  upperOfBlock(block: number, weighing: Weighing): number {
+    if (this.blocks.isFresh(block)) return this.blocks.bound(block, weighing);
+    return this.#fallBack(this.#all.blocks, block, weighing);
+  }
+
+  #fallBack(all: Rows, set: number, weighing: Weighing): number {
+    if (!all.mayFit(set, this.wanted)) return -Infinity;
     // How well balanced hosts are before the placement says nothing of how they are after it.
-    return weighing.balance === 0 ? this.#all.bound(block, weighing) : this.#all.box(block, weighing, this.#asked);
+    return weighing.balance === 0 ? all.bound(set, weighing) : all.box(set, weighing, this.wanted);
   }
 
-  /** No host of the block that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
-  earliest(block: number, weighing: Weighing, bound: number): number | undefined {
-    if (this.isExact(block, weighing)) return this.leader(block);
-    const told = weighing.balance === 0 && this.#all.isExact(block, weighing);
-    return told && this.#all.bound(block, weighing) === bound ? this.#all.leader(block) : undefined;
+  /** No host of the bay that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
+  earliestOfBay(bay: number, weighing: Weighing, bound: number): number | undefined {
+    return earliest([this.bays, this.#all.bays], bay, weighing, bound);
   }
+
+  earliestOfBlock(block: number, weighing: Weighing, bound: number): number | undefined {
+    return earliest([this.blocks, this.#all.blocks], block, weighing, bound);
+  }
+}
+
+function earliest(
+  [own, all]: readonly [Rows, Rows],
+  set: number,
+  weighing: Weighing,
+  bound: number,
+): number | undefined {
+  if (own.isExact(set, weighing)) return own.leader(set);
+  const told = weighing.balance === 0 && all.isExact(set, weighing);
+  return told && all.bound(set, weighing) === bound ? all.leader(set) : undefined;
 }
 
 function keyOf({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): string {

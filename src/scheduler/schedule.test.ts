@@ -41,14 +41,14 @@ describe('never: the search answers otherwise than a naive scheduler, in host, p
     const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), (seed, hosts) =>
       agree(seed, hosts, 'varied'),
     );
-    fc.assert(property, { numRuns: 100 });
+    fc.assert(property, { numRuns: 60 });
   });
 
   it('in fleets of several blocks of like hosts', () => {
     const property = fc.property(fc.nat(), fc.integer({ min: 200, max: 500 }), (seed, hosts) =>
       agree(seed, hosts, 'alike'),
     );
-    fc.assert(property, { numRuns: 6 });
+    fc.assert(property, { numRuns: 5 });
   });
 
   it('in fleets whose hosts have so little in common that they share a cluster', () => {

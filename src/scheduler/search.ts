@@ -3,9 +3,10 @@
 // one with the lowest id is taken, so that the answer does not depend on the order in which hosts came.
 import type { PoolKey } from '../network/index.ts';
 import type { Ask } from './ask.ts';
-import { BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
+import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
 import type { Cluster, Reach } from './clusters.ts';
 import type { Place } from './places.ts';
+import type { WaitingSets } from './waiting-sets.ts';
 
 export interface Found {
   readonly slot: number;
@@ -35,19 +36,21 @@ export function findBest(ask: Ask): Found | undefined {
 class Search {
   readonly #ask: Ask;
   best: Found | undefined;
-  /** The most that a block's best host can have; by block. */
-  readonly #bounds: Float64Array;
-  /** Blocks that are still to be visited; once it is a heap, no bound is higher than the first one's. */
-  readonly #heap: Int32Array;
-  #waiting = 0;
+  /** Blocks and bays that are still to be visited. A bay is named by its number after those of the blocks. */
+  readonly #waiting: WaitingSets;
+  readonly #blocks: number;
+  /** By bay: the place that all its hosts share; undefined where each has its own. */
+  readonly #shared: (Place | undefined)[];
   /** The most that its group can add to a host which was not looked at yet. */
   #membersAdd = 0;
-  /** The place that all hosts of a block share; undefined where each has its own. */
-  readonly #shared: (Place | undefined)[];
 
   constructor(ask: Ask) {
     this.#ask = ask;
-    ({ bounds: this.#bounds, heap: this.#heap, shared: this.#shared } = roomFor(ask.index.table.blocks));
+    const { blocks, bays } = ask.index.table;
+    this.#blocks = blocks;
+    this.#waiting = ask.index.waiting;
+    this.#shared = ask.index.sharedPlaces;
+    this.#waiting.clear(blocks + bays);
   }
 
   /** Looks at hosts by name. */
@@ -61,46 +64,47 @@ class Search {
   }
 
   run(): void {
-    for (const cluster of this.#ask.index.clusters()) this.#enter(cluster);
-    this.#ask.profile.tidy(this.#ask.weighing);
-    this.#visitFirst();
-    this.#heapify();
-    while (this.#waiting > 0 && this.#boundAt(0) > this.#score) {
-      const block = this.#heap[0] as number;
-      if (!this.#sharpen(block)) continue;
-      this.#pop();
-      this.#visit(block);
+    const { index, profile, weighing } = this.#ask;
+    const waiting = this.#waiting;
+    for (const cluster of index.clusters()) this.#enter(cluster);
+    profile.tidy(weighing);
+    if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
+    waiting.dropBelow(this.#score);
+    waiting.putInOrder();
+    while (waiting.size > 0 && waiting.boundAt(0) > this.#score) {
+      const set = waiting.at(0);
+      if (this.#isBay(set)) {
+        waiting.pop();
+        this.#open(set);
+      } else if (this.#sharpen(set)) {
+        waiting.pop();
+        this.#visit(set);
+      }
     }
-    if (this.best === undefined) return;
-    for (let at = 0; at < this.#waiting; at += 1) {
-      if (this.#boundAt(at) === this.#score) this.#visitTied(this.#heap[at] as number);
-    }
+    if (this.best !== undefined) this.#visitTied();
   }
 
-  /** Visits the block with the highest bound. What it has is enough to put most of the others out of the question. */
-  #visitFirst(): void {
-    let first = 0;
-    for (let at = 1; at < this.#waiting; at += 1) if (this.#boundAt(at) > this.#boundAt(first)) first = at;
-    if (this.#waiting === 0) return;
-    this.#visit(this.#heap[first] as number);
-    const [score, waiting] = [this.#score, this.#waiting];
-    this.#waiting = 0;
-    for (let at = 0; at < waiting; at += 1) {
-      const block = this.#heap[at] as number;
-      if (at === first || (this.#bounds[block] as number) < score) continue;
-      this.#heap[this.#waiting] = block;
-      this.#waiting += 1;
+  /** Visits the best block of a bay beforehand: what it has puts most of the rest out of the question. */
+  #visitFirst(from: number): void {
+    let best = from;
+    for (let block = from; block < from + BAY_BLOCKS; block += 1) {
+      this.#waiting.setBound(block, this.#upper(block));
+      if (this.#waiting.boundOf(block) > this.#waiting.boundOf(best)) best = block;
     }
+    if (this.#mayVisit(best)) this.#visit(best);
   }
 
   get #score(): number {
     return this.best === undefined ? -Infinity : this.best.score;
   }
 
-  /** Puts the blocks of a cluster on the heap, as far as one of their hosts may be chosen. */
-  #enter({ site, zone, reach, blocks }: Cluster): void {
+  #isBay(set: number): boolean {
+    return set >= this.#blocks;
+  }
+
+  /** Takes in the bays of a cluster, as far as one of their hosts may be chosen. */
+  #enter({ site, zone, reach, bays }: Cluster): void {
     const { request, avoidedSites, places, sieve, profile, weighing } = this.#ask;
-    let term = places.termMax;
     let shared: Place | undefined;
     if (reach !== undefined) {
       if (request.site !== undefined && request.site !== site) return;
@@ -108,54 +112,91 @@ class Search {
       if (avoidedSites.has(site)) return;
       const place = places.of(reach);
       if (place === undefined) return;
-      if (!places.needsBandwidth) [shared, term] = [place, place.term];
+      if (!places.needsBandwidth) shared = place;
     }
-    for (const block of blocks) {
-      const bound = profile.upper(block, weighing) + term;
-      if (bound === -Infinity || (!sieve.isOpen && sieve.wordsOf(block) === undefined)) continue;
-      this.#bounds[block] = bound;
-      this.#shared[block] = shared;
-      this.#heap[this.#waiting] = block;
-      this.#waiting += 1;
+    const term = shared === undefined ? places.termMax : shared.term;
+    for (const bay of bays) {
+      const bound = profile.upperOfBay(bay, weighing) + term;
+      if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
+      this.#shared[bay] = shared;
+      this.#waiting.append(this.#blocks + bay, bound);
     }
   }
 
-  /** Makes the first block's bound exact where that pays; false when another block comes first then. */
+  /** Puts the blocks of a bay in its place. */
+  #open(set: number): void {
+    const from = (set - this.#blocks) * BAY_BLOCKS;
+    for (let block = from; block < from + BAY_BLOCKS; block += 1) {
+      const bound = this.#upper(block);
+      if (bound === -Infinity || bound < this.#score || !this.#mayVisit(block)) continue;
+      this.#waiting.push(block, bound);
+    }
+  }
+
+  #upper(block: number): number {
+    return this.#ask.profile.upperOfBlock(block, this.#ask.weighing) + this.#termOf(block);
+  }
+
+  #termOf(block: number): number {
+    return this.#shared[Math.floor(block / BAY_BLOCKS)]?.term ?? this.#ask.places.termMax;
+  }
+
+  #mayVisit(block: number): boolean {
+    const { sieve } = this.#ask;
+    return sieve.isOpen || sieve.wordsOf(block) !== undefined;
+  }
+
+  /** Makes the first block's bound exact where that pays; false when another one comes first then. */
   #sharpen(block: number): boolean {
     if (!this.#isWorthALook(block)) return true;
     this.#ask.profile.refresh(block, this.#ask.weighing);
-    const bound = this.#exactBound(block);
-    if (bound === this.#bounds[block]) return true;
-    this.#bounds[block] = bound;
-    this.#sink(0);
+    const bound = this.#upper(block);
+    if (bound === this.#waiting.boundOf(block)) return true;
+    this.#waiting.setBound(block, bound);
+    this.#waiting.sink(0);
     return false;
   }
 
   /** Whether to look at a block as a whole: its row tells less than it could, and so many hosts are in question. */
   #isWorthALook(block: number): boolean {
     const { profile, weighing, sieve } = this.#ask;
-    if (profile.isExact(block, weighing)) return false;
+    if (profile.blocks.isExact(block, weighing)) return false;
     return sieve.isOpen || countUpTo(FEW, sieve.wordsOf(block)) === FEW;
   }
 
-  #exactBound(block: number): number {
-    const { profile, weighing, places } = this.#ask;
-    return profile.bound(block, weighing) + (this.#shared[block]?.term ?? places.termMax);
+  /** Visits what can at most be as good as what was found: that is of interest if it has a lower id. */
+  #visitTied(): void {
+    for (let place = 0; place < this.#waiting.size; place += 1) {
+      const set = this.#waiting.at(place);
+      if (this.#waiting.boundOf(set) !== this.#score) continue;
+      if (!this.#isBay(set)) this.#visitTiedBlock(set);
+      else if (!this.#comesNoSooner(set)) {
+        const from = (set - this.#blocks) * BAY_BLOCKS;
+        for (let block = from; block < from + BAY_BLOCKS; block += 1) this.#visitTiedBlock(block);
+      }
+    }
   }
 
-  /** A block whose best host can at most be as good as what was found: it is of interest if its id is lower. */
-  #visitTied(block: number): void {
+  #visitTiedBlock(block: number): void {
+    const bound = this.#upper(block);
+    this.#waiting.setBound(block, bound);
+    if (bound !== this.#score || !this.#mayVisit(block) || this.#comesNoSooner(block)) return;
+    if (!this.#isWorthALook(block)) return this.#visit(block);
+    this.#ask.profile.refresh(block, this.#ask.weighing);
+    return this.#visitTiedBlock(block);
+  }
+
+  /** Whether no host of a block or bay that comes up to its bound has a lower id than the one that was found. */
+  #comesNoSooner(set: number): boolean {
     const { profile, weighing, index } = this.#ask;
-    const [bound, shared] = [this.#bounds[block] as number, this.#shared[block]];
-    if (shared !== undefined) {
-      const earliest = profile.earliest(block, weighing, bound - shared.term);
-      if (earliest !== undefined && this.#isBefore(index.table.ids[earliest] as string)) return;
-    }
-    if (this.#isWorthALook(block)) {
-      profile.refresh(block, weighing);
-      this.#bounds[block] = this.#exactBound(block);
-      if (this.#bounds[block] === bound) this.#visitTied(block);
-    } else this.#visit(block);
+    const bay = this.#isBay(set) ? set - this.#blocks : Math.floor(set / BAY_BLOCKS);
+    const shared = this.#shared[bay];
+    if (shared === undefined) return false;
+    const bound = this.#waiting.boundOf(set) - shared.term;
+    const earliest = this.#isBay(set)
+      ? profile.earliestOfBay(bay, weighing, bound)
+      : profile.earliestOfBlock(set, weighing, bound);
+    return earliest !== undefined && (this.best as Found).host <= (index.table.ids[earliest] as string);
   }
 
   /** Whether the host that was found comes before another one that is as good. */
@@ -165,10 +206,10 @@ class Search {
 
   #visit(block: number): void {
     const { sieve, profile, weighing } = this.#ask;
-    const shared = this.#shared[block];
-    if (sieve.isOpen && shared !== undefined && profile.isExact(block, weighing)) {
+    const shared = this.#shared[Math.floor(block / BAY_BLOCKS)];
+    if (sieve.isOpen && shared !== undefined && profile.blocks.isExact(block, weighing)) {
       // Unless its group makes it worth less, nobody in the block is better.
-      if (this.#consider(profile.leader(block), shared) && this.#score === this.#bounds[block]) return;
+      if (this.#consider(profile.blocks.leader(block), shared) && this.#score === this.#waiting.boundOf(block)) return;
     }
     const words = sieve.wordsOf(block);
     if (words === undefined) return;
@@ -204,46 +245,6 @@ class Search {
     if ((request.site ?? site) !== site || (request.zone ?? zone) !== zone || avoidedSites.has(site)) return undefined;
     return places.at(table.reaches[slot] as Reach, (resource) => table.leftOf(resource, slot));
   }
-
-  #boundAt(at: number): number {
-    return this.#bounds[this.#heap[at] as number] as number;
-  }
-
-  #pop(): void {
-    this.#waiting -= 1;
-    this.#heap[0] = this.#heap[this.#waiting] as number;
-    this.#sink(0);
-  }
-
-  #heapify(): void {
-    for (let at = (this.#waiting >>> 1) - 1; at >= 0; at -= 1) this.#sink(at);
-  }
-
-  #sink(from: number): void {
-    const heap = this.#heap;
-    let at = from;
-    for (;;) {
-      let most = at;
-      for (let child = 2 * at + 1; child <= 2 * at + 2; child += 1) {
-        if (child < this.#waiting && this.#boundAt(child) > this.#boundAt(most)) most = child;
-      }
-      if (most === at) return;
-      [heap[at], heap[most]] = [heap[most] as number, heap[at] as number];
-      at = most;
-    }
-  }
-}
-
-/** What a search works with. One search ends before the next begins, so they share it. */
-const room = { bounds: new Float64Array(0), heap: new Int32Array(0), shared: [] as (Place | undefined)[] };
-
-function roomFor(blocks: number): typeof room {
-  if (room.bounds.length < blocks) {
-    room.bounds = new Float64Array(blocks);
-    room.heap = new Int32Array(blocks);
-    room.shared = Array.from({ length: blocks }, () => undefined);
-  }
-  return room;
 }
 
 /** How many bits are set; no more than `limit` are counted. */

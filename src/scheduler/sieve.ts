@@ -1,5 +1,5 @@
 // The hosts that a request may have by the words they carry: all of these sets, and none of those.
-import { BLOCK_WORDS, type Bits } from './bits.ts';
+import { BAY_BLOCKS, BLOCK_WORDS, type Bits } from './bits.ts';
 import type { HostIndex } from './host-index.ts';
 import type { ScheduleRequest } from './request.ts';
 
@@ -39,6 +39,14 @@ export class Sieve {
   has(slot: number): boolean {
     if (!this.#schedulable.has(slot)) return false;
     return this.#required.every((bits) => bits.has(slot)) && !this.#forbidden.some((bits) => bits.has(slot));
+  }
+
+  /** Whether any host of a bay passes. */
+  touches(bay: number): boolean {
+    for (let block = bay * BAY_BLOCKS; block < (bay + 1) * BAY_BLOCKS; block += 1) {
+      if (this.wordsOf(block) !== undefined) return true;
+    }
+    return false;
   }
 
   /** The hosts of a block that pass, as words that are good until the next call; undefined when none does. */

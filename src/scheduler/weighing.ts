@@ -9,9 +9,8 @@ import type { Weights } from './settings.ts';
  */
 export const SCORE_UNIT = 2 ** -30;
 
+/** One object for as long as nothing of it changes. */
 export interface Weighing {
-  /** Another number whenever any factor or origin is another. */
-  readonly epoch: number;
   /** A host's score: the sum of factor times (figure - origin), in score units. */
   readonly factors: Float64Array;
   readonly origins: Float64Array;
@@ -26,7 +25,6 @@ export interface Extremes {
 }
 
 export const UNWEIGHED: Weighing = {
-  epoch: 0,
   factors: new Float64Array(FIGURES),
   origins: new Float64Array(FIGURES),
   balance: 0,
@@ -50,7 +48,7 @@ export function weighingOf(before: Weighing, weights: Weights, { low, high }: Ex
   set(FAILURES, weights.failures, 'less');
   const balance = weights.balance / SCORE_UNIT;
   const same = before.balance === balance && equal(before.factors, factors) && equal(before.origins, origins);
-  return same ? before : { epoch: before.epoch + 1, factors, origins, balance };
+  return same ? before : { factors, origins, balance };
 }
 
 function equal(one: Float64Array, other: Float64Array): boolean {

@@ -1,0 +1,242 @@
+// What is known of sets of hosts, a row for each: the best score, who has it, and between which values their figures lie. A
+// row holds under the weighing it was made with; under another one it still gives an upper bound, so that a weighing may
+// drift without anything being worked out anew.
+import { DISK, FIGURES, MEMORY, VCPUS, type Column } from './host-table.ts';
+import type { Weighing } from './weighing.ts';
+
+/** What a host must have left. */
+export interface Wanted {
+  readonly memoryMiB: number;
+  readonly vcpus: number;
+  readonly diskGiB: number;
+  /** A host with as many instances takes no more. */
+  readonly instancesMax: number;
+  readonly resources: readonly { readonly column: Column; readonly amount: number }[];
+}
+
+/** Every host will do, also one that has promised more than it has. */
+export const NOTHING_WANTED: Wanted = {
+  memoryMiB: -Infinity,
+  vcpus: -Infinity,
+  diskGiB: -Infinity,
+  instancesMax: Infinity,
+  resources: [],
+};
+
+/** A row: the least of each figure, then the most of each. */
+const HIGH = FIGURES;
+const ROW = 2 * FIGURES;
+
+/** By how much a sum of a few dozen products may be off, for the size of its terms. */
+const ROUNDING = 1e-13;
+
+/** Who has the best score is not known. */
+const NOBODY = -1;
+
+export class Rows {
+  /** The versions of the sets as they are now. */
+  readonly #versionsNow: () => Uint32Array;
+  #rows = new Float64Array(0);
+  #tops = new Float64Array(0);
+  #leaders = new Int32Array(0);
+  /** The version of the set that a row is of; 0 for none. */
+  #versions = new Uint32Array(0);
+  /** The weighing that a row was made with. */
+  readonly #weighings: (Weighing | undefined)[] = [];
+
+  constructor(versionsNow: () => Uint32Array) {
+    this.#versionsNow = versionsNow;
+  }
+
+  get size(): number {
+    return this.#tops.length;
+  }
+
+  /** Whether the row is of the figures as they are. */
+  isFresh(set: number): boolean {
+    return set < this.#versions.length && this.#versions[set] === this.#versionsNow()[set];
+  }
+
+  /** Whether the bound is a score that some host has, and it is known who. */
+  isExact(set: number, weighing: Weighing): boolean {
+    return this.isFresh(set) && this.#weighings[set] === weighing && this.#leaders[set] !== NOBODY;
+  }
+
+  isEmpty(set: number): boolean {
+    return set >= this.#tops.length || this.#tops[set] === -Infinity;
+  }
+
+  /** The slot of the host with the best score, of several the one with the lowest id; only while the bound is exact. */
+  leader(set: number): number {
+    return this.#leaders[set] as number;
+  }
+
+  /** No host has a higher score. The row must be fresh. */
+  bound(set: number, weighing: Weighing): number {
+    const top = this.#tops[set] as number;
+    const then = this.#weighings[set];
+    if (then === weighing || then === undefined || top === -Infinity) return top;
+    if (then.balance !== weighing.balance) return this.box(set, weighing, NOTHING_WANTED);
+    return this.#drifted(set, then, weighing);
+  }
+
+  /**
+   * The top under the row's own weighing, and for each figure the most that the change of the weighing can add: that is
+   * linear in the figure too, so most at one of its ends.
+   */
+  #drifted(set: number, then: Weighing, { factors, origins }: Weighing): number {
+    const rows = this.#rows;
+    const top = this.#tops[set] as number;
+    let bound = top + 0.5;
+    let size = Math.abs(top);
+    for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
+      const factor = factors[figure] as number;
+      const origin = origins[figure] as number;
+      const factorThen = then.factors[figure] as number;
+      const originThen = then.origins[figure] as number;
+      if (factor === factorThen && origin === originThen) continue;
+      const low = rows[at] as number;
+      const high = rows[at + HIGH] as number;
+      const lowThen = factorThen * (low - originThen);
+      const highThen = factorThen * (high - originThen);
+      const lowNow = factor * (low - origin);
+      const highNow = factor * (high - origin);
+      const atLow = lowNow - lowThen;
+      const atHigh = highNow - highThen;
+      bound += atLow > atHigh ? atLow : atHigh;
+      size += Math.abs(lowNow) + Math.abs(lowThen) + Math.abs(highNow) + Math.abs(highThen);
+    }
+    return Math.ceil(bound + size * ROUNDING);
+  }
+
+  /** As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. */
+  box(set: number, { factors, origins, balance }: Weighing, wanted: Wanted): number {
+    const rows = this.#rows;
+    let bound = Math.max(0, balance);
+    let size = Math.abs(balance);
+    for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
+      const factor = factors[figure] as number;
+      const least = leastOf(wanted, figure);
+      if ((rows[at + HIGH] as number) < least) return -Infinity;
+      const best = factor > 0 ? (rows[at + HIGH] as number) : Math.max(rows[at] as number, least);
+      const term = factor === 0 ? 0 : factor * (best - (origins[figure] as number));
+      bound += term;
+      size += Math.abs(term);
+    }
+    return Math.ceil(bound + 0.5 + size * ROUNDING);
+  }
+
+  /** Whether any host may have the amounts left, as far as the most of each tells. The row must be fresh. */
+  mayFit(set: number, { memoryMiB, vcpus, diskGiB }: Wanted): boolean {
+    const at = set * ROW + HIGH;
+    const rows = this.#rows;
+    if ((rows[at + MEMORY] as number) < memoryMiB || (rows[at + VCPUS] as number) < vcpus) return false;
+    return (rows[at + DISK] as number) >= diskGiB;
+  }
+
+  /** Begins a row: nobody yet. */
+  begin(set: number, weighing: Weighing): void {
+    this.#reserve(set);
+    const rows = this.#rows;
+    for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
+      rows[at] = Infinity;
+      rows[at + HIGH] = -Infinity;
+    }
+    this.#weighings[set] = weighing;
+    this.#versions[set] = this.#versionsNow()[set] as number;
+  }
+
+  /** Ends a row with the best score, and the slot of who has it. */
+  end(set: number, top: number, leader: number): void {
+    this.#tops[set] = top;
+    this.#leaders[set] = leader;
+  }
+
+  /** Lets a row reach over the figures of a host. */
+  widen(set: number, figures: Float64Array, slot: number): void {
+    const rows = this.#rows;
+    for (let at = set * ROW, from = slot * FIGURES, figure = 0; figure < FIGURES; figure += 1, at += 1) {
+      const value = figures[from + figure] as number;
+      if (value < (rows[at] as number)) rows[at] = value;
+      if (value > (rows[at + HIGH] as number)) rows[at + HIGH] = value;
+    }
+  }
+
+  /** Makes a row out of those of its parts, which must be fresh. `isBefore` compares the hosts in two slots. */
+  join(set: number, parts: Rows, weighing: Weighing, { from, to, isBefore }: Joined): void {
+    this.begin(set, weighing);
+    let top = -Infinity;
+    let leader = NOBODY;
+    for (let part = from; part < to; part += 1) {
+      if (parts.isEmpty(part)) continue;
+      this.#widenOver(set, parts, part);
+      const bound = parts.bound(part, weighing);
+      const its = parts.isExact(part, weighing) ? parts.leader(part) : NOBODY;
+      if (bound > top) leader = its;
+      else if (bound === top && leader !== NOBODY && (its === NOBODY || isBefore(its, leader))) leader = its;
+      top = Math.max(top, bound);
+    }
+    this.end(set, top, leader);
+  }
+
+  #widenOver(set: number, parts: Rows, part: number): void {
+    const rows = this.#rows;
+    const others = parts.#rows;
+    for (let at = set * ROW, from = part * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1, from += 1) {
+      if ((others[from] as number) < (rows[at] as number)) rows[at] = others[from] as number;
+      if ((others[from + HIGH] as number) > (rows[at + HIGH] as number))
+        rows[at + HIGH] = others[from + HIGH] as number;
+    }
+  }
+
+  /** The least of a figure over all rows, or the most. */
+  extreme(figure: number, end: 'low' | 'high'): number {
+    const rows = this.#rows;
+    let extreme = end === 'low' ? Infinity : -Infinity;
+    // A row of nobody has its ends the wrong way round, which changes neither.
+    for (let at = end === 'low' ? figure : figure + HIGH; at < rows.length; at += ROW) {
+      const value = rows[at] as number;
+      if (end === 'low' ? value < extreme : value > extreme) extreme = value;
+    }
+    return extreme;
+  }
+
+  /** Between which values a figure lies. */
+  low(set: number, figure: number): number {
+    return set < this.size ? (this.#rows[set * ROW + figure] as number) : Infinity;
+  }
+
+  high(set: number, figure: number): number {
+    return set < this.size ? (this.#rows[set * ROW + HIGH + figure] as number) : -Infinity;
+  }
+
+  #reserve(set: number): void {
+    if (set < this.size) return;
+    const size = this.#versionsNow().length;
+    const [rows, tops, leaders] = [this.#rows, this.#tops, this.#leaders];
+    const versions = this.#versions;
+    this.#rows = new Float64Array(size * ROW);
+    for (let at = 0; at < this.#rows.length; at += ROW) {
+      this.#rows.fill(Infinity, at, at + HIGH);
+      this.#rows.fill(-Infinity, at + HIGH, at + ROW);
+    }
+    this.#rows.set(rows);
+    (this.#tops = new Float64Array(size).fill(-Infinity)).set(tops);
+    (this.#leaders = new Int32Array(size)).set(leaders);
+    (this.#versions = new Uint32Array(size)).set(versions);
+    while (this.#weighings.length < size) this.#weighings.push(undefined);
+  }
+}
+
+/** The parts of a set: from one up to before another. */
+export interface Joined {
+  readonly from: number;
+  readonly to: number;
+  readonly isBefore: (slot: number, other: number) => boolean;
+}
+
+function leastOf(wanted: Wanted, figure: number): number {
+  if (figure === MEMORY) return wanted.memoryMiB;
+  if (figure === VCPUS) return wanted.vcpus;
+  return figure === DISK ? wanted.diskGiB : -Infinity;
+}

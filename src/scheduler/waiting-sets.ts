@@ -1,0 +1,105 @@
+// The sets of hosts that a search has still to visit, each with the most that its best host can have.
+
+export class WaitingSets {
+  /** By set. */
+  #bounds = new Float64Array(0);
+  /** Once it is put in order it is a heap: no bound is higher than the first one's. */
+  #heap = new Int32Array(0);
+  #size = 0;
+
+  /** Empties it, and makes room for sets up to that number. */
+  clear(sets: number): void {
+    this.#size = 0;
+    if (this.#bounds.length >= sets) return;
+    this.#bounds = new Float64Array(sets);
+    this.#heap = new Int32Array(sets);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  at(place: number): number {
+    return this.#heap[place] as number;
+  }
+
+  boundOf(set: number): number {
+    return this.#bounds[set] as number;
+  }
+
+  setBound(set: number, bound: number): void {
+    this.#bounds[set] = bound;
+  }
+
+  boundAt(place: number): number {
+    return this.#bounds[this.#heap[place] as number] as number;
+  }
+
+  /** Adds a set at the end, in no order. */
+  append(set: number, bound: number): void {
+    this.#bounds[set] = bound;
+    this.#heap[this.#size] = set;
+    this.#size += 1;
+  }
+
+  /** The place of the set with the highest bound. */
+  highest(): number {
+    let highest = 0;
+    for (let place = 1; place < this.#size; place += 1)
+      if (this.boundAt(place) > this.boundAt(highest)) highest = place;
+    return highest;
+  }
+
+  /** Drops what cannot come up to a score. */
+  dropBelow(score: number): void {
+    const size = this.#size;
+    this.#size = 0;
+    for (let place = 0; place < size; place += 1) {
+      const set = this.#heap[place] as number;
+      if (this.boundOf(set) < score) continue;
+      this.#heap[this.#size] = set;
+      this.#size += 1;
+    }
+  }
+
+  putInOrder(): void {
+    for (let place = (this.#size >>> 1) - 1; place >= 0; place -= 1) this.sink(place);
+  }
+
+  push(set: number, bound: number): void {
+    this.#bounds[set] = bound;
+    let place = this.#size;
+    this.#size += 1;
+    while (place > 0) {
+      const parent = (place - 1) >>> 1;
+      if (this.boundAt(parent) >= bound) break;
+      this.#heap[place] = this.#heap[parent] as number;
+      place = parent;
+    }
+    this.#heap[place] = set;
+  }
+
+  /** Takes the first one out. */
+  pop(): void {
+    this.#size -= 1;
+    this.#heap[0] = this.#heap[this.#size] as number;
+    this.sink(0);
+  }
+
+  /** Puts a set whose bound went down where it belongs. */
+  sink(from: number): void {
+    const heap = this.#heap;
+    let place = from;
+    for (;;) {
+      let most = place;
+      for (let child = 2 * place + 1; child <= 2 * place + 2; child += 1) {
+        if (child < this.#size && this.boundAt(child) > this.boundAt(most)) most = child;
+      }
+      if (most === place) return;
+      const moved = heap[place] as number;
+      heap[place] = heap[most] as number;
+      heap[most] = moved;
+      place = most;
+    }
+  }
+}
