@@ -22,6 +22,8 @@ export type Tried =
       readonly host: string;
       /** `bind` when a back end outside the journal has to bind ports first. */
       readonly step: 'bind' | 'build';
+      /** Counts the tries from 1. */
+      readonly nth: number;
       readonly changes: readonly Change[];
     }
   /** Nothing is left to be tried. `report` is there when the last look found no host. */
@@ -67,5 +69,5 @@ function settled(
     ...bound.map((port) => put(PORT, port.id, port.doc)),
     ...later.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
   ];
-  return { kind: 'placed', host, step: outside ? 'bind' : 'build', changes };
+  return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: doc.attempts.length, changes };
 }

@@ -109,7 +109,8 @@ function madePorts(
 function bound(fleet: FleetReader, { item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
   const host = instance.doc.host ?? '';
   const changes = [...boundPorts(fleet, instance, answers, nowMs), ...keptPromises(fleet, instance.id)];
-  return record(item, { state: 'running', step: 'build', host }, { changes });
+  const attempt = instance.doc.attempts.length;
+  return record(item, { state: 'running', step: 'build', host, attempt }, { changes });
 }
 
 /** The ports as the back end, or an older host, has bound them. */

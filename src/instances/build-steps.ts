@@ -52,8 +52,10 @@ function triedFor(fleet: FleetReader, { id, doc: instance }: StoredInstance, now
   });
 }
 
-function took(item: StoredItem, { step, host, changes }: Tried & { readonly kind: 'placed' }): RecordStep {
-  return record(item, { state: 'running', step, host: step === 'build' ? host : null }, { changes });
+function took(item: StoredItem, { step, host, nth, changes }: Tried & { readonly kind: 'placed' }): RecordStep {
+  // A host that is chosen again has a task of another name: the answer to the earlier one does not count for it.
+  const task = step === 'build' ? { host, attempt: nth } : { host: null };
+  return record(item, { state: 'running', step, ...task }, { changes });
 }
 
 /** Places the instances of one request together: at least `minimum` of them, or none. */

@@ -55,7 +55,8 @@ export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal
 export function unknownFlavor(name: string, field?: string): Refusal {
   const message = `There is no flavor "${name}". List them with "muster flavors list".`;
   const at = field === undefined ? {} : { field };
-  return { kind: 'not-found', code: 'unknown-flavor', message, ...at, facts: { flavor: name } };
+  const kind = field === undefined ? 'not-found' : 'invalid';
+  return { kind, code: 'unknown-flavor', message, ...at, facts: { flavor: name } };
 }
 
 function flavorExists(flavor: string): Refusal {

@@ -26,7 +26,8 @@ export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'
 export function unknownGroup(name: string, field?: string): Refusal {
   const message = `There is no server group "${name}". List them with "muster groups list".`;
   const at = field === undefined ? {} : { field };
-  return { kind: 'not-found', code: 'unknown-group', message, ...at, facts: { group: name } };
+  const kind = field === undefined ? 'not-found' : 'invalid';
+  return { kind, code: 'unknown-group', message, ...at, facts: { group: name } };
 }
 
 function groupExists(group: string): Refusal {

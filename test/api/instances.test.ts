@@ -112,7 +112,7 @@ describe('asking for instances', () => {
 
   test('a-preview-is-refused-for-what-the-request-would-be', async () => {
     const unknown = await post(operator, '/api/v1/instances/preview', { flavor: 'huge' });
-    expect(unknown.json()).toMatchObject({ status: 404, code: 'unknown-flavor', field: '/flavor' });
+    expect(unknown.json()).toMatchObject({ status: 422, code: 'unknown-flavor', field: '/flavor' });
     const odd = await post(operator, '/api/v1/instances/preview', { ...ASKED, count: 1, minCount: 2 });
     expect(odd.json()).toMatchObject({ status: 422, code: 'minimum-above-count', field: '/minCount' });
   });
