@@ -103,7 +103,8 @@ function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): 
     if (stored.project !== project) return groupOfOther(group, project);
   }
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, '/site');
-  if (onlyHost !== undefined && findHost(fleet, onlyHost) === undefined) return unknownHost(onlyHost);
+  if (onlyHost !== undefined && findHost(fleet, onlyHost) === undefined)
+    return { ...unknownHost(onlyHost), field: '/host' };
   return undefined;
 }
 

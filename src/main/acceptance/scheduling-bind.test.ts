@@ -23,7 +23,7 @@ function rightAfterClaim(world: World, act: () => Promise<void>): Promise<void> 
 }
 
 function stepOf(doc: object | undefined): unknown {
-  return (doc as { readonly step?: unknown } | undefined)?.step;
+  return (doc as Readonly<Record<string, unknown>> | undefined)?.['step'];
 }
 
 /** The journal takes everything into one group that is submitted before it turns to the store. */

@@ -1,10 +1,10 @@
 // The ports of an instance: made before anything else, made once, and at the end deleted or handed back by who made them.
 import { expect, test } from 'vitest';
-import type { Applied } from '../../fleet/index.ts';
-import { idOf, put } from '../../fleet/index.ts';
+import { idOf, put, type Applied } from '../../fleet/index.ts';
 import { disableHost } from '../../hosts/index.ts';
 import { createInstances, INSTANCE } from '../../instances/index.ts';
 import { PORT, type Port } from '../../network/index.ts';
+import type { Item } from '../../operations/index.ts';
 import { BOTH, fixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
@@ -17,7 +17,7 @@ function said({ changedBy: _, changedAtMs: __, serial: ___, state: ____, ...rest
 
 function comesTo(step: string): (applied: readonly Applied[]) => boolean {
   return (applied) =>
-    applied.some(({ kind, after }) => kind === 'item' && (after?.doc as { step?: string }).step === step);
+    applied.some(({ kind, after }) => kind === 'item' && (after?.doc as Item | undefined)?.step === step);
 }
 
 async function disableAll(world: World): Promise<void> {

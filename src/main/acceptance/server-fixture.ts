@@ -16,7 +16,7 @@ import { newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
 const DESK_LOOK_MS = 500;
 /** All servers have one address: agents find whoever decides there. */
 export const ADDRESS = 'server';
-const NEVER = new Promise<never>(() => undefined);
+const NEVER: Promise<never> = Promise.withResolvers<never>().promise;
 
 export function sha256(text: string): string {
   return hash('sha256', text, 'hex');

@@ -1,6 +1,6 @@
 // The verbs that tests of promises are written in: hosts, networks, ports and instances, by name and with the usual for
 // everything that is not said.
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { idOf, put, SETTING, type Change, type Refusal } from '../../fleet/index.ts';
 import { HOST, joinHosts, type Host, type HostSpec } from '../../hosts/index.ts';
 import {
@@ -50,7 +50,7 @@ export class World extends Ground {
     const world = new World(options);
     onTestFinished(() => {
       world.close();
-      expect(world.violations).toEqual([]);
+      if (world.violations.length > 0) throw new Error(`what must never be: ${world.violations.join('; ')}`);
     });
     await world.serve();
     await world.until('somebody decides', () => world.server.decides);
