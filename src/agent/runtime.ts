@@ -12,7 +12,7 @@ export { SimulatedDriver } from './simulated-driver.ts';
 export type { SimulatedMachine } from './simulated-driver.ts';
 export { SimulatedFleet } from './simulated-fleet.ts';
 export { SimulatedHypervisor } from './simulated-hypervisor.ts';
-export type { TaskFailure } from './simulated-hypervisor.ts';
+export type { MachineInstance, TaskFailure } from './simulated-hypervisor.ts';
 export { spawnFailures } from './spawn-failures.ts';
 export { startAgent } from './start-agent.ts';
 export { agentTasksTakeTime } from './task-durations.ts';
