@@ -43,6 +43,8 @@ const REST_MS = 100_000;
 /** What is under way at one look, such as a retry, is over at the next; what never ends is found all the same. */
 const LOOKS_MAX = 4;
 const LOOK_AGAIN_MS = 7000;
+/** How often somebody looks whether the world is ready for trouble. */
+const READY_LOOK_MS = 500;
 /** Long enough to delete everything, if nothing keeps it from going. */
 const UNDO_MS = 45_000;
 
@@ -92,6 +94,8 @@ function withWorkloads(parts: Parts, { workloads }: Scenario): Parts {
 async function trouble(world: World, scenario: Scenario): Promise<void> {
   for (const server of world.servers) server.start();
   const plays = scenario.workloads.map((workload) => workload.start(world));
+  const ready = plays.flatMap((play) => play.ready ?? []);
+  while (ready.length > 0 && !(await isOver(ready))) await world.scheduler.run(world.scheduler.nowMs + READY_LOOK_MS);
   // A small world takes longer to have seen enough.
   do await world.scheduler.run(planFaults(world, scenario));
   while (world.violation === undefined && world.calls.total < TROUBLED_CALLS_MIN);

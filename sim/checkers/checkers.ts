@@ -1,11 +1,13 @@
 import { acknowledged } from './acknowledged.ts';
 import { agentsForward } from './agents.ts';
+import { onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import type { Checker } from './checker.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
 import { downWasSilent } from './liveness.ts';
+import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -16,6 +18,13 @@ export const CHECKERS: readonly Checker[] = [
   invariants,
   agentsForward,
   downWasSilent,
+  runsOnce,
+  addressUsedOnce,
+  machinesNotOversold,
+  copiesAccounted,
+  oneOwnerThere,
+  onePortPerNic,
+  portsMeant,
   acknowledged,
   fleetsEqual,
 ];

@@ -1,7 +1,9 @@
 import { compaction, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
+import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } from './hypervisors.ts';
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
+import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -27,4 +29,17 @@ export const FAULTS: readonly Fault[] = [
 ];
 
 /** What goes wrong where there are instances. */
-export const INSTANCE_FAULTS: readonly Fault[] = [...FAULTS];
+export const INSTANCE_FAULTS: readonly Fault[] = [
+  ...FAULTS,
+  networkCut,
+  networkSlow,
+  networkFails,
+  backEndErrs,
+  silentBackEnd,
+  foreignAddress,
+  taskFails,
+  machineDies,
+  agentReplaced,
+  allUpgraded,
+  credentialsLost,
+];

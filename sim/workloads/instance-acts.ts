@@ -46,9 +46,9 @@ interface Errand {
 }
 
 /** Few, so that names are used again while something of the one before may be left. */
-const NAMES = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7'];
+const NAMES = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7', 'v8', 'v9'];
 /** Some are short, so that deadlines pass in the middle of things. */
-const DEADLINES_MS = [8000, 30_000, 120_000, 400_000, 400_000];
+const DEADLINES_MS = [8000, 40_000, 400_000, 400_000, 400_000, 400_000];
 
 export class InstanceActs {
   readonly #world: World;
@@ -71,9 +71,9 @@ export class InstanceActs {
       { weight: 14, act: (by) => this.#move(by) },
       { weight: 5, act: (by) => this.#shelve(by) },
       { weight: 6, act: (by) => this.#unshelve(by) },
-      { weight: 4, act: (by) => this.#forceDown(by) },
+      { weight: 3, act: (by) => this.#forceDown(by) },
       { weight: 5, act: (by) => this.#rebuild(by) },
-      { weight: 3, act: (by) => this.#clear(by) },
+      { weight: 6, act: (by) => this.#clear(by) },
       { weight: 4, act: (by) => this.#remap(by) },
       { weight: 4, act: (by) => this.#maintain(by) },
       { weight: 2, act: (by) => this.#evacuate(by) },
@@ -101,7 +101,7 @@ export class InstanceActs {
     const rng = this.#rng;
     const count = rng.chance(0.7) ? 1 : rng.between(2, 4);
     const asked = {
-      name: rng.pick(NAMES),
+      name: this.#drawName(),
       count,
       minCount: rng.between(1, count),
       flavor: rng.pick(FLAVORS),
@@ -116,6 +116,11 @@ export class InstanceActs {
       const portIds = Array.from({ length: nics }, () => ids.next('port'));
       return createInstances(fleet, { ...asked, ...errand, portIds, credentials: hasCredentials() });
     });
+  }
+
+  #drawName(): string {
+    const free = NAMES.filter((name) => this.#world.truth.get(INSTANCE, idOf(INSTANCE, name)) === undefined);
+    return this.#rng.pick(free.length === 0 ? NAMES : free);
   }
 
   #drawPlace(): Instance['place'] {
@@ -205,7 +210,7 @@ export class InstanceActs {
 
   #maintain(by: string): Command<unknown> {
     const { name: id } = this.#rng.pick(this.#ground.hosts);
-    return this.#rng.chance(0.3)
+    return this.#rng.chance(0.2)
       ? plain(by, (fleet, _life, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
       : plain(by, (fleet, _life, nowMs) => enableHost(fleet, { id, by, nowMs }));
   }

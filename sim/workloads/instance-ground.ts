@@ -161,7 +161,7 @@ function drawNetwork(rng: Rng, backEnd: BackEndName, routed: boolean, nth: numbe
 /** So few that they run out. */
 function subnetPlan(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
   const net = `10.${nth}.${at}`;
-  return { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.${9 + rng.between(2, 5)}` };
+  return { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.${9 + rng.between(2, 6)}` };
 }
 
 function subnetPlan6(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
@@ -170,7 +170,7 @@ function subnetPlan6(rng: Rng, name: string, nth: number, at: number): SubnetPla
 }
 
 export function drawPhysicalNetworks(rng: Rng): string[] {
-  return PHYSICAL_NETWORKS.filter(() => rng.chance(0.6));
+  return PHYSICAL_NETWORKS.filter(() => rng.chance(0.75));
 }
 
 function drawHost(rng: Rng, name: string): HostSpec {

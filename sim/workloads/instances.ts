@@ -9,8 +9,8 @@ import type { Workload } from './workload.ts';
 
 const USERS_MAX = 4;
 
-async function run(world: World, ground: InstanceGround): Promise<void> {
-  await ground.lay();
+async function run(world: World, ground: InstanceGround, ready: Promise<void>): Promise<void> {
+  await ready;
   const acts = new InstanceActs(world, ground);
   const users = Array.from({ length: world.rng.between(2, USERS_MAX) }, (_, at) => `user${at + 1}`);
   await Promise.all(users.map((name) => use(world, acts, name)));
@@ -21,7 +21,7 @@ async function use(world: World, acts: InstanceActs, name: string): Promise<void
   for (let count = 1; world.troubled; count += 1) {
     const command = acts.next(`${name}-${count}`);
     if (command !== undefined) await operator.ask(command);
-    await operator.pause(world.rng.between(50, 3000));
+    await operator.pause(world.rng.between(50, 1500));
   }
 }
 
@@ -29,8 +29,10 @@ export const instances: Workload = {
   name: 'instances',
   start: (world) => {
     const ground = new InstanceGround(world);
+    const ready = ground.lay();
     return {
-      over: run(world, ground),
+      ready,
+      over: run(world, ground, ready),
       atRest: () => instancesAtRest(world),
       undo: () => deleteEverything(world),
       atEnd: () => instancesGone(world),

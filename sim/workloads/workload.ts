@@ -16,6 +16,8 @@ export interface Workload {
 }
 
 export interface Play {
+  /** Nothing goes wrong before that; at once when nothing is said. */
+  readonly ready?: Promise<unknown>;
   /** Everybody has been told all they will be told. */
   readonly over: Promise<unknown>;
   /** All has healed and come to rest: sentences that say what is not as it must be. */

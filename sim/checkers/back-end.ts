@@ -1,0 +1,64 @@
+// What the network back end has, beside what the journal says of it: no address has two owners there, nothing is there that the
+// journal never meant to have, and no NIC has two ports.
+import { idOf } from '../../src/fleet/index.ts';
+import { PORT } from '../../src/network/index.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+
+function watching(check: (world: World) => string | undefined): Checker['watch'] {
+  return (world, violated) => {
+    const look = (): void => {
+      const problem = check(world);
+      if (problem !== undefined) violated(problem);
+    };
+    return {
+      onNetwork: look,
+      onApplied: (_truth, applied) => {
+        if (applied.some(({ kind }) => kind === PORT.name)) look();
+      },
+    };
+  };
+}
+
+export const oneOwnerThere: Checker = {
+  name: 'never: an address has two owners at the back end',
+  watch: watching(({ network }) => {
+    const owners = new Map<string, string>();
+    for (const [id, { addresses }] of network.backEnd.ports()) {
+      for (const { ip, subnet } of addresses) {
+        const key = `${ip} of ${subnet}`;
+        const other = owners.get(key);
+        if (other !== undefined) return `${key}: ${other} and ${id}`;
+        owners.set(key, id);
+      }
+    }
+    return undefined;
+  }),
+};
+
+/** The intent is in the journal before the port is made, and goes after it is gone. */
+export const portsMeant: Checker = {
+  name: 'never: a port is at the back end that the journal does not know of',
+  watch: watching(({ truth, network }) => {
+    for (const [id, { instance }] of network.backEnd.ports()) {
+      if (truth.get(PORT, idOf(PORT, id)) === undefined) return `${id} of ${instance ?? 'nobody'}`;
+    }
+    return undefined;
+  }),
+};
+
+export const onePortPerNic: Checker = {
+  name: 'never: the back end has two ports for one NIC',
+  watch: watching(({ truth, network }) => {
+    const nics = new Map<string, string>();
+    for (const [id, { instance }] of network.backEnd.ports()) {
+      const doc = truth.get(PORT, idOf(PORT, id))?.doc;
+      if (instance === undefined || doc?.instance !== instance) continue;
+      const key = `NIC ${doc.nic} of ${instance}`;
+      const other = nics.get(key);
+      if (other !== undefined) return `${key}: ${other} and ${id}`;
+      nics.set(key, id);
+    }
+    return undefined;
+  }),
+};

@@ -1,0 +1,132 @@
+// What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
+// is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
+import type { MachineInstance } from '../../src/agent/runtime.ts';
+import type { Applied, Fleet } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import { CLAIM, claimId } from '../../src/network/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../../src/operations/index.ts';
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+
+interface Copy {
+  readonly machine: Machine;
+  readonly instance: MachineInstance;
+  /** It is to be destroyed there, and until then it is nobody's. */
+  readonly swept: boolean;
+}
+
+function copiesIn({ truth, machines }: World): Copy[] {
+  return machines.flatMap((machine) =>
+    machine.hypervisor.instances.map((instance) => ({
+      machine,
+      instance,
+      swept: isSwept(truth, instance.id, machine.name),
+    })),
+  );
+}
+
+function isSwept(truth: Fleet, id: string, host: string): boolean {
+  for (const { doc } of truth.find(OPEN_ITEMS_BY_TARGET, targetKey('instance', id))) {
+    const kind = truth.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
+    if (kind === 'instance-clean' && doc.host === host) return true;
+  }
+  return false;
+}
+
+function isClaimed(truth: Fleet, id: string, host: string): boolean {
+  return (['home', 'move'] as const).some((role) => truth.get(CLAIM, claimId(id, role))?.doc.host === host);
+}
+
+/** Whether a commit may change what a copy is to the journal. */
+function concerns(applied: readonly Applied[]): boolean {
+  return applied.some(({ kind }) => kind === CLAIM.name || kind === ITEM.name);
+}
+
+function watching(check: (world: World) => string | undefined): Checker['watch'] {
+  return (world, violated) => {
+    const look = (): void => {
+      const problem = check(world);
+      if (problem !== undefined) violated(problem);
+    };
+    return {
+      onMachine: look,
+      onApplied: (_truth, applied) => {
+        if (concerns(applied)) look();
+      },
+    };
+  };
+}
+
+export const copiesAccounted: Checker = {
+  name: 'never: a copy of an instance on a machine that nobody accounts for',
+  watch: watching((world) => {
+    const stray = copiesIn(world).find(
+      ({ machine, instance, swept }) => !swept && !isClaimed(world.truth, instance.id, machine.name),
+    );
+    return stray && `${stray.instance.id} is ${stray.instance.state} on ${stray.machine.name}`;
+  }),
+};
+
+function running(world: World): Copy[] {
+  return copiesIn(world).filter(({ machine, instance, swept }) => {
+    return machine.powered && instance.state === 'running' && !swept;
+  });
+}
+
+export const runsOnce: Checker = {
+  name: 'never: an instance runs on two machines, of which none is to be swept',
+  watch: watching((world) => {
+    const seen = new Map<string, string>();
+    for (const { machine, instance } of running(world)) {
+      const other = seen.get(instance.id);
+      if (other !== undefined) return `${instance.id} runs on ${other} and on ${machine.name}`;
+      seen.set(instance.id, machine.name);
+    }
+    return undefined;
+  }),
+};
+
+export const addressUsedOnce: Checker = {
+  name: 'never: two instances run with one address, of which none is to be swept',
+  watch: watching((world) => {
+    const users = new Map<string, string>();
+    for (const { machine, instance } of running(world)) {
+      for (const { network, addresses } of instance.nics) {
+        for (const ip of addresses) {
+          const key = `${ip} of ${network}`;
+          const other = users.get(key);
+          if (other !== undefined && other !== instance.id)
+            return `${key} is used by ${other} and by ${instance.id} on ${machine.name}`;
+          users.set(key, instance.id);
+        }
+      }
+    }
+    return undefined;
+  }),
+};
+
+const AMOUNTS = ['vcpus', 'memoryMiB', 'diskGiB'] as const;
+
+export const machinesNotOversold: Checker = {
+  name: 'never: a machine has more instances than fit on it',
+  watch: watching((world) => {
+    const copies = copiesIn(world).filter(({ swept }) => !swept);
+    for (const machine of world.machines) {
+      const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
+      const here = copies.filter((copy) => copy.machine === machine);
+      for (const what of host === undefined ? [] : AMOUNTS) {
+        const taken = here.reduce((sum, { instance }) => sum + instance[what], 0);
+        const total = promised(host as Host, what);
+        if (taken > total) return `${machine.name} has ${taken} of ${total} ${what}`;
+      }
+    }
+    return undefined;
+  }),
+};
+
+function promised({ capacity }: Host, what: (typeof AMOUNTS)[number]): number {
+  const { ratios } = capacity;
+  return capacity[what] * { vcpus: ratios.vcpus, memoryMiB: ratios.memory, diskGiB: ratios.disk }[what];
+}

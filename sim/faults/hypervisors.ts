@@ -1,0 +1,92 @@
+// Machines that fail at what they are asked to do, lose power, or get another version of the agent.
+import type { TaskFailure } from '../../src/agent/runtime.ts';
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+function running(world: World): Machine[] {
+  return world.machines.filter((machine) => machine.life !== undefined);
+}
+
+const FAULTS_OF: Readonly<Record<TaskFailure['task'], readonly string[]>> = {
+  build: ['spawn-failed', 'spawn-failed', 'resources-gone', 'bad-image'],
+  destroy: ['busy'],
+  prepare: ['resources-gone', 'migration-failed'],
+  migrate: ['migration-failed'],
+  activate: ['migration-failed'],
+};
+const TASKS = ['build', 'build', 'build', 'destroy', 'prepare', 'migrate', 'activate'] as const;
+
+/** Before anything is done, or when it is done: then it only says so. */
+export const taskFails: Fault = {
+  name: 'task-fails',
+  weight: 10,
+  strike: (world) => {
+    const { rng, machines } = world;
+    if (machines.length === 0) return undefined;
+    const [machine, task] = [rng.pick(machines), rng.pick(TASKS)];
+    const fault = rng.pick(FAULTS_OF[task]);
+    const after = rng.chance(0.4);
+    const delayMs = rng.pick([0, 0, 2000, 20_000]);
+    machine.hypervisor.arm({ task, fault, problem: fault, after, delayMs, times: rng.between(1, 2) });
+    return `${task} on ${machine.name}${after ? ', after it is done' : ''}`;
+  },
+};
+
+export const machineDies: Fault = {
+  name: 'machine-dies',
+  weight: 4,
+  strike: (world) => {
+    const machines = running(world);
+    if (machines.length === 0) return undefined;
+    const machine = world.rng.pick(machines);
+    machine.losePower();
+    if (world.rng.chance(0.7)) {
+      const afterMs = world.rng.between(2000, 90_000);
+      world.scheduler.after(afterMs, `${machine.name} has power again`, () => machine.getPower());
+    }
+    return machine.name;
+  },
+};
+
+function install(machine: Machine, version: number): void {
+  machine.serviceVersion = version;
+  if (machine.life === undefined) return;
+  machine.crash();
+  machine.start();
+}
+
+/** Up or down. */
+export const agentReplaced: Fault = {
+  name: 'agent-replaced',
+  weight: 3,
+  strike: (world) => {
+    if (world.machines.length === 0) return undefined;
+    const [machine, version] = [world.rng.pick(world.machines), world.rng.between(1, 3)];
+    install(machine, version);
+    return `${machine.name} by version ${version}`;
+  },
+};
+
+export const allUpgraded: Fault = {
+  name: 'all-upgraded',
+  weight: 2,
+  strike: (world) => {
+    const version = world.rng.between(2, 3);
+    for (const machine of world.machines) install(machine, version);
+    return `to version ${version}`;
+  },
+};
+
+export const credentialsLost: Fault = {
+  name: 'credentials-lost',
+  weight: 2,
+  strike: (world) => {
+    const server = world.rng.pick(world.servers);
+    if (!server.hasCredentials) return undefined;
+    server.hasCredentials = false;
+    const forMs = world.rng.between(5000, 40_000);
+    world.scheduler.after(forMs, `${server.name} has its credentials again`, () => (server.hasCredentials = true));
+    return server.name;
+  },
+};

@@ -1,0 +1,111 @@
+// A network back end that is out of reach, slow, wrong about things, or used by others as well.
+import { SUBNET, type Subnet } from '../../src/network/index.ts';
+import type { SimulatedNetwork } from '../../src/network/runtime.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+function forAWhile(world: World, mend: () => void): string {
+  const forMs = world.rng.between(500, 15_000);
+  world.scheduler.after(forMs, 'the network is mended', mend);
+  return `for ${forMs} ms`;
+}
+
+export const networkCut: Fault = {
+  name: 'network-cut',
+  weight: 2,
+  strike: (world) => {
+    const { way } = world.network;
+    if (way.cut) return undefined;
+    way.cut = true;
+    return forAWhile(world, () => (way.cut = false));
+  },
+};
+
+export const networkSlow: Fault = {
+  name: 'network-slow',
+  weight: 2,
+  strike: (world) => {
+    const { way } = world.network;
+    way.slowMs = world.rng.pick([100, 1000, 8000]);
+    return forAWhile(world, () => (way.slowMs = 0));
+  },
+};
+
+export const networkFails: Fault = {
+  name: 'network-fails',
+  weight: 6,
+  strike: (world) => {
+    const { way } = world.network;
+    way.failPercent = world.rng.pick([20, 50, 80]);
+    return forAWhile(world, () => (way.failPercent = 0));
+  },
+};
+
+type NewFault = Parameters<SimulatedNetwork['faults']['arm']>[0];
+
+const LOST = ['applied-but-lost', 'unavailable', 'hang', 'ok'] as const;
+const OUTCOMES: Readonly<Record<'create' | 'bind' | 'unbind' | 'delete', readonly NewFault['outcome'][]>> = {
+  create: [...LOST, 'pool-empty', 'quota', 'forbidden'],
+  bind: [
+    ...LOST,
+    'binding-failed',
+    'binding-failed',
+    'pool-empty',
+    'pool-empty',
+    'mapping-gone',
+    'address-not-carried',
+  ],
+  unbind: [...LOST, 'not-found'],
+  delete: [...LOST, 'not-found'],
+};
+
+export const backEndErrs: Fault = {
+  name: 'back-end-errs',
+  weight: 10,
+  strike: (world) => {
+    const { rng, network } = world;
+    const op = rng.pick(['create', 'bind', 'bind', 'bind', 'unbind', 'delete'] as const);
+    const outcome = rng.pick(OUTCOMES[op]);
+    const delayMs = outcome === 'ok' ? rng.pick([500, 5000, 40_000]) : rng.pick([0, 0, 0, 3000]);
+    const where =
+      op === 'bind' && rng.chance(0.5) && world.machines.length > 0 ? { host: rng.pick(world.machines).name } : {};
+    const armed = network.backEnd.faults.arm({ op, outcome, delayMs, times: rng.between(1, 3), ...where });
+    return armed.kind === 'accept' ? `${op} ${outcome}` : undefined;
+  },
+};
+
+export const silentBackEnd: Fault = {
+  name: 'back-end-tells-nothing',
+  weight: 1,
+  strike: (world) => {
+    const { backEnd } = world.network;
+    backEnd.eventsEnabled = false;
+    return forAWhile(world, () => (backEnd.eventsEnabled = true));
+  },
+};
+
+/** Somebody else takes the first address of a pool that is free there. */
+export const foreignAddress: Fault = {
+  name: 'address-taken-by-others',
+  weight: 1,
+  strike: (world) => {
+    const subnets = [...world.truth.all(SUBNET)].filter(
+      ({ doc }) => doc.version === 4 && doc.network.endsWith('simulated'),
+    );
+    if (subnets.length === 0) return undefined;
+    const { id, doc } = world.rng.pick(subnets);
+    const ip = addressesOf(doc).find((one) => world.network.backEnd.addForeign(id, one));
+    return ip === undefined ? undefined : `${ip} of ${id}`;
+  },
+};
+
+function addressesOf({ pools }: Subnet): string[] {
+  return pools.flatMap(({ first, last }) => {
+    const [net, from] = [first.slice(0, first.lastIndexOf('.')), lastByte(first)];
+    return Array.from({ length: lastByte(last) - from + 1 }, (_, at) => `${net}.${from + at}`);
+  });
+}
+
+function lastByte(ip: string): number {
+  return Number(ip.slice(ip.lastIndexOf('.') + 1));
+}
