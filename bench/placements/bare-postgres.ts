@@ -5,7 +5,7 @@ import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
 import type { Scope } from '../scope.ts';
 import type { BareStore } from './compare.ts';
-import type { Batches } from './load.ts';
+import type { Commits } from './load.ts';
 
 const INSERT = `WITH
   logged AS (
@@ -32,11 +32,11 @@ export async function barePostgres(scope: Scope, connectionString: string, schem
   );
   await client.query('ANALYZE');
   let revision = Number(head.rows[0]?.revision);
-  return (groups) => {
-    const transactions = groups.map((batches) => {
-      const values = valuesOf(batches, revision);
-      revision += batches.length;
-      const move = `BEGIN; UPDATE bare.head SET revision = ${revision}, commit_id = '${batches.at(-1)?.id}'`;
+  return (written) => {
+    const transactions = written.map((commits) => {
+      const values = valuesOf(commits, revision);
+      revision += commits.length;
+      const move = `BEGIN; UPDATE bare.head SET revision = ${revision}, commit_id = '${commits.at(-1)?.id}'`;
       return { move, values };
     });
     return async () => {
@@ -49,16 +49,16 @@ export async function barePostgres(scope: Scope, connectionString: string, schem
   };
 }
 
-function valuesOf(batches: Batches, head: number): unknown[] {
-  const rows = batches.flatMap(({ changes }, at) => changes.map((change) => ({ ...change, revision: head + at + 1 })));
+function valuesOf(commits: Commits, head: number): unknown[] {
+  const rows = commits.flatMap(({ changes }, at) => changes.map((change) => ({ ...change, revision: head + at + 1 })));
   return [
-    batches.map((_, at) => head + at + 1),
-    batches.map(({ id }) => id),
-    batches.map(({ atMs }) => atMs),
-    batches.map(({ by }) => by),
-    batches.map(({ why }) => why ?? null),
-    batches.map(({ operation }) => operation ?? null),
-    batches.map(({ changes }) => encodeChanges(changes)),
+    commits.map((_, at) => head + at + 1),
+    commits.map(({ id }) => id),
+    commits.map(({ atMs }) => atMs),
+    commits.map(({ by }) => by),
+    commits.map(({ why }) => why ?? null),
+    commits.map(({ operation }) => operation ?? null),
+    commits.map(({ changes }) => encodeChanges(changes)),
     rows.map(({ kind }) => kind),
     rows.map(({ id }) => id),
     rows.map(({ revision }) => revision),

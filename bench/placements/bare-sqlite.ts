@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
 import type { Scope } from '../scope.ts';
 import type { BareStore } from './compare.ts';
-import type { Batches } from './load.ts';
+import type { Commits } from './load.ts';
 
 /** `path` is a copy of the file that the journal began with. */
 export function bareSqlite(scope: Scope, path: string): BareStore {
@@ -13,8 +13,8 @@ export function bareSqlite(scope: Scope, path: string): BareStore {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   const write = writerTo(database);
   let revision = Number(database.prepare('SELECT revision FROM head').get()?.['revision']);
-  return (groups) => {
-    const transactions = groups.map((batches) => rowsOf(batches, (revision += batches.length)));
+  return (written) => {
+    const transactions = written.map((commits) => rowsOf(commits, (revision += commits.length)));
     return async () => {
       for (const rows of transactions) write(rows);
     };
@@ -24,12 +24,12 @@ export function bareSqlite(scope: Scope, path: string): BareStore {
 interface Row {
   readonly revision: number;
   readonly commit: readonly (string | number | null)[];
-  readonly changes: Batches[number]['changes'];
+  readonly changes: Commits[number]['changes'];
 }
 
-function rowsOf(batches: Batches, last: number): readonly Row[] {
-  return batches.map(({ id, atMs, by, why, operation, changes }, at) => {
-    const revision = last - batches.length + at + 1;
+function rowsOf(commits: Commits, last: number): readonly Row[] {
+  return commits.map(({ id, atMs, by, why, operation, changes }, at) => {
+    const revision = last - commits.length + at + 1;
     const commit = [revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes)];
     return { revision, commit, changes };
   });

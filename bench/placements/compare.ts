@@ -3,10 +3,10 @@
 import { atLeast, below, type Figure } from '../benchmark.ts';
 import { inTurns } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
-import { demandPlaced, runLoad, type Batches, type Recorded } from './load.ts';
+import { demandPlaced, runLoad, type Commits, type Recorded } from './load.ts';
 
 /** Makes ready what a run wrote; the answer writes it. */
-export type BareStore = (groups: readonly Batches[]) => () => Promise<void>;
+export type BareStore = (written: readonly Commits[]) => () => Promise<void>;
 
 export interface Comparison {
   readonly name: string;
@@ -31,20 +31,20 @@ export async function compareWithBare(scope: Scope, { name, ours, bare, bareName
     ratio,
   } = await inTurns(scope, ROUNDS, async () => {
     const placements = await runLoad(ours.journal, { callers: CALLERS, forMs: ROUND_MS });
-    const groups = ours.takeGroups();
-    demandPlaced(groups);
-    return [placements, await replay(bare, groups)];
+    const written = await ours.takeWritten();
+    demandPlaced(written);
+    return [placements, await replay(bare, written)];
   });
   const peer = `${bareName}: ${Math.round(peers)} of the same commits/s`;
   return [{ name, value: rate, unit: 'placements/s', peer, ...atLeast(RATIO_GOAL, ratio) }];
 }
 
-async function replay(bare: BareStore, groups: readonly Batches[]): Promise<number> {
-  const write = bare(groups);
+async function replay(bare: BareStore, written: readonly Commits[]): Promise<number> {
+  const write = bare(written);
   const startedMs = performance.now();
   await write();
-  const commits = groups.reduce((sum, batches) => sum + batches.length, 0);
-  return (commits * 1000) / (performance.now() - startedMs);
+  const count = written.reduce((sum, commits) => sum + commits.length, 0);
+  return (count * 1000) / (performance.now() - startedMs);
 }
 
 /** What one placement costs on each of two fleets, in turns. */
@@ -53,9 +53,9 @@ export async function compareSizes(
   name: string,
   { large, small }: { readonly large: Recorded; readonly small: Recorded },
 ): Promise<Figure[]> {
-  const cost = async ({ journal, takeGroups }: Recorded): Promise<number> => {
+  const cost = async ({ journal, takeWritten }: Recorded): Promise<number> => {
     const rate = await runLoad(journal, { callers: CALLERS, forMs: ROUND_MS });
-    demandPlaced(takeGroups());
+    demandPlaced(await takeWritten());
     return 1e6 / rate;
   };
   const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [await cost(large), await cost(small)]);

@@ -3,38 +3,43 @@
 import { createCommand } from '../../src/instances/instance-request.ts';
 import { createInstances } from '../../src/instances/index.ts';
 import type { Caller } from '../../src/access/index.ts';
-import type { Group, Journal, Store } from '../../src/journal/index.ts';
+import type { Journal, Position, ReadCommit, Store } from '../../src/journal/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { newRegistry } from '../../src/main/rooms.ts';
-import { leadingJournal, watchingGroups } from '../journal/load.ts';
+import { countingGroups, leadingJournal } from '../journal/load.ts';
 import type { Scope } from '../scope.ts';
 import { REQUEST } from './fleet.ts';
 
-export type Batches = Group['batches'];
+/** The commits of one transaction. */
+export type Commits = readonly ReadCommit[];
 
-/** A journal with every index and projection of a server, and the groups that it writes. */
+/** A journal with every index and projection of a server, and what it wrote. */
 export interface Recorded {
   readonly journal: Journal;
-  /** Those since this was last asked. */
-  takeGroups(): readonly Batches[];
+  /** The transactions since this was last asked, read back from the store: keeping them would weigh on the run. */
+  takeWritten(): Promise<readonly Commits[]>;
 }
 
 export async function recordedJournal(scope: Scope, store: Store): Promise<Recorded> {
-  let groups: Batches[] = [];
-  const journal = await leadingJournal(
-    scope,
-    watchingGroups(store, ({ batches }) => groups.push(batches)),
-    newRegistry(),
-  );
-  const takeGroups = (): readonly Batches[] => {
-    const taken = groups;
-    groups = [];
-    return taken;
+  const sizes: number[] = [];
+  const journal = await leadingJournal(scope, countingGroups(store, sizes), newRegistry());
+  let position: Position = await store.snapshot(() => undefined);
+  const readOn = async (limit: number): Promise<Commits> => {
+    const answer = await store.read(position, limit);
+    if (answer.kind !== 'commits' || answer.commits.length !== limit) throw new Error('the store lost commits');
+    const { revision, id } = answer.commits.at(-1)!;
+    position = { revision, commitId: id };
+    return answer.commits;
   };
-  return { journal, takeGroups };
+  const takeWritten = async (): Promise<readonly Commits[]> => {
+    const written: Commits[] = [];
+    for (const size of sizes.splice(0)) if (size > 0) written.push(await readOn(size));
+    return written;
+  };
+  return { journal, takeWritten };
 }
 
 export interface Load {
@@ -75,8 +80,8 @@ export async function placeOne(journal: Journal): Promise<void> {
 }
 
 /** A placement that found no host is accepted too, and waits: one of those would make a run worthless. */
-export function demandPlaced(groups: readonly Batches[]): void {
-  for (const { changes } of groups.flat()) {
+export function demandPlaced(written: readonly Commits[]): void {
+  for (const { changes } of written.flat()) {
     const kinds = new Set(changes.map(({ kind }) => kind));
     if (!['operation', 'item', 'instance', 'port', 'claim'].every((kind) => kinds.has(kind))) {
       throw new Error(`an instance was not placed: its commit has only ${[...kinds].join(', ')}`);
