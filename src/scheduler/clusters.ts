@@ -11,10 +11,11 @@ export interface Reach {
   readonly key: string;
   readonly networks: readonly string[];
   hosts: number;
+  /** The clusters of hosts that have it, by site and zone. */
+  readonly clusters: Map<string, Map<string, Cluster>>;
 }
 
 export interface Cluster {
-  readonly key: string;
   readonly site: string;
   readonly zone: string;
   /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
@@ -26,10 +27,10 @@ export interface Cluster {
 
 /** Each cluster may leave a bay half empty; beyond this many, hosts share one. */
 const CLUSTERS_MAX = 512;
-const MIXED = '';
 
 export class Clusters {
-  readonly #clusters = new Map<string, Cluster>();
+  readonly #clusters = new Set<Cluster>();
+  #mixed: Cluster | undefined;
   readonly #reaches = new Map<string, Reach>();
   readonly #ofBay: Cluster[] = [];
   /** The bays that no cluster has; the last one given back is taken first. */
@@ -39,18 +40,18 @@ export class Clusters {
   readonly #hostsIn: number[] = [];
 
   all(): Iterable<Cluster> {
-    return this.#clusters.values();
+    return this.#clusters;
   }
 
   /** Whether there is a cluster of hosts that have nothing in common. */
   get isMixed(): boolean {
-    return this.#clusters.has(MIXED);
+    return this.#mixed !== undefined;
   }
 
   reachOf(physicalNetworks: readonly string[]): Reach {
     const networks = physicalNetworks.length > 1 ? [...physicalNetworks].sort() : physicalNetworks;
-    const key = networks.join('\n');
-    return this.#reaches.get(key) ?? { key, networks, hosts: 0 };
+    const key = networks.length === 1 ? (networks[0] as string) : networks.join('\n');
+    return this.#reaches.get(key) ?? { key, networks, hosts: 0, clusters: new Map() };
   }
 
   take(site: string, zone: string, reach: Reach): number {
@@ -79,19 +80,24 @@ export class Clusters {
     cluster.bays.splice(cluster.bays.indexOf(bay), 1);
     cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
     this.#free.push(bay);
-    if (cluster.bays.length === 0) this.#clusters.delete(cluster.key);
+    if (cluster.bays.length > 0) return;
+    this.#clusters.delete(cluster);
+    cluster.reach?.clusters.get(cluster.site)?.delete(cluster.zone);
+    if (cluster === this.#mixed) this.#mixed = undefined;
   }
 
   #clusterFor(site: string, zone: string, reach: Reach): Cluster {
-    const own = `${site}\n${zone}\n${reach.key}`;
-    const found = this.#clusters.get(own);
+    const found = reach.clusters.get(site)?.get(zone);
     if (found !== undefined) return found;
     const mixed = this.#clusters.size >= CLUSTERS_MAX;
-    const key = mixed ? MIXED : own;
-    let cluster = this.#clusters.get(key);
-    if (cluster === undefined) {
-      cluster = { key, site, zone, reach: mixed ? undefined : reach, bays: [], roomy: [] };
-      this.#clusters.set(key, cluster);
+    if (mixed && this.#mixed !== undefined) return this.#mixed;
+    const cluster: Cluster = { site, zone, reach: mixed ? undefined : reach, bays: [], roomy: [] };
+    this.#clusters.add(cluster);
+    if (mixed) this.#mixed = cluster;
+    else {
+      let ofSite = reach.clusters.get(site);
+      if (ofSite === undefined) reach.clusters.set(site, (ofSite = new Map<string, Cluster>()));
+      ofSite.set(zone, cluster);
     }
     return cluster;
   }

@@ -7,7 +7,7 @@ import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
 import { Tags } from './bits.ts';
 import { Clusters, type Cluster, type Reach } from './clusters.ts';
 import { HostTable } from './host-table.ts';
-import { Ledger, type GroupTally, type Taken } from './ledger.ts';
+import { Ledger, NO_SLOT, type GroupTally, type Taken } from './ledger.ts';
 import type { SortedChoices } from './nic-options.ts';
 import type { Place } from './places.ts';
 import { Profiles } from './profiles.ts';
@@ -26,7 +26,7 @@ export class HostIndex implements Projected {
   readonly traits = new Tags();
   readonly #clusters = new Clusters();
   readonly #ledger = new Ledger();
-  readonly #slots = new Map<string, number>();
+  #size = 0;
 
   apply({ kind, before, after }: Applied): void {
     if (kind === CLAIM.name) this.#claim(before?.doc as Claim | undefined, after?.doc as Claim | undefined);
@@ -36,15 +36,16 @@ export class HostIndex implements Projected {
 
   /** How many hosts there are, removed ones not counted. */
   get size(): number {
-    return this.#slots.size;
+    return this.#size;
   }
 
   slotOf(host: string): number | undefined {
-    return this.#slots.get(host);
+    const slot = this.#ledger.of(host)?.slot;
+    return slot === NO_SLOT ? undefined : slot;
   }
 
-  slots(): Iterable<number> {
-    return this.#slots.values();
+  *slots(): Iterable<number> {
+    for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
   }
 
   clusters(): Iterable<Cluster> {
@@ -60,7 +61,8 @@ export class HostIndex implements Projected {
     return this.#ledger.group(id);
   }
 
-  takenOn(host: string): Readonly<Taken> {
+  /** What claims and failures take on a host; undefined for nothing. */
+  takenOn(host: string): Readonly<Taken> | undefined {
     return this.#ledger.of(host);
   }
 
@@ -72,19 +74,15 @@ export class HostIndex implements Projected {
   }
 
   #count(claim: Claim, by: 1 | -1): void {
-    this.#ledger.count(claim, by);
-    const slot = this.#slots.get(claim.host);
-    if (slot === undefined) return;
-    const taken = this.#ledger.of(claim.host);
-    for (const resource in claim.resources) this.table.countResource(slot, resource, taken);
-    this.table.count(slot, taken);
+    const taken = this.#ledger.count(claim, by);
+    if (taken.slot === NO_SLOT) return;
+    for (const resource in claim.resources) this.table.countResource(taken.slot, resource, taken);
+    this.table.countClaim(taken.slot, claim, by);
   }
 
   #failures(before: BuildFailures | undefined, after: BuildFailures | undefined): void {
-    const host = (after ?? before)?.host ?? '';
-    this.#ledger.setFailures(host, after?.count ?? 0);
-    const slot = this.#slots.get(host);
-    if (slot !== undefined) this.table.count(slot, this.#ledger.of(host));
+    const taken = this.#ledger.setFailures((after ?? before)?.host ?? '', after?.count ?? 0);
+    if (taken.slot !== NO_SLOT) this.table.count(taken.slot, taken);
   }
 
   #host(before: StoredHost | undefined, after: StoredHost | undefined): void {
@@ -100,35 +98,38 @@ export class HostIndex implements Projected {
   #add({ id, doc }: StoredHost): void {
     const reach = this.#clusters.reachOf(doc.physicalNetworks);
     const slot = this.#clusters.take(doc.site, doc.zone, reach);
-    this.#slots.set(id, slot);
+    this.#size += 1;
     this.sites.add(doc.site, slot);
     this.zones.add(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.add(aggregate, slot);
     for (const trait of doc.traits) this.traits.add(trait, slot);
-    this.#show(slot, id, doc, reach);
+    this.#show(this.#ledger.setSlot(id, slot), id, doc, reach);
   }
 
   #remove({ id, doc }: StoredHost): void {
-    const slot = this.#slots.get(id) as number;
+    const taken = this.#ledger.of(id) as Readonly<Taken>;
+    const { slot } = taken;
     this.sites.delete(doc.site, slot);
     this.zones.delete(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
     this.#clusters.give(slot, this.table.reaches[slot] as Reach);
-    this.table.remove(slot, this.#ledger.of(id));
-    this.#slots.delete(id);
+    this.table.remove(slot, taken);
+    this.#ledger.setSlot(id, NO_SLOT);
+    this.#size -= 1;
   }
 
   #update({ id, doc: was }: StoredHost, { doc: is }: StoredHost): void {
-    const slot = this.#slots.get(id) as number;
+    const taken = this.#ledger.of(id) as Readonly<Taken>;
+    const { slot } = taken;
     // A document that was changed elsewhere keeps its lists.
     if (was.aggregates !== is.aggregates) replace(this.aggregates, slot, was.aggregates, is.aggregates);
     if (was.traits !== is.traits) replace(this.traits, slot, was.traits, is.traits);
-    this.#show(slot, id, is, this.table.reaches[slot] as Reach);
+    this.#show(taken, id, is, this.table.reaches[slot] as Reach);
   }
 
-  #show(slot: number, id: string, doc: Host, reach: Reach): void {
-    const taken = this.#ledger.of(id);
+  #show(taken: Readonly<Taken>, id: string, doc: Host, reach: Reach): void {
+    const { slot } = taken;
     this.table.put(slot, { id, doc, reach });
     for (const resource in doc.resources) this.table.countResource(slot, resource, taken);
     for (const resource of taken.resources?.keys() ?? []) this.table.countResource(slot, resource, taken);

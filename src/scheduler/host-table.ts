@@ -3,6 +3,7 @@
 import type { Host } from '../hosts/index.ts';
 import { BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
+import type { Claim } from '../network/index.ts';
 import type { Taken } from './ledger.ts';
 
 /** The places of the figures within a host's row. */
@@ -108,6 +109,17 @@ export class HostTable {
     this.standings[slot] = STANDINGS.indexOf(standing);
     if (standing === 'schedulable') this.schedulable.add(slot);
     else this.schedulable.delete(slot);
+  }
+
+  /** Counts a claim on a host in, or out again. */
+  countClaim(slot: number, { memoryMiB, vcpus, diskGiB }: Claim, by: 1 | -1): void {
+    const { figures } = this;
+    const at = slot * FIGURES;
+    figures[at + MEMORY] = (figures[at + MEMORY] as number) - by * memoryMiB;
+    figures[at + VCPUS] = (figures[at + VCPUS] as number) - by * vcpus;
+    figures[at + DISK] = (figures[at + DISK] as number) - by * diskGiB;
+    figures[at + INSTANCES] = (figures[at + INSTANCES] as number) + by;
+    this.#touch(slot);
   }
 
   /** Works out what a host has left. */

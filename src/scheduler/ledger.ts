@@ -2,7 +2,7 @@
 // in any order, and a host that is removed and comes back finds its claims counted.
 import type { Claim } from '../network/index.ts';
 
-/** Everything that claims and failures say of one host. */
+/** Everything that claims and failures say of one host, and where the host is. */
 export interface Taken {
   vcpus: number;
   memoryMiB: number;
@@ -13,16 +13,11 @@ export interface Taken {
   failures: number;
   /** Further resource classes; undefined while none was ever taken. */
   resources: Map<string, number> | undefined;
+  /** The host's slot; NO_SLOT while there is no such host. */
+  slot: number;
 }
 
-const NOTHING: Readonly<Taken> = {
-  vcpus: 0,
-  memoryMiB: 0,
-  diskGiB: 0,
-  instances: 0,
-  failures: 0,
-  resources: undefined,
-};
+export const NO_SLOT = -1;
 
 /** How many claims of a group are on each host. */
 export class GroupTally {
@@ -72,29 +67,30 @@ export class Ledger {
   readonly #byHost = new Map<string, Taken>();
   readonly #groups = new Map<string, GroupTally>();
 
-  of(host: string): Readonly<Taken> {
-    return this.#byHost.get(host) ?? NOTHING;
+  of(host: string): Readonly<Taken> | undefined {
+    return this.#byHost.get(host);
+  }
+
+  /** Who has a slot, claims or failures. */
+  all(): Iterable<Readonly<Taken>> {
+    return this.#byHost.values();
   }
 
   group(id: string): GroupTally | undefined {
     return this.#groups.get(id);
   }
 
-  /** Counts a claim in, or out again. */
-  count(claim: Claim, by: 1 | -1): void {
+  /** Counts a claim in, or out again; answers what is taken on its host then. */
+  count(claim: Claim, by: 1 | -1): Readonly<Taken> {
     const taken = this.#entry(claim.host);
     taken.vcpus += by * claim.vcpus;
     taken.memoryMiB += by * claim.memoryMiB;
     taken.diskGiB += by * claim.diskGiB;
     taken.instances += by;
-    for (const [name, amount] of Object.entries(claim.resources ?? {})) {
-      const resources = (taken.resources ??= new Map<string, number>());
-      const sum = (resources.get(name) ?? 0) + by * amount;
-      if (sum === 0) resources.delete(name);
-      else resources.set(name, sum);
-    }
+    if (claim.resources !== undefined) countResources(taken, claim.resources, by);
     if (claim.group !== undefined) this.#countInGroup(claim.group, claim.host, by);
     this.#forgetEmpty(claim.host, taken);
+    return taken;
   }
 
   #countInGroup(group: string, host: string, by: 1 | -1): void {
@@ -104,19 +100,40 @@ export class Ledger {
     if (tally.size === 0) this.#groups.delete(group);
   }
 
-  setFailures(host: string, failures: number): void {
+  setFailures(host: string, failures: number): Readonly<Taken> {
     const taken = this.#entry(host);
     taken.failures = failures;
     this.#forgetEmpty(host, taken);
+    return taken;
+  }
+
+  setSlot(host: string, slot: number): Readonly<Taken> {
+    const taken = this.#entry(host);
+    taken.slot = slot;
+    this.#forgetEmpty(host, taken);
+    return taken;
   }
 
   #entry(host: string): Taken {
     let taken = this.#byHost.get(host);
-    if (taken === undefined) this.#byHost.set(host, (taken = { ...NOTHING }));
+    if (taken === undefined) this.#byHost.set(host, (taken = nothing()));
     return taken;
   }
 
-  #forgetEmpty(host: string, taken: Taken): void {
-    if (taken.instances === 0 && taken.failures === 0) this.#byHost.delete(host);
+  #forgetEmpty(host: string, { instances, failures, slot }: Taken): void {
+    if (instances === 0 && failures === 0 && slot === NO_SLOT) this.#byHost.delete(host);
+  }
+}
+
+function nothing(): Taken {
+  return { vcpus: 0, memoryMiB: 0, diskGiB: 0, instances: 0, failures: 0, resources: undefined, slot: NO_SLOT };
+}
+
+function countResources(taken: Taken, resources: NonNullable<Claim['resources']>, by: 1 | -1): void {
+  const sums = (taken.resources ??= new Map<string, number>());
+  for (const [name, amount] of Object.entries(resources)) {
+    const sum = (sums.get(name) ?? 0) + by * amount;
+    if (sum === 0) sums.delete(name);
+    else sums.set(name, sum);
   }
 }

@@ -79,8 +79,8 @@ const indexIsTrue: Invariant = {
     const index = hostIndexOf(fleet);
     return [...hostsOf(claimChanges(changed))].flatMap((id) => {
       const taken = index.takenOn(id);
-      const wrong = AMOUNTS.filter((name) => taken[name] !== sumOn(fleet, id, (claim) => claim[name]));
-      const instances = taken.instances === sumOn(fleet, id, () => 1) ? [] : ['instances'];
+      const wrong = AMOUNTS.filter((name) => (taken?.[name] ?? 0) !== sumOn(fleet, id, (claim) => claim[name]));
+      const instances = (taken?.instances ?? 0) === sumOn(fleet, id, () => 1) ? [] : ['instances'];
       return [...wrong, ...instances].map((name) => `host ${id}: ${name}`);
     });
   },
