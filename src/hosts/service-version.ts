@@ -11,6 +11,7 @@ export const CURRENT_SERVICE_VERSION = 3;
 
 class ServiceVersions implements Projected {
   readonly #counts = new Map<number, number>();
+  #minimum = 0;
 
   apply({ before, after }: Applied): void {
     this.#add(before?.doc as Host | undefined, -1);
@@ -22,11 +23,13 @@ class ServiceVersions implements Projected {
     const count = (this.#counts.get(host.serviceVersion) ?? 0) + by;
     if (count === 0) this.#counts.delete(host.serviceVersion);
     else this.#counts.set(host.serviceVersion, count);
+    // Versions come and go with upgrades; hosts of the same version do all the time.
+    if (count <= 1) this.#minimum = this.#counts.size === 0 ? 0 : Math.min(...this.#counts.keys());
   }
 
   /** The lowest version of a host that counts; 0 when none does. */
   get minimum(): number {
-    return this.#counts.size === 0 ? 0 : Math.min(...this.#counts.keys());
+    return this.#minimum;
   }
 
   /** How many hosts that count are below a version. */

@@ -28,9 +28,9 @@ export function gatesOf(fleet: FleetReader): Gates {
 
 /** The path of a build that begins now. `credentials` is false when a back end that it needs has none at this server. */
 export function pathOf(fleet: FleetReader, credentials: boolean): Instance['path'] {
-  const { create, bind } = gatesOf(fleet);
-  if (!create.open || !credentials) return { create: 'host', bind: 'host' };
-  return { create: 'conductor', bind: bind.open ? 'conductor' : 'host' };
+  const { minimum } = fleet.projection(SERVICE_VERSIONS);
+  if (minimum < EARLY_CREATE_VERSION || !credentials) return { create: 'host', bind: 'host' };
+  return { create: 'conductor', bind: minimum >= EARLY_BIND_VERSION ? 'conductor' : 'host' };
 }
 
 /**

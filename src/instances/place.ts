@@ -144,7 +144,9 @@ function triedIn({ attempts }: Instance): Pick<ScheduleRequest, 'tried'> {
 
 /** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
 function hostsToClean(fleet: FleetReader, id: string): string[] {
-  return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].flatMap(({ doc }) => {
+  const key = targetKey(INSTANCE.name, id);
+  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return [];
+  return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     return kind === 'instance-clean' && doc.host !== undefined ? [doc.host] : [];
   });
