@@ -7,6 +7,8 @@ export interface LoadJob {
   readonly port: number;
   readonly method: 'GET' | 'PATCH' | 'POST';
   readonly hosts: readonly string[];
+  /** Asks for this again and again, instead of asking for hosts. */
+  readonly post?: { readonly path: string; readonly body: string };
   /** One for each connection. */
   readonly secrets: readonly string[];
   readonly forMs: number;
@@ -56,20 +58,24 @@ class Asker {
   }
 
   #ask(): void {
+    const { post } = this.#job;
+    this.#askedMs = performance.now();
+    if (post === undefined) this.#askForHost();
+    else this.#socket.write(`${this.#head('POST', post.path)}${withBody(post.body)}`, 'latin1');
+  }
+
+  #head(method: string, path: string): string {
+    return `${method} ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${this.#secret}\r\n`;
+  }
+
+  #askForHost(): void {
     const { method, hosts, secrets } = this.#job;
     const host = hosts[this.#at % hosts.length]!;
     if (this.#at >= hosts.length) this.#round += 1;
     this.#at = (this.#at % hosts.length) + secrets.length;
-    const head = `${method} /api/v1/hosts/${host} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${this.#secret}\r\n`;
-    this.#askedMs = performance.now();
-    if (method === 'GET') this.#socket.write(`${head}\r\n`, 'latin1');
-    else this.#socket.write(`${head}${this.#body()}`, 'latin1');
-  }
-
-  /** Another weight each time: a change that changes nothing would not be committed. */
-  #body(): string {
-    const body = `{"baseWeight":${(this.#round % 900) + 1}}`;
-    return `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    // Another weight each time: a change that changes nothing would not be committed.
+    const rest = method === 'GET' ? '\r\n' : withBody(`{"baseWeight":${(this.#round % 900) + 1}}`);
+    this.#socket.write(`${this.#head(method, `/api/v1/hosts/${host}`)}${rest}`, 'latin1');
   }
 
   #receive(chunk: Buffer): void {
@@ -79,7 +85,7 @@ class Asker {
     const head = this.#received.toString('latin1', 0, headEnd);
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1]);
     if (this.#received.length < headEnd + HEAD_END.length + length) return;
-    if (!head.startsWith('HTTP/1.1 200')) {
+    if (!head.startsWith('HTTP/1.1 20')) {
       this.#failed?.(new Error(`the server answered ${this.#received.toString('utf8')}`));
       return;
     }
@@ -98,6 +104,10 @@ class Asker {
     this.#socket.end();
     this.#done?.();
   }
+}
+
+function withBody(body: string): string {
+  return `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {

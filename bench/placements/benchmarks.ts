@@ -1,5 +1,6 @@
 // Everything that is measured about placing instances.
 import type { Benchmark } from '../benchmark.ts';
+import { httpBenchmark } from './http.ts';
 import { inProcessBenchmarks } from './in-process.ts';
 
-export const placementBenchmarks: readonly Benchmark[] = [...inProcessBenchmarks];
+export const placementBenchmarks: readonly Benchmark[] = [...inProcessBenchmarks, httpBenchmark];
