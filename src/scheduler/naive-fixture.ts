@@ -145,14 +145,15 @@ function scoreOf({ doc, figures }: Seen, ends: Ends, request: ScheduleRequest, w
   const { capacity } = doc;
   const [memoryLeft = 0, vcpusLeft = 0] = figures;
   const { memoryMiB, vcpus } = request.amounts;
-  const memoryShare = shareOf(memoryLeft - memoryMiB, capacity.memoryMiB * capacity.ratios.memory);
-  const vcpusShare = shareOf(vcpusLeft - vcpus, capacity.vcpus * capacity.ratios.vcpus);
-  const balance = Math.max(0, 1 - Math.abs(memoryShare - vcpusShare));
-  return Math.floor(sum + weights.balance * 2 ** 30 * balance + 0.5);
+  const memory = whole(capacity.memoryMiB * capacity.ratios.memory);
+  const cpus = whole(capacity.vcpus * capacity.ratios.vcpus);
+  const before = Math.abs(shareOf(memoryLeft, memory) - shareOf(vcpusLeft, cpus));
+  const after = Math.abs(shareOf(memoryLeft - memoryMiB, memory) - shareOf(vcpusLeft - vcpus, cpus));
+  return Math.floor(sum + weights.balance * 2 ** 30 * (before - after) + 0.5);
 }
 
-function shareOf(amount: number, product: number): number {
-  return whole(product) > 0 ? amount * (1 / whole(product)) : 0;
+function shareOf(amount: number, total: number): number {
+  return total > 0 ? amount * (1 / total) : 0;
 }
 
 interface NaivePlace {

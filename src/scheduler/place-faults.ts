@@ -28,7 +28,15 @@ export class PlaceFaults {
     const shut = nics.find((nic) => nic.reachable(reach).length === 0);
     if (shut !== undefined) return fault('excluded-segments', 'segment-excluded', shut);
     const dry = nics.find((nic) => nic.best(reach) === -1);
-    return dry === undefined ? this.#contended(reach) : exhausted(dry, dry.reachable(reach)[0] as number, 1);
+    return dry === undefined ? this.#contended(reach) : this.#dry(dry, dry.reachable(reach)[0] as number);
+  }
+
+  /** All pools within reach are empty: the one that the NIC likes best, and how many NICs would take of it. */
+  #dry(nic: NicOptions, at: number): Fault {
+    const { pool } = nic.choice(at);
+    const wants = ({ need }: NicOptions): boolean =>
+      need.choices.some((choice) => choice.pool === pool && choice.takes.length > 0);
+    return exhausted(nic, at, this.#places.nics.filter(wants).length);
   }
 
   /** Each NIC for itself would find an address, all of them together do not: the pool that is shortest of what is asked. */

@@ -2,7 +2,7 @@
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
 import { DISK, FAILURES, FIGURES, INSTANCES, MEMORY, VCPUS, type HostTable } from './host-table.ts';
 import { Rows, type Wanted } from './rows.ts';
-import { balanceOf, type Weighing } from './weighing.ts';
+import { apart, type Weighing } from './weighing.ts';
 
 /** How many rows `tidy` looks at and works out each time: about as much as one request changes. */
 const TIDY_LOOKS = 32;
@@ -42,16 +42,20 @@ export class Profile {
       (factors[DISK] as number) * ((figures[at + DISK] as number) - (origins[DISK] as number)) +
       (factors[INSTANCES] as number) * ((figures[at + INSTANCES] as number) - (origins[INSTANCES] as number)) +
       (factors[FAILURES] as number) * ((figures[at + FAILURES] as number) - (origins[FAILURES] as number));
-    return Math.floor((balance === 0 ? sum : sum + balance * this.#balanceAt(slot)) + 0.5);
+    return Math.floor((balance === 0 ? sum : sum + balance * this.#evening(slot)) + 0.5);
   }
 
-  #balanceAt(slot: number): number {
+  /** By how much the amounts even out what is left of a host's memory and vcpus; less than 0 when they do the reverse. */
+  #evening(slot: number): number {
     const { figures, perWhole } = this.#table;
     const { memoryMiB, vcpus } = this.wanted;
-    return balanceOf(
-      ((figures[slot * FIGURES + MEMORY] as number) - memoryMiB) * (perWhole[slot * 2] as number),
-      ((figures[slot * FIGURES + VCPUS] as number) - vcpus) * (perWhole[slot * 2 + 1] as number),
-    );
+    if (memoryMiB === -Infinity) return 0;
+    const memoryLeft = figures[slot * FIGURES + MEMORY] as number;
+    const vcpusLeft = figures[slot * FIGURES + VCPUS] as number;
+    const perMemory = perWhole[slot * 2] as number;
+    const perVcpus = perWhole[slot * 2 + 1] as number;
+    const after = apart((memoryLeft - memoryMiB) * perMemory, (vcpusLeft - vcpus) * perVcpus);
+    return apart(memoryLeft * perMemory, vcpusLeft * perVcpus) - after;
   }
 
   /** Looks at every host of a block. */

@@ -12,8 +12,8 @@ const STANDING_WORDS: Readonly<Record<string, string>> = {
   recovering: 'recovering',
 };
 
-const asked = (unit: string) => (facts: Facts) =>
-  `too little ${unit} left: ${facts['asked']} asked, ${facts['most']} at most`;
+const short = (what: string, unit: string) => (facts: Facts) =>
+  `${what} left: ${facts['asked']}${unit} asked, ${facts['most']}${unit} at most`;
 
 /** What is said of the hosts that a cause stopped. */
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
@@ -24,11 +24,11 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'not-in-aggregate': ({ aggregate }) => `not in aggregate ${aggregate}`,
   'trait-missing': ({ trait }) => `without trait ${trait}`,
   'trait-forbidden': ({ trait }) => `with the forbidden trait ${trait}`,
-  'vcpus-short': asked('vcpus'),
-  'memory-short': asked('memory (MiB)'),
-  'disk-short': asked('disk (GiB)'),
-  'resource-short': (facts) => asked(String(facts['resource']))(facts),
-  'bandwidth-short': ({ network, asked: kbps }) => `too little bandwidth for network ${network}: ${kbps} kbit/s asked`,
+  'vcpus-short': short('too few vcpus', ''),
+  'memory-short': short('too little memory', ' MiB'),
+  'disk-short': short('too little disk', ' GiB'),
+  'resource-short': (facts) => short(`too little of ${facts['resource']}`, '')(facts),
+  'bandwidth-short': ({ network, asked }) => `too little bandwidth for network ${network}: ${asked} kbit/s asked`,
   'affinity-broken': ({ group }) => `without a member of group ${group}`,
   'anti-affinity-broken': ({ group }) => `with a member of group ${group} already`,
   'segment-unreachable': ({ network }) => `no segment of network ${network} within reach`,

@@ -112,8 +112,8 @@ export class Rows {
   /** As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. */
   box(set: number, { factors, origins, balance }: Weighing, wanted: Wanted): number {
     const rows = this.#rows;
-    let bound = Math.max(0, balance);
-    let size = Math.abs(balance);
+    let bound = Math.abs(balance);
+    let size = bound;
     for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
       const factor = factors[figure] as number;
       const least = leastOf(wanted, figure);

@@ -14,7 +14,7 @@ const WEIGHTS = Type.Object(
     disk: multiplier,
     /** The host with the fewest instances. */
     spread: multiplier,
-    /** The host that would use its vcpus and its memory most evenly. */
+    /** The host of which it evens out what is left of vcpus and memory. */
     balance: multiplier,
     /** The pools with the most addresses left. */
     stock: multiplier,
@@ -42,14 +42,14 @@ export const SPREADING: Weights = {
 
 /**
  * Hosts are filled one after the other. Filling by size alone strands memory on hosts whose vcpus are gone, and the other
- * way round; balance makes each host take what evens it out, which holds about a tenth more (see the packing benchmark).
+ * way round; balance gives each host what evens it out, and about a tenth more fits (see the packing benchmark).
  */
 export const PACKING: Weights = {
   memory: -1,
   vcpus: -1,
   disk: 0,
   spread: 0,
-  balance: 8,
+  balance: 16,
   stock: 1,
   failures: 10,
   softAffinity: 10,
@@ -58,7 +58,7 @@ export const PACKING: Weights = {
 export const SCHEDULER = setting('scheduler', {
   about:
     'How hosts are ranked: each weigher is scaled to 0..1 over the fleet, multiplied and added up. ' +
-    'Negative memory and vcpus pack hosts instead of spreading over them; with them use balance 8 and spread 0. ' +
+    'Negative memory and vcpus pack hosts instead of spreading over them; with them use balance 16 and spread 0. ' +
     'instancesPerHostMax is the most instances that one host takes; 0 sets no limit.',
   schema: Type.Object(
     { weights: WEIGHTS, instancesPerHostMax: Type.Integer({ minimum: 0, maximum: 1_000_000 }) },

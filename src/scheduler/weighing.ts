@@ -14,7 +14,7 @@ export interface Weighing {
   /** A host's score: the sum of factor times (figure - origin), in score units. */
   readonly factors: Float64Array;
   readonly origins: Float64Array;
-  /** What a perfectly balanced host gets. */
+  /** What a host gets for each share by which the request evens out its memory and vcpus; no request does more than one. */
   readonly balance: number;
 }
 
@@ -55,11 +55,7 @@ function equal(one: Float64Array, other: Float64Array): boolean {
   return one.every((value, at) => value === other[at]);
 }
 
-/**
- * How evenly a host would be used, from 1 down to 0: by how much the shares of memory and vcpus that would be left differ.
- * A host without either counts as if it had none left of it.
- */
-export function balanceOf(memoryShare: number, vcpusShare: number): number {
-  const apart = memoryShare > vcpusShare ? memoryShare - vcpusShare : vcpusShare - memoryShare;
-  return apart < 1 ? 1 - apart : 0;
+/** By how much the shares that a host has left of its memory and of its vcpus differ. */
+export function apart(memoryShare: number, vcpusShare: number): number {
+  return memoryShare > vcpusShare ? memoryShare - vcpusShare : vcpusShare - memoryShare;
 }
