@@ -133,9 +133,9 @@ export class OperationsController {
   async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
     if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
     else if (step.kind === 'act') this.#start(operation, kind, step);
-    else if (this.#underWay.has(step.item)) return;
-    else if (step.kind === 'decide') await this.#decide(operation, step);
-    else await this.#record(operation, step);
+    else if (!this.#underWay.has(step.item)) {
+      await (step.kind === 'decide' ? this.#decide(operation, step) : this.#record(operation, step));
+    }
   }
 
   async #decide(operation: StoredOperation, step: DecideStep): Promise<void> {
@@ -271,7 +271,7 @@ export class OperationsController {
 
   #wakeAll(operation: OperationId): void {
     this.#woken.set(operation, 'all');
-    this.#sleep.abort();
+    this.#wake();
   }
 
   #wakeItem(operation: OperationId, item: string): void {
@@ -279,7 +279,12 @@ export class OperationsController {
     if (woken === 'all') return;
     if (woken === undefined) this.#woken.set(operation, new Set([item]));
     else woken.add(item);
-    this.#sleep.abort();
+    this.#wake();
+  }
+
+  /** Every commit comes here, most of them while it is awake: an abort makes its reason, with a stack, each time. */
+  #wake(): void {
+    if (!this.#sleep.signal.aborted) this.#sleep.abort();
   }
 }
 
