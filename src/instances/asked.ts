@@ -3,6 +3,7 @@
 import { idOf, put, type Change, type FleetReader, type Refusal, type Trial } from '../fleet/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
 import {
+  addressKey,
   credentialsMissing,
   missingCredentialsAlarm,
   NETWORK,
@@ -128,10 +129,12 @@ export function portsFor(
   { nics, name, nth, path, revision }: One,
 ): StoredPort[] | Refusal {
   const ports: StoredPort[] = [];
+  // What one NIC asks for by name is not picked for another one before it.
+  const taken = new Set(nics.flatMap((nic) => (nic.kind === 'new' ? nic.fixedIps.map(keyOf) : [])));
   for (const [nic, resolved] of nics.entries()) {
     const { project, by, nowMs, securityGroups } = command;
     const portId = command.portIds[nth * nics.length + nic] ?? `${name}-nic${nic}`;
-    const of = { instance: name, nic, project, portId, by, nowMs, nth: nth * nics.length + nic, revision };
+    const of = { instance: name, nic, project, portId, by, nowMs, nth: nth * nics.length + nic, revision, taken };
     const port = nicPort(trial, resolved, { ...of, ...(securityGroups !== undefined && { securityGroups }) });
     if ('code' in port) return port;
     const doc = path.create === 'conductor' ? port.doc : intended(port.doc);
@@ -140,6 +143,10 @@ export function portsFor(
     ports.push({ id: port.id, revision: 0, doc });
   }
   return ports;
+}
+
+function keyOf({ subnet, ip }: { readonly subnet: string; readonly ip: string }): string {
+  return addressKey(subnet, ip);
 }
 
 /** A port that an older host makes for itself: what it will be, without what only its making gives it. */

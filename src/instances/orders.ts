@@ -20,21 +20,29 @@ export function outsidePorts(fleet: FleetReader, ports: readonly StoredPort[]): 
 }
 
 export function createOrder(fleet: FleetReader, instance: string, ports: readonly StoredPort[]): NetworkOrder {
+  // Those with addresses of their own come first: whatever is picked for the others must not be one of theirs.
+  const inTurn = ports.toSorted((one, other) => Number(isPicked(one)) - Number(isPicked(other)));
   return {
     ...face(fleet, instance, ports),
     op: 'create',
-    ports: ports.map(({ id, doc }) => ({
+    ports: inTurn.map(({ id, doc }) => ({
       port: id,
       network: doc.network,
       mac: doc.mac,
+      serial: doc.serial,
       nic: doc.nic ?? 0,
       project: doc.project,
       createdBy: doc.createdBy,
       fixedIps: doc.addresses.map(({ ip, subnet }) => ({ ip, subnet })),
-      pick: doc.ipAllocation === 'immediate' && doc.addresses.length === 0,
+      pick: isPicked({ doc }),
       pools: orderPools(fleet, `network:${doc.network}`),
     })),
   };
+}
+
+/** Whether the back end picks addresses for it as it is made. */
+function isPicked({ doc }: Pick<StoredPort, 'doc'>): boolean {
+  return doc.ipAllocation === 'immediate' && doc.addresses.length === 0;
 }
 
 export function bindOrder(

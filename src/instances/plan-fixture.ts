@@ -31,7 +31,9 @@ function rendered({ fleet, nowMs }: World, next: Next): string[] {
 }
 
 function ordered(order: NetworkOrder): string {
-  const ports = order.ports.map((port) => ('serial' in port ? `${port.port} under serial ${port.serial}` : port.port));
+  const ports = order.ports.map(({ port, serial }) =>
+    order.op === 'create' ? port : `${port} under serial ${serial}`,
+  );
   return `${order.backEnd} is to ${order.op} ${ports.join(', ')}${order.op === 'bind' ? ` at ${order.host}` : ''}`;
 }
 

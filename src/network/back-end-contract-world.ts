@@ -176,11 +176,11 @@ class OutsideHarness extends JournalHarness {
   }
 
   #creation({ id, doc }: StoredPort): CreatePort {
-    const { network: on, mac, nic = 0, project, createdBy, addresses, ipAllocation } = doc;
+    const { network: on, mac, serial, nic = 0, project, createdBy, addresses, ipAllocation } = doc;
     const fixedIps = addresses.map(({ ip, subnet: of }) => ({ ip, subnet: of }));
     const pick = ipAllocation === 'immediate' && addresses.length === 0;
     const pools = orderPools(this.fleet, networkPool(on));
-    return { port: id, network: on, mac, nic, project, createdBy, fixedIps, pick, pools };
+    return { port: id, network: on, mac, serial, nic, project, createdBy, fixedIps, pick, pools };
   }
 
   async bind(on: string, asks: Parameters<Harness['bind']>[1]): Promise<string> {

@@ -86,6 +86,8 @@ export interface CreatePort {
   readonly port: string;
   readonly network: string;
   readonly mac: string;
+  /** The highest that was given out for the port: an order from before it was last let go of is late, and stale. */
+  readonly serial: number;
   readonly nic: number;
   readonly project: string;
   readonly createdBy: Port['createdBy'];

@@ -84,6 +84,18 @@ describe('binding', () => {
     expect(docs.map(({ addresses }) => addresses[0]?.ip)).toEqual(['10.1.2.2', '10.1.2.3']);
   });
 
+  test('a NIC is not given what a later one of the same call has', () => {
+    const fleet = world();
+    const first = ready(fleet, 'p0');
+    const asked: StoredPort = { ...first, doc: { ...first.doc, nic: 1, addresses: [at('10.1.2.2', 'sc', 'user')] } };
+    const found = bind(fleet, [
+      [first, 'segment:c'],
+      [{ ...asked, id: 'p1' as never }, 'segment:c'],
+    ]);
+    const ports = found.kind === 'bound' ? found.ports : [];
+    expect(ports.map(({ doc }) => doc.addresses[0]?.ip)).toEqual(['10.1.2.3', '10.1.2.2']);
+  });
+
   test('on a plain network the port keeps what it has, and no segment is named', () => {
     const fleet = world();
     const held = [at('10.0.0.9', 's', 'create')];

@@ -40,7 +40,8 @@ const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
 export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
   const host = findHost(fleet, at.host)?.doc;
-  const taken = new Set<string>();
+  // What a later one of them holds is not picked for an earlier one.
+  const taken = new Set(asks.flatMap(({ port }) => port.doc.addresses.map(({ subnet, ip }) => addressKey(subnet, ip))));
   const ports: { readonly id: PortId; readonly doc: Port }[] = [];
   for (const [nth, { port, pool }] of asks.entries()) {
     const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });

@@ -47,12 +47,13 @@ function face({ instance }: HostAsk) {
 }
 
 function creation(nic: HostNic, pools: readonly OrderPool[]): CreatePort {
-  const { port, network, mac, createdBy } = nic;
+  const { port, network, mac, serial, createdBy } = nic;
   const fixedIps = nic.addresses.flatMap((ip) => {
     const subnet = subnetOf(ip, pools);
     return subnet === undefined ? [] : [{ ip, subnet }];
   });
-  return { port, network, mac, nic: nic.nic, project: DEFAULT_PROJECT, createdBy, fixedIps, pick: false, pools };
+  const made = { port, network, mac, serial, nic: nic.nic, project: DEFAULT_PROJECT, createdBy };
+  return { ...made, fixedIps, pick: false, pools };
 }
 
 function binding(nic: HostNic, pools: readonly OrderPool[]): BindPort {

@@ -149,6 +149,19 @@ describe('orders', () => {
     expect(network.port('p0')).toBeUndefined();
   });
 
+  test('never: a late create attaches a port that was let go of, whether it was made or not', async () => {
+    const { create, end, network } = world();
+    const user = { createdBy: 'user' as const };
+    expect(await end('release', 'p0', 1, user)).toMatchObject({ kind: 'already' });
+    expect(outcomes(await create([user]))).toEqual(['stale']);
+    expect(network.port('p0')).toBeUndefined();
+    expect(outcomes(await create([{ ...user, serial: 1 }]))).toEqual(['ok']);
+    await end('release', 'p0', 2, user);
+    expect(outcomes(await create([{ ...user, serial: 1 }]))).toEqual(['stale']);
+    expect(network.port('p0')?.instance).toBeUndefined();
+    expect(outcomes(await create([{ ...user, serial: 2 }]))).toEqual(['ok']);
+  });
+
   test('a-user-port-is-handed-back-and-loses-only-what-it-did-not-come-with', async () => {
     const { create, bind, end, network } = world();
     await create([{ createdBy: 'user', fixedIps: [{ ip: '10.0.0.4', subnet: 'near' }] }]);

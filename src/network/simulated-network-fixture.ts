@@ -52,7 +52,7 @@ export function world(faults: readonly NewFault[] = []): SimulatedWorld {
 }
 
 export function creation(port: Partial<CreatePort>, nic: number): CreatePort {
-  const made = { port: `p${nic}`, network: 'n', mac: `fa:16:3e:00:00:0${nic}`, nic, project: 'default' };
+  const made = { port: `p${nic}`, network: 'n', mac: `fa:16:3e:00:00:0${nic}`, serial: 0, nic, project: 'default' };
   return { ...made, createdBy: 'muster', fixedIps: [], pick: false, pools: [], ...port };
 }
 

@@ -31,8 +31,13 @@ export type Done =
   | { readonly kind: 'applied' | 'already'; readonly reply: BackEndReply; readonly port?: SimulatedPort }
   | { readonly kind: 'stale' };
 
-/** Deleted ports that are remembered, so that a late create does not bring one back. */
-const DELETED_MAX = 10_000;
+/** Ports that are gone and remembered, so that a late create does not bring one back. */
+const GONE_MAX = 10_000;
+
+function forgetOldest(gone: Set<string> | Map<string, number>): void {
+  const [oldest] = gone.keys();
+  if (gone.size > GONE_MAX && oldest !== undefined) gone.delete(oldest);
+}
 
 export interface BindTo {
   readonly instance: string;
@@ -46,6 +51,8 @@ export class SimulatedPorts {
   readonly addresses = new SimulatedAddresses();
   readonly #ports = new Map<string, SimulatedPort>();
   readonly #deleted = new Set<string>();
+  /** Serials under which ports were let go of that are not there: what was ordered before comes too late. */
+  readonly #letGo = new Map<string, number>();
 
   get(port: string): SimulatedPort | undefined {
     return this.#ports.get(port);
@@ -73,8 +80,9 @@ export class SimulatedPorts {
   create(order: CreatePort, instance: string): Done {
     const { port, mac } = order;
     const known = this.#ports.get(port);
-    if (known !== undefined) return this.#attach(port, known, instance);
+    if (known !== undefined) return this.#attach(known, order, instance);
     if (this.#deleted.has(port)) return refused(404);
+    if (order.serial < (this.#letGo.get(port) ?? 0)) return { kind: 'stale' };
     const taken: HeldAddress[] = [];
     const giveUp = (code: string): Done => {
       for (const address of taken) this.addresses.give(address);
@@ -92,8 +100,9 @@ export class SimulatedPorts {
     return this.#put(port, { mac, instance, addresses: taken, binding: undefined, serial: 0 });
   }
 
-  #attach(id: string, port: SimulatedPort, instance: string): Done {
+  #attach(port: SimulatedPort, { port: id, serial }: CreatePort, instance: string): Done {
     if (port.instance === instance) return { kind: 'already', reply: OK, port };
+    if (serial < port.serial) return { kind: 'stale' };
     if (port.instance !== undefined) return refused(409, 'PortInUse');
     return this.#put(id, { ...port, instance });
   }
@@ -142,7 +151,7 @@ export class SimulatedPorts {
   unbind(order: EndPort, instance: string): Done {
     const { port: id, serial } = order;
     const port = this.#ports.get(id);
-    if (port === undefined) return { kind: 'already', reply: { status: 404 } };
+    if (port === undefined) return this.#absent(order);
     if (isLate(port, serial, instance)) return { kind: 'stale' };
     return this.#loosen(id, { ...this.#lessened(port, order), binding: undefined, serial });
   }
@@ -152,7 +161,7 @@ export class SimulatedPorts {
     const port = this.#ports.get(id);
     if (port === undefined) {
       if (end === 'delete') this.#bury(id);
-      return { kind: 'already', reply: { status: 404 } };
+      return this.#absent(order);
     }
     if (isLate(port, serial, instance)) return { kind: 'stale' };
     if (end === 'keep') {
@@ -160,6 +169,12 @@ export class SimulatedPorts {
     }
     this.vanish(id);
     return { kind: 'applied', reply: OK };
+  }
+
+  #absent({ port, serial }: EndPort): Done {
+    this.#letGo.set(port, Math.max(serial, this.#letGo.get(port) ?? 0));
+    forgetOldest(this.#letGo);
+    return { kind: 'already', reply: { status: 404 } };
   }
 
   #loosen(id: string, port: SimulatedPort): Done {
@@ -176,8 +191,7 @@ export class SimulatedPorts {
 
   #bury(id: string): void {
     this.#deleted.add(id);
-    const [oldest] = this.#deleted;
-    if (this.#deleted.size > DELETED_MAX && oldest !== undefined) this.#deleted.delete(oldest);
+    forgetOldest(this.#deleted);
   }
 
   #lessened(port: SimulatedPort, { drops = [], keeps }: EndPort): SimulatedPort {

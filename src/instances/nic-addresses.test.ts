@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { Fleet, Registry, type Change, type FleetReader } from '../fleet/index.ts';
+import { PORT, type CreateOrder, type Port, type StoredPort } from '../network/index.ts';
+import { network, subnet } from '../network/network-fixture.ts';
+import { createInstances } from './create.ts';
+import { createOrder } from './orders.ts';
+import { asked, fixtureF, MODELS } from './reference-fixture.ts';
+
+function world(...more: readonly Change[]): Fleet {
+  const fleet = new Fleet(new Registry(MODELS));
+  fleet.apply(1, [...fixtureF(), ...more]);
+  return fleet;
+}
+
+function portsOf(fleet: FleetReader, networks: readonly { network: string; fixedIp?: string }[]): StoredPort[] {
+  const decision = createInstances(fleet, asked('op', 1, { networks: [...networks] }));
+  if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
+  return decision.changes
+    .filter(({ kind }) => kind === PORT.name)
+    .map(({ id, doc }) => ({ id: id as never, revision: 1, doc: doc as Port }));
+}
+
+const TWO = { pools: [{ first: '10.7.0.10', last: '10.7.0.11' }] };
+
+test.each([
+  ['a plain network', 'p', '10.7.0.10'],
+  ['a routed one', 'n', '10.0.0.2'],
+])('what one NIC asks for by name is not picked for the one before it: %s', (_name, on, fixedIp) => {
+  const fleet = world(network('p'), subnet('ps', 'p', '10.7.0.0/24', TWO));
+  const [first, second] = portsOf(fleet, [{ network: on }, { network: on, fixedIp }]);
+  expect(second?.doc.addresses.map(({ ip }) => ip)).toEqual([fixedIp]);
+  expect(first?.doc.addresses).toHaveLength(1);
+  expect(first?.doc.addresses[0]?.ip).not.toBe(fixedIp);
+});
+
+test('a back end makes ports with addresses of their own first, and knows how old an order is', () => {
+  const fleet = world(network('p', { backEnd: 'simulated' }), subnet('ps', 'p', '10.7.0.0/24', TWO));
+  const ports = portsOf(fleet, [{ network: 'p' }, { network: 'p', fixedIp: '10.7.0.10' }]);
+  const order = createOrder(fleet, 'web', ports) as CreateOrder;
+  expect(order.ports.map(({ nic, pick, serial }) => ({ nic, pick, serial }))).toEqual([
+    { nic: 1, pick: false, serial: 0 },
+    { nic: 0, pick: true, serial: 0 },
+  ]);
+});
