@@ -17,7 +17,7 @@ import { SITE, type Site } from '../../src/sites/index.ts';
 import { sampleHost, sampleHostId, SAMPLE_SITE } from '../sample-hosts.ts';
 import { clientTokens } from '../seeded-store.ts';
 
-const SEGMENTS = 100;
+export const SEGMENTS = 100;
 const CHANGED = { changedBy: 'bench', changedAtMs: Date.UTC(2025, 0, 1) };
 
 export const NETWORK_NAME = 'tenants';
