@@ -3,7 +3,7 @@ export type { HostSpec, StoredHost } from './decide.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
-export { HOST, hostsModel, hostsOfSite, isTombstoned } from './model.ts';
+export { HOST, hostsModel, hostsOfSite } from './model.ts';
 export type { Host, HostId } from './model.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';

@@ -42,6 +42,7 @@ const LISTING: Listing<'host', Host> = {
     enabled: { schema: Type.Boolean(), of: (doc) => [doc.disabled === undefined] },
     aggregate: { schema: HOST_FACTS.zone, of: (doc) => doc.aggregates },
     trait: { schema: HOST_FACTS.zone, of: (doc) => doc.traits },
+    serviceVersion: { schema: Type.Integer({ minimum: 0 }), of: (doc) => [doc.serviceVersion] },
   },
   nameIsId: true,
   sorts: {

@@ -48,7 +48,7 @@ export interface CreateInstances {
 }
 
 /** The first try and two more. */
-export const ATTEMPTS_DEFAULT = 3;
+const ATTEMPTS_DEFAULT = 3;
 
 export interface Asked {
   readonly names: readonly string[];

@@ -35,13 +35,17 @@ export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
   while (mayRetry(instance)) {
     const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
-    instance = { ...instance, attempts: [...instance.attempts, attemptAt(placement, instance, nowMs)] };
+    instance = begun(instance, attemptAt(placement, instance, nowMs));
     if (placement.kind === 'placed') return settled(fleet, { ...ask, instance }, placement);
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
     instance = withFault(instance, { fault: fault.code, ...excluded });
   }
   return { kind: 'given-up', instance };
+}
+
+function begun(instance: Instance, attempt: Attempt): Instance {
+  return { ...instance, attempts: [...instance.attempts, attempt] };
 }
 
 function attemptAt(

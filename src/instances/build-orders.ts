@@ -39,7 +39,7 @@ export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: Act
         : aborted(fleet, { item, instance, nowMs }, worst);
     case 'bind':
       return worst === undefined
-        ? bound(fleet, { item, instance, nowMs }, answers)
+        ? recordBound(fleet, { item, instance, nowMs }, answers)
         : afterFault(
             fleet,
             item,
@@ -106,7 +106,11 @@ function madePorts(
   return withLosers(fleet, made);
 }
 
-function bound(fleet: FleetReader, { item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
+function recordBound(
+  fleet: FleetReader,
+  { item, instance, nowMs }: Looked,
+  answers: readonly PortAnswer[],
+): RecordStep {
   const host = instance.doc.host ?? '';
   const changes = [...boundPorts(fleet, instance, answers, nowMs), ...keptPromises(fleet, instance.id)];
   const attempt = instance.doc.attempts.length;

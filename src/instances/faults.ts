@@ -1,12 +1,12 @@
 // What can go wrong with a try to build an instance, and what follows: another try, or the end. What is excluded is as wide
 // as the fault: a host that failed, a pool that ran empty.
-import { EXCLUSIONS, type Attempt, type Instance } from './model.ts';
+import type { Attempt, EXCLUSIONS, Instance } from './model.ts';
 import type { PoolKey } from '../network/index.ts';
 
 type Exclusion = (typeof EXCLUSIONS)[number];
 
 interface Consequence {
-  readonly then: 'retry' | 'abort';
+  readonly next: 'retry' | 'abort';
   readonly excludes: Exclusion;
   readonly sentence: string;
 }
@@ -35,11 +35,11 @@ export const FAULTS = {
 export type FaultCode = keyof typeof FAULTS;
 
 function retry(excludes: Exclusion, sentence: string): Consequence {
-  return { then: 'retry', excludes, sentence };
+  return { next: 'retry', excludes, sentence };
 }
 
 function abort(sentence: string): Consequence {
-  return { then: 'abort', excludes: 'none', sentence };
+  return { next: 'abort', excludes: 'none', sentence };
 }
 
 /** The fault that a driver or an agent named; what it does not know by name is a failed spawn. */
@@ -74,7 +74,7 @@ export function withFault(instance: Instance, failed: Failed): Instance {
 export function mayRetry(instance: Instance): boolean {
   const last = instance.attempts.at(-1);
   if (last?.fault === undefined) return true;
-  if (FAULTS[faultNamed(last.fault)].then === 'abort' || instance.place.onlyHost !== undefined) return false;
+  if (FAULTS[faultNamed(last.fault)].next === 'abort' || instance.place.onlyHost !== undefined) return false;
   return instance.attempts.length < instance.attemptsMax;
 }
 

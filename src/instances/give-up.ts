@@ -25,7 +25,7 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
     return { code, message, atMs: nowMs, report: { hosts: report.hosts, stages } };
   }
   if (last?.fault === undefined) return { code: 'given-up', message: 'The build was given up.', atMs: nowMs };
-  const aborted = FAULTS[faultNamed(last.fault)].then === 'abort';
+  const aborted = FAULTS[faultNamed(last.fault)].next === 'abort';
   const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
   const message = aborted
     ? (last.text ?? last.fault)

@@ -99,11 +99,21 @@ describe('asking for instances', () => {
     expect(command({ flavor: 'small', site: 'north' }, caller)).toMatchObject({ place: { site: 'north' } });
   });
 
-  test.each<[string, NewInstances, Caller, string, string]>([
-    ['more-at-least-than-asked', { flavor: 's', count: 2, minCount: 3 }, ANN, 'minimum-above-count', '/minCount'],
-    ['no-room-for-the-number', { name: 'n'.repeat(62), flavor: 's', count: 2 }, ANN, 'name-too-long', '/name'],
-    ['another-site', { flavor: 's', site: 'south' }, { ...ANN, site: 'north' }, 'other-site', '/site'],
-  ])('%s is refused', (_name, body, caller, code, field) => {
-    expect(command(body, caller)).toMatchObject({ code, field });
+  test.each<[string, NewInstances, Caller, { code: string; field: string }]>([
+    [
+      'more-at-least-than-asked',
+      { flavor: 's', count: 2, minCount: 3 },
+      ANN,
+      { code: 'minimum-above-count', field: '/minCount' },
+    ],
+    [
+      'no-room-for-the-number',
+      { name: 'n'.repeat(62), flavor: 's', count: 2 },
+      ANN,
+      { code: 'name-too-long', field: '/name' },
+    ],
+    ['another-site', { flavor: 's', site: 'south' }, { ...ANN, site: 'north' }, { code: 'other-site', field: '/site' }],
+  ])('%s is refused', (_name, body, caller, refusal) => {
+    expect(command(body, caller)).toMatchObject(refusal);
   });
 });

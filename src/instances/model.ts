@@ -14,7 +14,7 @@ export const WORD = Type.String({
 const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
 /** More NICs than any hypervisor takes. */
-export const NICS_MAX = 32;
+const NICS_MAX = 32;
 /** Of a flavor, of a request, and of both together. */
 export const TRAITS_MAX = 64;
 const AGGREGATES_MAX = 16;
@@ -24,7 +24,7 @@ export const ATTEMPTS_MAX = 10;
 const traits = Type.Array(WORD, { maxItems: TRAITS_MAX, uniqueItems: true });
 
 /** What one of a flavor takes of a host. */
-export const AMOUNTS = {
+const AMOUNTS = {
   vcpus: Type.Integer({ minimum: 1, maximum: 100_000 }),
   memoryMiB: Type.Integer({ minimum: 1, maximum: 2 ** 40 }),
   diskGiB: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
@@ -38,7 +38,6 @@ export const FLAVOR_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Flavor = Static<typeof FLAVOR_SCHEMA>;
-export type FlavorId = Id<'flavor'>;
 export const FLAVOR = schemaKind('flavor', FLAVOR_SCHEMA);
 
 export const GROUP_SCHEMA = Type.Object(
@@ -46,7 +45,6 @@ export const GROUP_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Group = Static<typeof GROUP_SCHEMA>;
-export type GroupId = Id<'group'>;
 export const GROUP = schemaKind('group', GROUP_SCHEMA);
 
 export const INSTANCE_STATES = [
@@ -138,7 +136,7 @@ const WHO = Type.Enum(['conductor', 'host']);
 /** More hosts than this are not tried by one move: the instance runs well where it is. */
 export const MOVE_TRIES_MAX = 3;
 
-export const MOVE_KINDS = ['live', 'cold'] as const;
+const MOVE_KINDS = ['live', 'cold'] as const;
 
 const MOVE = Type.Object(
   {

@@ -20,8 +20,6 @@ import { answeredMove, moveTask, observedMove } from './move-tasks.ts';
 import { bindOrder, outsidePorts } from './orders.ts';
 import { isAway, isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
 
-export const MOVE_DEADLINE_MS = 3600 * 1000;
-
 export const instanceMove: OperationKind = {
   name: 'instance-move',
   steps: ['schedule', 'prepare', 'migrate', 'bind', 'switch', 'activate', 'clean-source'],

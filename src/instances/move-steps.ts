@@ -80,7 +80,7 @@ export function afterMoveFault(look: MoveLook, failed: Failed): RecordStep {
 }
 
 /** The move is over and the instance is where it was, active as before; it says why it did not move. */
-export function stays(look: MoveLook, fault: InstanceFault): RecordStep {
+function stays(look: MoveLook, fault: InstanceFault): RecordStep {
   return ended(look, fault, stayed(look, fault));
 }
 

@@ -116,7 +116,7 @@ function promised(needs: readonly NicNeed[], pools: readonly PoolKey[], bound: r
   return [...counts.values()];
 }
 
-export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
+function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
   const { instance } = ask;
   const { group: groupId, onlyHost, ...where } = instance.place;
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));

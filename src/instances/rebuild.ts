@@ -22,8 +22,6 @@ export interface RebuildInstances {
   readonly deadlineMs: number;
 }
 
-export const REBUILD_DEADLINE_MS = 3600 * 1000;
-
 /** `error`: a rebuild that found no host may be tried again. */
 const REBUILT_FROM: readonly InstanceState[] = ['active', 'error'];
 

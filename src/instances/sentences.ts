@@ -1,5 +1,17 @@
 // How builds, moves and deletions explain themselves.
 import { said, type ReasonSentences } from '../operations/index.ts';
+import { FAULTS, type FaultCode } from './faults.ts';
+
+type Sentence = ReasonSentences[string];
+
+/** A build that was given up for good: what the fault is, and what the back end or the host said of it. */
+function ended(code: FaultCode): Sentence {
+  const { sentence } = FAULTS[code];
+  return ({ message }) => {
+    if (message === undefined || message === sentence) return sentence;
+    return `${sentence.slice(0, -1)}: ${said(message).replace(/[.]$/, '')}.`;
+  };
+}
 
 export const instanceSentences: ReasonSentences = {
   'instance-gone': ({ instance }) => `Instance ${said(instance)} is not there any more.`,
@@ -9,8 +21,16 @@ export const instanceSentences: ReasonSentences = {
   'attempts-exhausted': ({ message }) => said(message),
   'given-up': ({ message }) => said(message),
   'ports-not-plugged': ({ ports }) => `The network has not reported these ports as plugged: ${said(ports)}.`,
-  'back-end-unavailable': ({ text }) =>
-    `The network back end does not answer${text === undefined ? '' : ` (${said(text)})`}. It is asked again.`,
+  'back-end-unavailable': (reason, explain) =>
+    reason['message'] === undefined
+      ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${said(reason['text'])})`}. It is asked again.`
+      : ended('back-end-unavailable')(reason, explain),
+  'not-found': ended('not-found'),
+  forbidden: ended('forbidden'),
+  quota: ended('quota'),
+  taken: ended('taken'),
+  'bad-image': ended('bad-image'),
+  'bad-flavor': ended('bad-flavor'),
   'host-not-heard': ({ host }) => `Host ${said(host)} is not heard. It is swept as soon as it is.`,
   'host-silent': ({ host, instance }) =>
     `Host ${said(host)} is not heard, and may still run instance ${said(instance)}. If it is off, say so with "muster hosts force-down ${said(host)}".`,

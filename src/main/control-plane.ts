@@ -95,9 +95,10 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     hash: hashSecret,
     holderUrl: () => deciding.lease?.holder()?.url,
   });
+  const surface = surfaceOf(desk, networks);
   const server = createServer({
     ...serverOptions(options),
-    ...surfaceOf(desk, networks),
+    ...surface,
     journal,
     clock,
     ids,

@@ -22,7 +22,7 @@ const SECURITY_GROUPS_MAX = 32;
 export const DEFAULT_PROJECT = 'default';
 
 export const PROJECT = NAME;
-export const MAC = Type.String({
+const MAC = Type.String({
   pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$',
   'x-form': 'a MAC address of six pairs of lower-case hexadecimal digits, with colons',
 });
@@ -70,10 +70,9 @@ export const SEGMENT_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Segment = Static<typeof SEGMENT_SCHEMA>;
-export type SegmentId = Id<'segment'>;
 export const SEGMENT = schemaKind('segment', SEGMENT_SCHEMA);
 
-export const POOL = Type.Object({ first: IP, last: IP }, CLOSED);
+const POOL = Type.Object({ first: IP, last: IP }, CLOSED);
 
 export const SUBNET_SCHEMA = Type.Object(
   {
@@ -90,11 +89,9 @@ export const SUBNET_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Subnet = Static<typeof SUBNET_SCHEMA>;
-export type SubnetId = Id<'subnet'>;
 export const SUBNET = schemaKind('subnet', SUBNET_SCHEMA);
 
-export const IP_ALLOCATIONS = ['immediate', 'deferred', 'none'] as const;
-export type IpAllocation = (typeof IP_ALLOCATIONS)[number];
+const IP_ALLOCATIONS = ['immediate', 'deferred', 'none'] as const;
 
 const ADDRESS = Type.Object(
   {
@@ -119,7 +116,6 @@ const BINDING = Type.Object(
   },
   CLOSED,
 );
-export type Binding = Static<typeof BINDING>;
 
 export const PORT_SCHEMA = Type.Object(
   {
