@@ -232,6 +232,17 @@ describe('weighers', () => {
     expect(soft('soft-anti-affinity')).toEqual(['a', 'b', 'a', 'b']);
   });
 
+  test('a-member-weighs-on-the-best-host-of-its-block-too', () => {
+    const fleet = newFleet(
+      settings({ ...only, memory: 1, softAffinity: 2 }),
+      host('a', { memoryMiB: 65_536 }),
+      host('b'),
+    );
+    commit(fleet, claim('i', 'a', { group: 'g' }));
+    expect(chosen(fleet, request())).toBe('a');
+    expect(chosen(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }))).toBe('b');
+  });
+
   test('the-packing-preset-fills-one-host-before-the-next', () => {
     const fleet = newFleet(settings(PACKING), host('a', { vcpus: 3 }), host('b', { vcpus: 3 }));
     expect(placed(fleet, request(), 4)).toEqual(['a', 'a', 'a', 'b']);

@@ -173,5 +173,7 @@ export function randomFleet(dice: Dice, fleet: Fleet, hosts: number, variety: Va
       return { ...change, doc: { ...doc, physicalNetworks: [...doc.physicalNetworks, `p-${nth}`] } };
     return { ...change, doc: { ...doc, zone: 'z1', site: 'central', physicalNetworks: ['p-s0', 'p-s1', 'p-s2'] } };
   });
-  fleet.apply(fleet.revision + 1, [...randomSegments(dice), ...changes]);
+  // In no order: where a host has its slot must not matter.
+  const shuffled = changes.map((change) => ({ change, key: dice.below(2 ** 30) })).sort((a, b) => a.key - b.key);
+  fleet.apply(fleet.revision + 1, [...randomSegments(dice), ...shuffled.map(({ change }) => change)]);
 }

@@ -44,8 +44,8 @@ describe('never: the search answers otherwise than a naive scheduler, in host, p
     fc.assert(property, { numRuns: 60 });
   });
 
-  it('in fleets of several blocks of like hosts', () => {
-    const property = fc.property(fc.nat(), fc.integer({ min: 200, max: 500 }), (seed, hosts) =>
+  it('in fleets of several blocks and bays of like hosts', () => {
+    const property = fc.property(fc.nat(), fc.integer({ min: 400, max: 1100 }), (seed, hosts) =>
       agree(seed, hosts, 'alike'),
     );
     fc.assert(property, { numRuns: 5 });
