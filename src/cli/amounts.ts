@@ -1,6 +1,6 @@
 // What an instance takes of a host, as people write and read it.
 import { usage } from './exit-code.ts';
-import { gib } from './host-view.ts';
+import { gib } from './size.ts';
 
 export interface Amounts {
   readonly vcpus: number;

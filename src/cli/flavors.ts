@@ -2,7 +2,6 @@
 import { Command } from 'commander';
 import { resourceCounts, resourcesText, type Amounts } from './amounts.ts';
 import { act, examples, group, type Cli } from './command.ts';
-import { gib } from './host-view.ts';
 import { wholeNumber, words } from './input-file.ts';
 import {
   changedFacts,
@@ -13,7 +12,7 @@ import {
   type Changed,
   type Resource,
 } from './resource-commands.ts';
-import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
+import { diskGiB, gib, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 export interface Flavor extends Amounts, Changed {
   readonly name: string;

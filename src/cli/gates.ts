@@ -25,6 +25,9 @@ export function gatesCommand(cli: Cli): Command {
   return act(cli, command, async (session) => {
     const gates = await session.client.get<Gates>('/api/v1/gates');
     await session.one(gates, gateFacts(gates));
+    if (session.output === 'table' && gates.minimumVersion > 0 && !gates.bind.open) {
+      session.note(`See the oldest with: muster hosts list --agent-version ${gates.minimumVersion}`);
+    }
     return undefined;
   });
 }

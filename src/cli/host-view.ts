@@ -1,7 +1,9 @@
 // A host as the API shows it, and as people read it.
+import { resourcesText } from './amounts.ts';
 import { relative } from './duration.ts';
 import { changedFacts, some, type Changed } from './resource-commands.ts';
 import type { Facts } from './session.ts';
+import { gib } from './size.ts';
 
 interface Decree {
   readonly reason: string;
@@ -15,6 +17,7 @@ export interface Host extends Changed {
   readonly zone: string;
   readonly aggregates: readonly string[];
   readonly traits: readonly string[];
+  readonly resources?: Readonly<Record<string, number>>;
   readonly physicalNetworks: readonly string[];
   readonly tunnelAddress?: string;
   readonly baseWeight: number;
@@ -36,10 +39,6 @@ export const HOSTS = '/api/v1/hosts';
 
 export function hostPath(name: string): string {
   return `${HOSTS}/${encodeURIComponent(name)}`;
-}
-
-export function gib(size: number): string {
-  return `${Number.isInteger(size) ? size : size.toFixed(1)} GiB`;
 }
 
 export function hostFacts(host: Host, nowMs: number): Facts {
@@ -64,6 +63,7 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ],
     ['Aggregates', some(host.aggregates)],
     ['Traits', some(host.traits)],
+    ['Resources', resourcesText(host.resources)],
     ['Physical networks', some(host.physicalNetworks)],
     ['Tunnel address', host.tunnelAddress],
     ['Base weight', String(host.baseWeight)],

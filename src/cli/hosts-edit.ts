@@ -1,5 +1,6 @@
 // muster hosts edit: what operators say of a host.
 import { Command } from 'commander';
+import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { hostFacts, hostPath, type Host } from './host-view.ts';
@@ -10,6 +11,7 @@ interface EditOptions extends SizeOptions {
   readonly zone?: string;
   readonly aggregate?: readonly string[];
   readonly trait?: readonly string[];
+  readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
   readonly tunnelAddress?: string;
   readonly baseWeight?: number;
@@ -23,6 +25,7 @@ export function hostEdit(cli: Cli): Command {
     .option('--zone <name>', 'availability zone')
     .option('--aggregate <names>', 'all its aggregates, with commas; "" for none', words)
     .option('--trait <names>', 'all its traits, with commas; "" for none', words)
+    .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
     .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
@@ -54,11 +57,12 @@ export function hostEdit(cli: Cli): Command {
 }
 
 function said(options: EditOptions): Record<string, unknown> {
-  const { zone, aggregate, trait, physicalNetwork, tunnelAddress, baseWeight } = options;
+  const { zone, aggregate, trait, resource, physicalNetwork, tunnelAddress, baseWeight } = options;
   return {
     ...(zone !== undefined && { zone }),
     ...(aggregate !== undefined && { aggregates: aggregate }),
     ...(trait !== undefined && { traits: trait }),
+    ...(resource !== undefined && { resources: resource }),
     ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
     ...(tunnelAddress !== undefined && { tunnelAddress: tunnelAddress === '' ? null : tunnelAddress }),
     ...(baseWeight !== undefined && { baseWeight }),

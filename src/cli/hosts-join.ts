@@ -1,5 +1,6 @@
 // muster hosts join, join-token: bringing hosts into service.
 import { Command } from 'commander';
+import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
 import { usage } from './exit-code.ts';
@@ -14,6 +15,7 @@ interface JoinOptions extends WaitOptions, SizeOptions {
   readonly site?: string;
   readonly zone?: string;
   readonly trait?: readonly string[];
+  readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
   readonly deadline?: string;
   readonly reason?: string;
@@ -36,6 +38,7 @@ export function hostJoin(cli: Cli): Command {
       .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
       .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
       .option('--trait <names>', 'what each can do; several with commas', words)
+      .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
       .option('--physical-network <names>', 'what each is connected to; several with commas', words)
       .option('--deadline <time>', 'how long their agents have, such as 10m')
       .option('--reason <text>', 'why, for the history'),
@@ -93,12 +96,15 @@ function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
   session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
-function saidOf({ site, zone, trait, physicalNetwork, ...sizes }: JoinOptions): { readonly capacity?: object } {
+function saidOf({ site, zone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
+  readonly capacity?: object;
+} {
   const capacity = sizesOf(sizes);
   return {
     ...(site !== undefined && { site }),
     ...(zone !== undefined && { zone }),
     ...(trait !== undefined && { traits: trait }),
+    ...(resource !== undefined && { resources: resource }),
     ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
     ...(Object.keys(capacity).length > 0 && { capacity }),
   };

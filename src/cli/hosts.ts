@@ -2,14 +2,16 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
-import { gib, hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
+import { hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
 import { hostSegments } from './hosts-segments.ts';
 import { hostTenants } from './hosts-tenants.ts';
+import { wholeNumber } from './input-file.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
 import { each } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
+import { gib } from './size.ts';
 import type { Column } from './table.ts';
 
 export function hostsCommand(cli: Cli): Command {
@@ -56,6 +58,7 @@ interface ListOptions {
   readonly connection?: string;
   readonly zone?: string;
   readonly trait?: string;
+  readonly agentVersion?: number;
   readonly sort?: string;
 }
 
@@ -68,6 +71,7 @@ function listHosts(cli: Cli): Command {
     .option('--connection <state>', 'only hosts whose agent is up, suspect, down or unknown')
     .option('--zone <name>', 'only hosts of this availability zone')
     .option('--trait <name>', 'only hosts with this trait')
+    .option('--agent-version <number>', 'only hosts whose agent has this version; see muster gates', wholeNumber)
     .option('--sort <field>', 'by this field; a leading - turns the order round');
   examples(
     command,
@@ -76,8 +80,9 @@ function listHosts(cli: Cli): Command {
     ['names only, for a script', "muster hosts list --output json | jq -r '.[].name'"],
   );
   return act<ListOptions>(cli, command, async (session, { options }) => {
-    const { site, state, connection, zone, trait, sort } = options;
-    const hosts = await session.client.list<Host>(HOSTS, { site, state, connection, zone, trait, sort });
+    const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
+    const query = { site, state, connection, zone, trait, serviceVersion, sort };
+    const hosts = await session.client.list<Host>(HOSTS, query);
     await session.list(hosts, COLUMNS, 'No hosts. Bring some into service with: muster hosts join <name>');
     return undefined;
   });

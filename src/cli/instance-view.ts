@@ -146,8 +146,9 @@ function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] 
 function faultText({ fault, text, excludes, excludedPool }: Attempt): string | undefined {
   if (fault === undefined) return undefined;
   const ruledOut = excludes === 'pool' ? excludedPool : excludes === 'host' ? 'this host' : undefined;
-  const after = ruledOut === undefined ? '' : ` Not tried again: ${ruledOut}.`;
-  return `${fault}: ${text ?? ''}${after}`;
+  const said = text === undefined ? fault : `${fault}: ${text}`;
+  if (ruledOut === undefined) return said;
+  return `${said}${/[.!?]$/.test(said) ? '' : '.'} Not tried again: ${ruledOut}.`;
 }
 
 const STAGE_COLUMNS: readonly Column<ReportStage>[] = [

@@ -77,6 +77,10 @@ function createInstances(cli: Cli): Command {
   return act<RequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
     const created = await session.client.write<Created>('POST', INSTANCES.path, { body: requestBody(name, options) });
     const { operation: id, instances } = created;
+    const { count = 1 } = options;
+    if (instances.length < count) {
+      session.note(`Only ${instances.length} of ${count} find a place; "muster instances preview" tells why.`);
+    }
     if (options.wait === true) return waitForBuild(session, created, options);
     return startedOperation(session, { id, what: `${countText(instances)} built`, answer: created }, options);
   });

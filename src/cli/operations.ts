@@ -54,7 +54,7 @@ function listOperations(cli: Cli): Command {
     ['what is under way', 'muster operations list --state running'],
   );
   return act<ListOptions>(cli, command, async (session, { options: { state, kind, limit } }) => {
-    const found = await session.client.list<Operation>(OPERATIONS, { state, kind, sort: '-id' }, limit);
+    const found = await session.client.list<Operation>(OPERATIONS, { state, kind, sort: '-createdAtMs' }, limit);
     await session.list(found, columns(session.nowMs()), 'No operations.');
     return undefined;
   });

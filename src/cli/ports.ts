@@ -18,6 +18,7 @@ const PORTS: Resource<Port> = {
   command: 'ports',
   kind: 'port',
   path: '/api/v1/ports',
+  by: 'id',
   sample: 'port-01jd8x2k9v7q3f5w2m1a',
   columns: () => [
     { title: 'id', of: (port) => port.id, colour: 'bold' },
@@ -105,7 +106,7 @@ interface CreateOptions {
 function createPort(cli: Cli): Command {
   const command = new Command('create')
     .description('Create a port of your own: it stays when the instance that has it goes')
-    .argument('[name]', 'what to call it')
+    .argument('[name]', 'what to call it; commands take its id, which is shown when it is created')
     .requiredOption('--network <name>', 'the network')
     .option('--project <name>', 'whose it is; "default" if none is named')
     .option('--fixed-ip <addresses>', 'these addresses; several with commas', words)
@@ -125,12 +126,16 @@ function createPort(cli: Cli): Command {
   );
   return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
     const port = await session.client.write<Port>('POST', PORTS.path, { body: bodyOf(name, options) });
-    await session.done(
-      port,
-      `Port ${port.id} on network ${port.network} is created: ${addressesText(port) ?? 'no address'}.`,
-    );
+    await session.done(port, `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`);
     return undefined;
   });
+}
+
+/** What it has, or when it gets it. */
+function addressesOf(port: Port): string {
+  const { addresses, ipAllocation } = port;
+  if (addresses.length > 0) return addresses.map(({ ip }) => ip).join(', ');
+  return ipAllocation === 'none' ? 'it never has an address' : 'it gets its address when an instance takes it';
 }
 
 function bodyOf(name: string | undefined, options: CreateOptions): object {

@@ -115,7 +115,7 @@ function topLevelNotes(): string {
     '  muster demo                          # a server with a simulated fleet, to look around',
     '  muster hosts list                    # what is in the fleet',
     '  muster hosts join compute-1 --wait   # bring a host into service',
-    '  muster instances create web --flavor small --count 3 --wait',
+    '  muster instances create web --flavor small --network lan --count 3 --wait',
     '  muster watch                         # follow every change',
   ].join('\n');
 }

@@ -30,10 +30,11 @@ const TITLES: Readonly<Record<Limited, string>> = {
   ports: 'Ports',
 };
 
-/** `3 of 10`. */
+/** `3 of 10`, or `3, no limit`. */
 function limitText({ used, ...quota }: Quota, what: Limited): string {
-  const limit = quota[what] ?? 'no limit';
-  return used === undefined ? String(limit) : `${used[what]} of ${limit}`;
+  const limit = quota[what];
+  if (used === undefined) return limit === undefined ? 'no limit' : String(limit);
+  return limit === undefined ? `${used[what]}, no limit` : `${used[what]} of ${limit}`;
 }
 
 const QUOTAS: Resource<Quota> = {

@@ -14,6 +14,8 @@ export interface Resource<R> {
   /** For sentences: `flavor`. */
   readonly kind: string;
   readonly path: string;
+  /** What one is asked for by, when that is not its name. */
+  readonly by?: 'id';
   /** One that appears in examples. */
   readonly sample: string;
   readonly columns: (nowMs: number) => readonly Column<R>[];
@@ -53,8 +55,8 @@ export function listCommand<R>(
 }
 
 export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): Command {
-  const { command: word, kind, sample, facts } = resource;
-  const command = new Command('show').description(`Show everything known of a ${kind}`).argument('<name>');
+  const { command: word, kind, by = 'name', sample, facts } = resource;
+  const command = new Command('show').description(`Show everything known of a ${kind}`).argument(`<${by}>`);
   examples(command, [`one ${kind}`, `muster ${word} show ${sample}`]);
   return act(cli, command, async (session, { args: [name = ''] }) => {
     const one = await session.client.get<R>(resourcePath(resource, name));
@@ -64,8 +66,8 @@ export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): 
 }
 
 export function deleteCommand<R>(cli: Cli, resource: Resource<R>, about: string): Command {
-  const { command: word, kind, sample } = resource;
-  const command = new Command('delete').description(about).argument('<names...>');
+  const { command: word, kind, by = 'name', sample } = resource;
+  const command = new Command('delete').description(about).argument(`<${by}s...>`);
   examples(command, [`one ${kind}`, `muster ${word} delete ${sample}`]);
   return act(cli, command, (session, { args }) =>
     each(session, args, async (name) => {

@@ -80,11 +80,12 @@ function setSetting(cli: Cli): Command {
   const command = new Command('set')
     .description('Change a setting, or only some of its fields; it takes effect at once')
     .argument('<name>')
-    .argument('[values...]', 'field=value for some fields, or one whole value as YAML or JSON')
+    .argument('[values...]', 'field=value or field.part=value for some of it, or one whole value as YAML or JSON')
     .option('-f, --file <path>', 'the whole value from a file, or - for standard input');
   examples(
     command,
     ['one field of it', 'muster settings set liveness downAfterMs=120000'],
+    ['a part of a field', 'muster settings set scheduler weights.memory=-1 weights.vcpus=-1'],
     ['the whole value', 'muster settings set retention "{historyDays: 30}"'],
   );
   return act<{ readonly file?: string }>(cli, command, async (session, { args: [name = '', ...said], options }) => {
@@ -106,18 +107,29 @@ function setSetting(cli: Cli): Command {
 
 /** Fields are changed in what is there; anything else is the new value as a whole. */
 async function valueFrom(said: readonly string[], present: () => Promise<unknown>): Promise<unknown> {
-  const fields = said.map((text) => /^([A-Za-z][A-Za-z0-9]*)=(.*)$/s.exec(text));
+  const fields = said.map((text) => /^([A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z][A-Za-z0-9]*)*)=(.*)$/s.exec(text));
   if (fields.every((field) => field === null)) {
     if (said.length > 1) throw usage('One whole value, please, or several field=value.');
     return readValue(said[0] ?? '');
   }
-  const changed: Record<string, unknown> = {};
+  const changes: (readonly [path: readonly string[], value: unknown])[] = [];
   for (const [at, field] of fields.entries()) {
     if (field === null) throw usage(`"${said[at]}" is not of the form field=value.`);
-    changed[field[1] ?? ''] = await readValue(field[2] ?? '');
+    changes.push([(field[1] ?? '').split('.'), await readValue(field[2] ?? '')]);
   }
-  const before = await present();
-  return typeof before === 'object' && before !== null ? { ...before, ...changed } : changed;
+  return changes.reduce((value, [path, part]) => changedAt(value, path, part), await present());
+}
+
+/** The value with one part of it changed; what is not an object there becomes one. */
+function changedAt(value: unknown, [field, ...rest]: readonly string[], part: unknown): unknown {
+  if (field === undefined) return part;
+  const before: Readonly<Record<string, unknown>> = isObject(value) ? value : {};
+  const inner = Object.hasOwn(before, field) ? before[field] : undefined;
+  return { ...before, [field]: changedAt(inner, rest, part) };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function resetSetting(cli: Cli): Command {

@@ -1,4 +1,4 @@
-// How large a machine is, as people write it: 64GiB, 2TiB, or a number alone in the unit that the API counts in.
+// How large a machine is, as people write and read it: 64GiB, 2TiB, or a number alone in the unit that the API counts in.
 import { usage } from './exit-code.ts';
 
 type Unit = 'MiB' | 'GiB' | 'TiB';
@@ -24,6 +24,10 @@ function sizeIn(unit: Unit, text: string): number {
   const size = (Number(count) * MIB_IN[said]) / MIB_IN[unit];
   if (!Number.isSafeInteger(size)) throw usage(`"${text}" is not a whole number of ${unit}.`);
   return size;
+}
+
+export function gib(size: number): string {
+  return `${Number.isInteger(size) ? size : size.toFixed(1)} GiB`;
 }
 
 export interface SizeOptions {

@@ -36,7 +36,7 @@ export function nicPort(
 function takenPort({ port, tag }: Extract<ResolvedNic, { kind: 'port' }>, of: NicOf): StoredPort | Refusal {
   const { instance, nic, by, nowMs } = of;
   if (port.doc.instance !== undefined && port.doc.instance !== instance) {
-    const message = `Port "${port.id}" is attached to "${port.doc.instance}". Detach it there, or use another port.`;
+    const message = `Port "${port.id}" is attached to "${port.doc.instance}". Delete that instance first, or use another port.`;
     return conflict('port-in-use', message, { facts: { port: port.id, instance: port.doc.instance } });
   }
   const { tag: _, ...doc } = port.doc;

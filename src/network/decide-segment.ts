@@ -66,7 +66,7 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     .subnetsOf(network)
     .filter(({ doc }) => doc.segment === id);
   if (subnets.length > 0) {
-    const message = `Segment "${id}" still has ${subnets.length} subnets. Delete them first.`;
+    const message = `Segment "${id}" still has ${subnets.length === 1 ? 'a subnet' : `${subnets.length} subnets`}. Delete what is on it first.`;
     const facts = { segment: id, subnets: subnets.map((one) => one.id) };
     return refuse(conflict('segment-has-subnets', message, { facts }));
   }

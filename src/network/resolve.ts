@@ -235,7 +235,7 @@ function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): R
     return forbidden('port-of-other-project', message, { field, facts });
   }
   if (doc.instance !== undefined && doc.instance !== (ask.instanceId ?? ask.instance)) {
-    const message = `Port "${id}" is attached to "${doc.instance}". Detach it there, or use another port.`;
+    const message = `Port "${id}" is attached to "${doc.instance}". Delete that instance first, or use another port.`;
     return conflict('port-in-use', message, { field, facts: { ...facts, instance: doc.instance } });
   }
   if (doc.state === 'releasing') {

@@ -44,9 +44,9 @@ function poolWords({ network, segment }: Facts): string {
 }
 
 /** What a stage has to say; undefined when it lost no host. */
-export function stageSentence({ before, after, cause, facts = {} }: ReportStage): string | undefined {
+export function stageSentence({ filter, before, after, cause, facts = {} }: ReportStage): string | undefined {
   if (cause === undefined) return undefined;
-  const words = CAUSES[cause]?.(facts) ?? cause;
+  const words = filter === 'only-host' ? 'not the host that was asked for' : (CAUSES[cause]?.(facts) ?? cause);
   return `${before - after} of ${before} ${before === 1 ? 'host' : 'hosts'}: ${words}.`;
 }
 

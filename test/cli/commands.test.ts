@@ -51,6 +51,9 @@ describe('hosts', () => {
     );
     const edited = await muster('hosts', 'edit', 'c1', '--zone', 'a', '--memory', '8GiB', '--trait', 'gpu,nvme');
     expect(edited.out).toMatch(/Zone +a\n[^]*Capacity +8 vcpus, 8 GiB memory[^]*Traits +gpu, nvme/);
+    expect((await muster('hosts', 'edit', 'c1', '--resource', 'gpu=2', '--resource', 'licence=1')).out).toMatch(
+      /Resources +2 gpu, 1 licence\n/,
+    );
     const host = await json<Host>('hosts', 'show', 'c1');
     expect(host).toMatchObject({ zone: 'a', traits: ['gpu', 'nvme'], capacity: { vcpus: 8, memoryMiB: 8192 } });
     const late = await muster('hosts', 'edit', 'c1', '--zone', 'c', '--if-revision', String(host.revision - 1));
@@ -123,6 +126,10 @@ describe('the rest', () => {
     expect((await muster('settings', 'set', 'liveness', 'downAfterMs=120000')).out).toMatch(
       /downAfterMs=120000 steadyMs=5000/,
     );
+    expect(await json('settings', 'set', 'scheduler', 'weights.memory=-1', 'instancesPerHostMax=50')).toMatchObject({
+      value: { weights: { memory: -1, vcpus: 1 }, instancesPerHostMax: 50 },
+    });
+    expect((await muster('settings', 'set', 'scheduler', 'weights.colour=1')).err).toContain('/weights/colour');
     expect(await json('settings', 'set', 'retention', '{historyDays: 30}')).toMatchObject({
       value: { historyDays: 30 },
     });

@@ -242,7 +242,7 @@ describe('instances', () => {
       /Instances +3\n/,
     );
     expect((await muster('quotas', 'show', 'default')).out).toMatch(
-      /Instances +3 of 3\nVcpus +3 of no limit\nMemory, MiB +1536 of 1048576\n/,
+      /Instances +3 of 3\nVcpus +3, no limit\nMemory, MiB +1536 of 1048576\n/,
     );
     const refused = await muster('instances', 'create', 'more', '--flavor', 'tiny', '--network', 'none');
     expect(refused).toMatchObject({ code: 1, out: '' });
@@ -287,4 +287,6 @@ test('gates: open when every host is of today', async () => {
     /^Lowest version +3\nEarly create +open: [^]*A build now +ports are made by the control plane/,
   );
   expect(await json('gates')).toMatchObject({ minimumVersion: 3, bind: { open: true, needs: 3, below: 0 } });
+  expect(await json('hosts', 'list', '--agent-version', '2')).toEqual([]);
+  expect(await json<unknown[]>('hosts', 'list', '--agent-version', '3')).not.toEqual([]);
 });
