@@ -2,9 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../fleet/index.ts';
 import { CLAIM } from '../network/index.ts';
+import { askOf } from './ask.ts';
+import { BLOCK } from './bits.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { schedule, takenBy } from './schedule.ts';
 import { choice, claim, commit, host, newFleet, nic, request, segment, settings } from './scheduler-fixture.ts';
+import { findBest } from './search.ts';
 import { PACKING } from './settings.ts';
 import type { ScheduleRequest } from './request.ts';
 
@@ -232,15 +235,13 @@ describe('weighers', () => {
     expect(soft('soft-anti-affinity')).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('a-member-weighs-on-the-best-host-of-its-block-too', () => {
-    const fleet = newFleet(
-      settings({ ...only, memory: 1, softAffinity: 2 }),
-      host('a', { memoryMiB: 65_536 }),
-      host('b'),
-    );
+  test('a-member-weighs-on-the-leader-of-a-block-that-is-known-already', () => {
+    const weights = { ...only, memory: 1, softAffinity: 2 };
+    const fleet = newFleet(settings(weights), host('a', { memoryMiB: 65_536 }), host('b'));
     commit(fleet, claim('i', 'a', { group: 'g' }));
-    expect(chosen(fleet, request())).toBe('a');
-    expect(chosen(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }))).toBe('b');
+    const ask = askOf(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }));
+    ask.profile.refresh(Math.floor((ask.index.slotOf('a') ?? 0) / BLOCK), ask.weighing);
+    expect(findBest(ask)?.host).toBe('b');
   });
 
   test('the-packing-preset-fills-one-host-before-the-next', () => {

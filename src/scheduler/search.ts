@@ -178,12 +178,15 @@ class Search {
   }
 
   #visitTiedBlock(block: number): void {
+    // The block's own bound may be higher than that of its bay: it is older and says less.
     const bound = this.#upper(block);
     this.#waiting.setBound(block, bound);
-    if (bound !== this.#score || !this.#mayVisit(block) || this.#comesNoSooner(block)) return;
-    if (!this.#isWorthALook(block)) return this.#visit(block);
-    this.#ask.profile.refresh(block, this.#ask.weighing);
-    return this.#visitTiedBlock(block);
+    if (bound < this.#score || !this.#mayVisit(block)) return;
+    if (bound === this.#score && this.#comesNoSooner(block)) return;
+    if (this.#isWorthALook(block)) {
+      this.#ask.profile.refresh(block, this.#ask.weighing);
+      this.#visitTiedBlock(block);
+    } else this.#visit(block);
   }
 
   /** Whether no host of a block or bay that comes up to its bound has a lower id than the one that was found. */
