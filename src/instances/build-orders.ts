@@ -1,11 +1,12 @@
 // What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
 // knows to be impossible ends the try or the build, as the table of faults says.
-import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   boundElsewhere,
   givenAway,
   madeElsewhere,
   PORT,
+  unasked,
   unboundPort,
   type Port,
   type PortAnswer,
@@ -31,7 +32,13 @@ export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: Act
   const answers = answersIn(outcome);
   const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isEnd(item)));
   if (answers === undefined || worst?.outcome === 'unavailable')
-    return unanswered(fleet, { item, instance, nowMs, text: worst?.text });
+    return unanswered(fleet, {
+      item,
+      instance,
+      nowMs,
+      text: worst?.text ?? textIn(outcome),
+      unasked: unasked(outcome),
+    });
   switch (item.doc.step) {
     case 'ports':
       return worst === undefined
@@ -69,14 +76,24 @@ function answersIn(outcome: ActionOutcome): readonly PortAnswer[] | undefined {
   return (outcome.facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports ?? [];
 }
 
+/** What the driver said of a call that came to nothing. */
+function textIn(outcome: ActionOutcome): string | undefined {
+  const text = outcome.kind === 'failed' ? outcome.reason['text'] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+interface Unanswered extends Looked {
+  readonly text: string | undefined;
+  /** Set when the back end was not even asked. */
+  readonly unasked: Reason | undefined;
+}
+
 /** No answer: the same call again, and after some of them elsewhere, or the end. Ending something is asked for without end. */
-function unanswered(
-  fleet: FleetReader,
-  { item, instance, nowMs, text }: Looked & { readonly text?: string | undefined },
-): RecordStep {
+function unanswered(fleet: FleetReader, { item, instance, nowMs, text, unasked: why }: Unanswered): RecordStep {
   const { step, attempt } = item.doc;
   if (attempt < CALLS_MAX || isEnd(item)) {
-    const reason = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
+    const silent = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
+    const reason = why ?? silent;
     const again = wait(item, reason, nowMs + CALL_AGAIN_MS);
     return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
   }

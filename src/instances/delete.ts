@@ -3,7 +3,7 @@
 import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { CLAIM, claimId } from '../network/index.ts';
+import { CLAIM, claimId, unasked } from '../network/index.ts';
 import {
   decideLater,
   expecting,
@@ -189,7 +189,8 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
   const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
   if (left?.length === 0) return gone(fleet, item, instance, nowMs);
-  const reason = { code: 'ports-not-released', instance: instance.id, ports: (left ?? []).map(({ port }) => port) };
+  const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
+  const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
   const again = wait(item, reason, nowMs + AGAIN_MS);
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }

@@ -2,7 +2,7 @@
 // that is only silent is waited for: it may still run the instance with the addresses that stay its own.
 import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import { PORT, unboundPort, type PortAnswer } from '../network/index.ts';
+import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
 import {
   decideLater,
   expecting,
@@ -108,7 +108,8 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
   const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');
   if (left?.length === 0) return shelved(fleet, item, instance, nowMs);
-  const reason = { code: 'ports-not-unbound', instance: instance.id, ports: (left ?? []).map(({ port }) => port) };
+  const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
+  const reason = unasked(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
   const again = wait(item, reason, nowMs + AGAIN_MS);
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }

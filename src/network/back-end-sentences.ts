@@ -6,6 +6,9 @@ export const backEndSentences: ReasonSentences = {
     `The network back end "${said(backEnd)}" gave no answer${text === undefined ? '' : ` (${said(text)})`}; it is asked again.`,
   'back-end-not-configured': ({ backEnd }) =>
     `The network back end "${said(backEnd)}" is not configured at the server that decides. Configure it there and try again.`,
+  'network-credentials-needed': ({ backEnds }) =>
+    `The server that decides needs credentials for the network back end ${said(backEnds)} to do this. ` +
+    'Give it some with --network-credentials; it goes on by itself then.',
   'network-credentials-missing': ({ backEnds }) =>
     `This server has no credentials for the network back end ${said(backEnds)}: hosts make and bind ports themselves, as before. ` +
     'Give it some with --network-credentials; the next release requires them.',

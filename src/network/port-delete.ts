@@ -21,6 +21,7 @@ import { releasing } from './decide-port.ts';
 import { PORT } from './model.ts';
 import { conflict, unknown } from './refusal.ts';
 import { findNetwork, type StoredPort } from './topology.ts';
+import { unasked } from './unasked.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 /** A back end that could not do it is asked again after this time. */
@@ -108,7 +109,7 @@ function observed(item: StoredItem, port: StoredPort, outcome: ActionOutcome, no
     const made = { changes: [remove(PORT, port.id)], expects: [expecting(PORT, port)] };
     return record(item, { state: 'done', step: 'release' }, made);
   }
-  const reason = { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
+  const reason = unasked(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
   const again = wait(item, reason, nowMs + AGAIN_MS);
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
