@@ -24,6 +24,7 @@ export const fleetsEqual: Checker = {
           check(life);
       },
       atEnd: () => {
+        const truth = world.ledger.replay(world.registry, world.ledger.head);
         for (const { life, name } of world.servers) {
           if (life === undefined) {
             violated(`${name} is down although everything has healed`);
@@ -32,7 +33,7 @@ export const fleetsEqual: Checker = {
           const { fleet } = life.journal;
           if (fleet.revision !== world.ledger.head) violated(`${name} is at ${fleet.revision} of ${world.ledger.head}`);
           check(life);
-          const index = wrongIndex(fleet, world.ledger.replay(world.registry, world.ledger.head));
+          const index = wrongIndex(fleet, truth);
           if (index !== undefined) violated(`${name}: index ${index} does not agree with its documents`);
         }
       },

@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FIXED_SEEDS } from '../fixed-seeds.ts';
-import { runSeed, type SeedResult } from '../seed.ts';
+import { hunt } from './hunt.ts';
 import { MUTANTS } from './mutants.ts';
-import type { Mutant } from './mutant.ts';
-
-/** The first of the fixed seeds that finds it. */
-async function hunt({ plant }: Mutant): Promise<SeedResult | undefined> {
-  for (let seed = FIXED_SEEDS.first; seed <= FIXED_SEEDS.last; seed += 1) {
-    const result = await runSeed({ seed, plant });
-    if (result.violation !== undefined) return result;
-  }
-  return undefined;
-}
 
 describe('a planted bug is found by the fixed seeds', () => {
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))('%s', async (_name, mutant) => {

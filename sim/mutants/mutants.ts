@@ -6,6 +6,18 @@ import {
   noFenceCheck,
   noHeadCheck,
 } from './database.ts';
+import {
+  addressGivenAwayOfSilentHost,
+  claimKeptAfterFault,
+  deleteDoesNotWait,
+  destroysWhatIsNotShown,
+  placedOutsideTheCommit,
+  portMadeTwice,
+  releaseSkipped,
+  serialNotGrown,
+  sweepNotStarted,
+  unbindSkipped,
+} from './instances.ts';
 import { answersBeforeDurable, followerSkipsCommit, lostAnswerTakenForFailure } from './journal.ts';
 import {
   activeUnheard,
@@ -36,4 +48,18 @@ export const MUTANTS: readonly Mutant[] = [
   agentForgets,
   deskWithoutLease,
   deadlineForgotten,
+];
+
+/** Those that are found in worlds with instances. */
+export const INSTANCE_MUTANTS: readonly Mutant[] = [
+  claimKeptAfterFault,
+  unbindSkipped,
+  releaseSkipped,
+  serialNotGrown,
+  sweepNotStarted,
+  deleteDoesNotWait,
+  placedOutsideTheCommit,
+  addressGivenAwayOfSilentHost,
+  portMadeTwice,
+  destroysWhatIsNotShown,
 ];

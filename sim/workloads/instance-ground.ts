@@ -48,7 +48,9 @@ export class InstanceGround {
     this.#rng = world.rng.fork();
     this.admin = new Admin(world);
     this.networks = drawNetworks(this.#rng);
-    this.hosts = Array.from({ length: this.#rng.between(3, 6) }, (_, at) => drawHost(this.#rng, `h${at + 1}`));
+    // In some worlds room is short, in others addresses are: neither must hide what comes of the other.
+    const room = this.#rng.pick([1, 2, 3]);
+    this.hosts = Array.from({ length: this.#rng.between(3, 6) }, (_, at) => drawHost(this.#rng, `h${at + 1}`, room));
   }
 
   async lay(): Promise<void> {
@@ -161,7 +163,7 @@ function drawNetwork(rng: Rng, backEnd: BackEndName, routed: boolean, nth: numbe
 /** So few that they run out. */
 function subnetPlan(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
   const net = `10.${nth}.${at}`;
-  return { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.${9 + rng.between(2, 6)}` };
+  return { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.${9 + rng.between(2, 7)}` };
 }
 
 function subnetPlan6(rng: Rng, name: string, nth: number, at: number): SubnetPlan {
@@ -173,13 +175,12 @@ export function drawPhysicalNetworks(rng: Rng): string[] {
   return PHYSICAL_NETWORKS.filter(() => rng.chance(0.75));
 }
 
-function drawHost(rng: Rng, name: string): HostSpec {
-  const ratios = { vcpus: rng.between(1, 2), memory: 1, disk: 1 };
+function drawHost(rng: Rng, name: string, room: number): HostSpec {
   const capacity = {
-    vcpus: rng.between(2, 4),
-    memoryMiB: 2048 * rng.between(2, 4),
-    diskGiB: rng.between(8, 30),
-    ratios,
+    vcpus: room * rng.between(2, 4),
+    memoryMiB: room * 2048 * rng.between(1, 3),
+    diskGiB: room * rng.between(5, 20),
+    ratios: { vcpus: rng.between(1, 2), memory: 1, disk: 1 },
   };
   return { name, site: rng.pick(SITES), capacity, physicalNetworks: drawPhysicalNetworks(rng) };
 }

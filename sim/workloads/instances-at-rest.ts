@@ -1,9 +1,18 @@
 // What must be true of instances once everything has healed: all work on them is finished or waits for something that is so,
 // whoever is said to run does run, and the back end has what the journal says that it has.
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
-import { HOST } from '../../src/hosts/index.ts';
-import { INSTANCE } from '../../src/instances/index.ts';
-import { backEndOf, isPlugged, PORT, PORTS_BY_INSTANCE, type StoredPort } from '../../src/network/index.ts';
+import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import {
+  backEndOf,
+  hostReaches,
+  isPlugged,
+  PORT,
+  PORTS_BY_INSTANCE,
+  SEGMENT,
+  SUBNET,
+  type StoredPort,
+} from '../../src/network/index.ts';
 import {
   isOpen,
   isUnfinished,
@@ -27,11 +36,9 @@ export function instancesAtRest(world: World): string[] {
   ];
 }
 
-const KINDS = new Set(['instance-build', 'instance-delete', 'instance-clean', 'instance-move', 'instance-rebuild']);
-const MORE_KINDS = new Set([...KINDS, 'instance-shelve', 'port-delete']);
-
 function operationAtRest({ truth, machines }: World, id: string, doc: Operation): string[] {
-  if (!MORE_KINDS.has(doc.kind) || !isUnfinished(doc)) return [];
+  // Those of hosts are judged by themselves.
+  if (doc.kind === 'host-join' || !isUnfinished(doc)) return [];
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
   const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
@@ -58,7 +65,11 @@ function isTrue(truth: Fleet, { doc }: StoredItem, silent: (host: string | undef
       // It is judged by itself.
       return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, target.id))].length > 1;
     case 'not-bound':
-      return reason['fault'] === 'mapping-gone';
+      return isUnmapped(truth, target.id, String(reason['host']));
+    case 'not-activated':
+      return String(reason['problems']) === 'mapping-gone'
+        ? isUnmapped(truth, target.id, String(reason['host']))
+        : isTooOld(truth, String(reason['host']), String(reason['problems']));
     case undefined:
       // A host that is silent and not called down, because too many are: whoever asked it waits.
       return host !== undefined && silent(host);
@@ -67,9 +78,29 @@ function isTrue(truth: Fleet, { doc }: StoredItem, silent: (host: string | undef
   }
 }
 
+/** Whether the host's agent was replaced by an older one that does not know what it is asked for. */
+function isTooOld(truth: Fleet, host: string, problem: string): boolean {
+  const version = truth.get(HOST, idOf(HOST, host))?.doc.serviceVersion ?? 0;
+  return version < EARLY_BIND_VERSION && problem.startsWith(`this agent has service version ${version} and cannot`);
+}
+
+/** Whether a port of the instance has an address in a segment that the host does not reach any more. */
+function isUnmapped(truth: Fleet, instance: string, id: string): boolean {
+  const host = truth.get(HOST, idOf(HOST, id))?.doc;
+  const segments = [...truth.find(PORTS_BY_INSTANCE, instance)].flatMap(({ doc }) =>
+    doc.addresses.flatMap(({ subnet }) => truth.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment ?? []),
+  );
+  return segments.some((one) => {
+    const segment = truth.get(SEGMENT, idOf(SEGMENT, one))?.doc;
+    return host === undefined || segment === undefined || !hostReaches(host, segment);
+  });
+}
+
 function runsWhereItIs({ truth, machines }: World, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'active' || isBusy(truth, id)) return [];
+  // Somebody vouched for its host being off while it was handing it over: nobody knows what became of it there.
+  if (instance.fault?.code === 'source-lost') return [];
   const machine = machines.find(({ name }) => name === instance.host);
   if (machine?.hypervisor.instance(id)?.state === 'running') return [];
   const forcedDown = truth.get(HOST, idOf(HOST, instance.host ?? ''))?.doc.forcedDown !== undefined;
@@ -80,12 +111,19 @@ function isBusy(truth: Fleet, id: string): boolean {
   return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length > 0;
 }
 
+/** It runs, or is on the shelf because somebody put it there: one that found no host may have left something bound. */
+function isSettled(instance: Instance | undefined): boolean {
+  return instance?.state === 'active' || (instance?.state === 'shelved' && instance.fault === undefined);
+}
+
 /** Only of instances that nothing is under way for: their ports may be half way. */
 function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): string[] {
   if (backEndOf(truth, doc.network).inline || doc.state !== 'made') return [];
   const instance = doc.instance === undefined ? undefined : truth.get(INSTANCE, idOf(INSTANCE, doc.instance));
-  if (doc.instance !== undefined && (instance?.doc.state !== 'active' || isBusy(truth, doc.instance))) return [];
+  if (doc.instance !== undefined && (!isSettled(instance?.doc) || isBusy(truth, doc.instance))) return [];
   const there = network.backEnd.port(id);
+  // What is not connected may have been taken away there by others.
+  if (there === undefined && doc.binding === undefined) return [];
   if (there === undefined) return [`port ${id} is made, and the back end does not have it`];
   const [ours, theirs] = [doc.addresses, there.addresses].map((list) =>
     list

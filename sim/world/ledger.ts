@@ -6,6 +6,7 @@ import { addDigests, hashOf, withoutDigest } from './digest.ts';
 
 export interface Entry {
   readonly commit: ReadCommit;
+  readonly changes: readonly Change[];
   /** The incarnation that wrote it. */
   readonly writer: string;
   readonly fence: Fence | undefined;
@@ -14,7 +15,7 @@ export interface Entry {
   readonly atStep: number;
 }
 
-export function changesOf(commit: TextCommit): Change[] {
+function changesOf(commit: TextCommit): Change[] {
   return commit.changes.map(({ kind, id, body }) => ({
     kind,
     id,
@@ -42,8 +43,12 @@ export class Ledger {
     return this.#digests[revision];
   }
 
-  record(batches: readonly TextCommit[], note: Omit<Entry, 'commit'>): Entry[] {
-    const added = batches.map((batch, at) => ({ ...note, commit: { ...batch, revision: this.head + at + 1 } }));
+  record(batches: readonly TextCommit[], note: Omit<Entry, 'commit' | 'changes'>): Entry[] {
+    const added = batches.map((batch, at) => ({
+      ...note,
+      commit: { ...batch, revision: this.head + at + 1 },
+      changes: changesOf(batch),
+    }));
     for (const entry of added) {
       this.entries.push(entry);
       this.#digests.push(this.#digestAfter(entry.commit));
@@ -68,7 +73,7 @@ export class Ledger {
   /** A fleet made from nothing but the commits, up to a revision. */
   replay(registry: Registry, upTo: number): Fleet {
     const fleet = new Fleet(registry);
-    for (const { commit } of this.entries.slice(0, upTo)) fleet.apply(commit.revision, changesOf(commit));
+    for (const { commit, changes } of this.entries.slice(0, upTo)) fleet.apply(commit.revision, changes);
     return fleet;
   }
 
@@ -80,6 +85,6 @@ export class Ledger {
     this.entries.length = 0;
     this.#digests.length = 1;
     this.#parts = new Map();
-    for (const { commit, ...note } of kept) this.record([commit], note);
+    for (const { commit, changes: _, ...note } of kept) this.record([commit], note);
   }
 }

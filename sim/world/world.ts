@@ -9,7 +9,7 @@ import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
 import type { Checker, Watch } from '../checkers/checker.ts';
 import { Hearing } from './hearing.ts';
-import { changesOf, Ledger, type Entry } from './ledger.ts';
+import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
 import { Network } from './network.ts';
@@ -121,11 +121,11 @@ export class World implements StoreWitness {
   }
 
   #follow(entry: Entry): void {
-    const { commit } = entry;
+    const { commit, changes } = entry;
     // A power cut on a disk that lies takes revisions back: begin anew, checkers will tell.
     if (commit.revision !== this.#truth.revision + 1)
       this.#truth = this.ledger.replay(this.registry, commit.revision - 1);
-    const applied = this.#truth.apply(commit.revision, changesOf(commit));
+    const applied = this.#truth.apply(commit.revision, changes);
     for (const watch of this.#watches) watch.onApplied?.(this.#truth, applied, entry);
   }
 

@@ -1,0 +1,55 @@
+// Operation kinds with one thing wrong about every step that they take.
+import type { FleetReader } from '../../src/fleet/index.ts';
+import type { Next, OperationKind, RecordStep } from '../../src/operations/index.ts';
+import type { Parts } from '../world/parts.ts';
+
+export function withKinds(
+  parts: Parts,
+  names: readonly string[],
+  change: (kind: OperationKind) => OperationKind,
+): Parts {
+  return {
+    ...parts,
+    operationKinds: parts.operationKinds.map((kind) => (names.includes(kind.name) ? change(kind) : kind)),
+  };
+}
+
+/** Changes what a step records, whoever thought of it. */
+export function alteredSteps(
+  kind: OperationKind,
+  alter: (step: RecordStep, fleet: FleetReader) => RecordStep,
+): OperationKind {
+  const { observe, answered } = kind;
+  const next = (fleet: FleetReader, one: Next): Next => {
+    if (one.kind === 'record') return alter(one, fleet);
+    if (one.kind === 'act') return one;
+    return { ...one, decide: (at, nowMs) => one.decide(at, nowMs).map((step) => alter(step, at)) };
+  };
+  return {
+    ...kind,
+    plan: (fleet, operation, items, nowMs) => kind.plan(fleet, operation, items, nowMs).map((one) => next(fleet, one)),
+    ...(observe && { observe: (fleet, item, outcome, nowMs) => alter(observe(fleet, item, outcome, nowMs), fleet) }),
+    ...(answered && { answered: (fleet, item, answer, nowMs) => alter(answered(fleet, item, answer, nowMs), fleet) }),
+  };
+}
+
+/** A fleet that shows less of what is found by an index. */
+export function overlooking(
+  fleet: FleetReader,
+  index: string,
+  sees: (id: string, doc: object) => boolean,
+): FleetReader {
+  return new Proxy(fleet, {
+    get: (target, key): unknown => {
+      if (key === 'find') {
+        const find: FleetReader['find'] = (by, at) => {
+          const found = target.find(by, at);
+          return by.name === index ? [...found].filter(({ id, doc }) => sees(id, doc)) : found;
+        };
+        return find;
+      }
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -1,0 +1,232 @@
+// Builds, moves, deletions, agents and drivers that get one thing wrong.
+import type { LocalDriver } from '../../src/agent/runtime.ts';
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { CLAIM, PORT, type NetworkOrder, type Port } from '../../src/network/index.ts';
+import {
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  type Driver,
+  type Next,
+  type OperationKind,
+} from '../../src/operations/index.ts';
+import { portsMeant } from '../checkers/back-end.ts';
+import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
+import { INSTANCES } from '../scenarios.ts';
+import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
+import { alteredSteps, overlooking, withKinds } from './altered-kind.ts';
+import type { Mutant } from './mutant.ts';
+
+const KINDS = ['instance-build', 'instance-delete', 'instance-move', 'instance-rebuild', 'instance-shelve'];
+const ONE_HOST = 'never: an instance is at a host without its claim there, or has a claim where it is not';
+
+function without(gone: (change: Change) => boolean): (kind: OperationKind) => OperationKind {
+  return (kind) => alteredSteps(kind, (step) => ({ ...step, changes: step.changes.filter((change) => !gone(change)) }));
+}
+
+export const claimKeptAfterFault: Mutant = {
+  name: 'claim-kept-after-fault',
+  bug: 'a try that failed does not drop its claim',
+  scenario: INSTANCES,
+  caughtBy: [ONE_HOST],
+  plant: (parts) =>
+    withKinds(
+      parts,
+      ['instance-build'],
+      without(({ kind, doc }) => kind === CLAIM.name && doc === null),
+    ),
+};
+
+export const sweepNotStarted: Mutant = {
+  name: 'sweep-not-started',
+  bug: 'a host that may have a copy of an instance which is elsewhere by now is not swept',
+  scenario: INSTANCES,
+  caughtBy: [copiesAccounted.name, runsOnce.name],
+  plant: (parts) =>
+    withKinds(
+      parts,
+      KINDS,
+      without(({ id }) => id.startsWith('clean-')),
+    ),
+};
+
+/** The order is answered as if it had been carried out. */
+function unheard(op: NetworkOrder['op'], driver: Driver): Driver {
+  return {
+    carryOut: async (action, fence) => {
+      const order = action.args as unknown as NetworkOrder;
+      if (order.op !== op) return driver.carryOut(action, fence);
+      return { kind: 'applied', facts: { ports: order.ports.map(({ port }) => ({ port, outcome: 'ok' })) } };
+    },
+  };
+}
+
+function withNetworkDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: Driver) => Driver): Mutant {
+  return {
+    ...mutant,
+    plant: (parts) => {
+      const make = parts.drivers['network'];
+      if (make === undefined) throw new Error('there is no driver of networks');
+      return { ...parts, drivers: { ...parts.drivers, network: (born, world) => change(make(born, world)) } };
+    },
+  };
+}
+
+export const unbindSkipped = withNetworkDriver(
+  {
+    name: 'unbind-skipped',
+    bug: 'what is to be unbound stays bound at the back end',
+    scenario: INSTANCES,
+    caughtBy: [AT_REST],
+  },
+  (driver) => unheard('unbind', driver),
+);
+
+export const releaseSkipped = withNetworkDriver(
+  {
+    name: 'release-skipped',
+    bug: 'ports are gone from the journal and stay at the back end',
+    scenario: INSTANCES,
+    caughtBy: [portsMeant.name],
+  },
+  (driver) => unheard('release', driver),
+);
+
+export const serialNotGrown: Mutant = {
+  name: 'serial-not-grown',
+  bug: 'a port that moves is bound under the serial that it had where it was',
+  scenario: INSTANCES,
+  caughtBy: ['never: the binding serial of a port falls, or two bindings share one', AT_REST],
+  plant: (parts) =>
+    withKinds(parts, ['instance-move'], (kind) =>
+      alteredSteps(kind, (step, fleet) => ({
+        ...step,
+        changes: step.changes.map((change) => {
+          const port = change.doc as Port | null;
+          const before = fleet.get(PORT, idOf(PORT, change.id))?.doc.binding;
+          if (change.kind !== PORT.name || port?.binding === undefined || before === undefined) return change;
+          const { serial } = before;
+          return put(PORT, idOf(PORT, change.id), { ...port, serial, binding: { ...port.binding, serial } });
+        }),
+      })),
+    ),
+};
+
+/** Of the work on an instance, each step sees only its own item. */
+export const deleteDoesNotWait: Mutant = {
+  name: 'delete-does-not-wait',
+  bug: 'a deletion does not wait for what else is under way for the instance',
+  scenario: INSTANCES,
+  caughtBy: [copiesAccounted.name, portsMeant.name, AT_REST, NOTHING_LEFT],
+  plant: (parts) =>
+    withKinds(parts, ['instance-delete'], (kind) => ({
+      ...kind,
+      plan: (fleet, operation, items, nowMs) =>
+        items.flatMap((item) => {
+          const alone = overlooking(fleet, OPEN_ITEMS_BY_TARGET.name, (id) => id === item.id);
+          return kind.plan(alone, operation, [item], nowMs);
+        }),
+    })),
+};
+
+export const placedOutsideTheCommit: Mutant = {
+  name: 'placed-outside-the-commit',
+  bug: 'a place is found before the commit that takes it, on what there was then',
+  scenario: INSTANCES,
+  caughtBy: [
+    'never: more is claimed of a host than it has to promise',
+    'never: an address has two owners',
+    'never: two members of an anti-affinity group are put on one host',
+    'never: more addresses are held and promised than a pool has',
+  ],
+  plant: (parts) =>
+    withKinds(parts, ['instance-build', 'instance-move', 'instance-rebuild'], (kind) => ({
+      ...kind,
+      plan: (fleet, operation, items, nowMs) =>
+        kind
+          .plan(fleet, operation, items, nowMs)
+          .flatMap((next): readonly Next[] => (next.kind === 'decide' ? next.decide(fleet, nowMs) : [next])),
+    })),
+};
+
+export const addressGivenAwayOfSilentHost: Mutant = {
+  name: 'silent-host-taken-for-dead',
+  bug: 'an instance on a host that is only silent is deleted without it, and its addresses are given to others',
+  scenario: INSTANCES,
+  caughtBy: [copiesAccounted.name, addressUsedOnce.name],
+  plant: (parts) =>
+    withKinds(parts, ['instance-delete'], (kind) =>
+      alteredSteps(kind, (step, fleet) => {
+        const item = fleet.get({ name: 'item', check: () => undefined }, step.item as never);
+        if (step.progress.reason?.code !== 'host-silent' || item === undefined) return step;
+        const released = { state: 'running', step: 'release', host: null } as const;
+        return record(item as Parameters<typeof record>[0], released);
+      }),
+    ),
+};
+
+/** An agent with another driver. */
+function withDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: LocalDriver) => LocalDriver): Mutant {
+  return {
+    ...mutant,
+    plant: (parts) => ({
+      ...parts,
+      agent: (ports, options) => parts.agent({ ...ports, driver: change(ports.driver) }, options),
+    }),
+  };
+}
+
+export const portMadeTwice = withDriver(
+  {
+    name: 'port-made-twice',
+    bug: 'a host that makes ports by itself makes one more than it was told of',
+    scenario: INSTANCES,
+    caughtBy: [portsMeant.name],
+  },
+  (driver) => ({
+    ...driver,
+    perform: async (task, fence) => {
+      if (task.kind === 'build' && task.args['network'] === 'allocate') {
+        const nics = (task.args['nics'] as readonly { readonly port: string }[]).map((nic) => ({
+          ...nic,
+          port: `${nic.port}.again`,
+          createdBy: 'muster',
+        }));
+        await driver.perform({ ...task, id: `${task.id}.again`, args: { ...task.args, nics } }, fence);
+      }
+      return driver.perform(task, fence);
+    },
+  }),
+);
+
+export const destroysWhatIsNotShown = withDriver(
+  {
+    name: 'destroys-what-is-not-shown',
+    bug: 'an agent destroys what its view does not show as active',
+    scenario: INSTANCES,
+    caughtBy: [AT_REST],
+  },
+  (driver) => {
+    const built = new Set<string>();
+    let fence: Parameters<LocalDriver['perform']>[1] | undefined;
+    return {
+      ...driver,
+      perform: (task, given) => {
+        fence = given;
+        if (typeof task.args['instance'] === 'string') built.add(task.args['instance']);
+        return driver.perform(task, given);
+      },
+      apply: async (view, signal) => {
+        const shown = view.parts['instances'] as readonly { readonly id: string; readonly state: string }[] | undefined;
+        for (const instance of fence === undefined ? [] : built) {
+          if (shown?.some(({ id, state }) => id === instance && state === 'active') === true) continue;
+          const args = { instance, nics: [], ports: 'leave' };
+          await driver.perform({ id: `absent-${instance}`, kind: 'destroy', args }, {
+            ...fence,
+            stamp: view.stamp,
+          } as never);
+        }
+        return driver.apply(view, signal);
+      },
+    };
+  },
+);
