@@ -49,8 +49,13 @@ export function buildArgs(fleet: FleetReader, { id, doc }: StoredInstance, netwo
     memoryMiB,
     diskGiB,
     network,
-    nics: portsOf(fleet, doc).map((port, nic) => nicArgs(fleet, port, pools[nic])),
+    nics: portsOf(fleet, doc).map((port, nic) => nicArgs(fleet, boundAt(doc.host, port), pools[nic])),
   };
+}
+
+/** A binding that it still has at a dead host says nothing to the next one. */
+function boundAt(host: string | undefined, { doc: { binding, ...doc }, ...port }: StoredPort): StoredPort {
+  return { ...port, doc: { ...doc, ...(binding !== undefined && binding.host === host && { binding }) } };
 }
 
 export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: string | undefined): object {

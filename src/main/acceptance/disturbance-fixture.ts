@@ -8,7 +8,11 @@ import { fixtureF, type FixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
 export type Point = 'after a commit' | 'before an order' | 'after an order';
-export const POINTS: readonly Point[] = ['after a commit', 'before an order', 'after an order'];
+
+/** Nobody orders anything where the journal is the back end. */
+export function pointsOf({ fixture }: Way): readonly Point[] {
+  return fixture.backEnd === 'simulated' ? ['after a commit', 'before an order', 'after an order'] : ['after a commit'];
+}
 
 /** A way in which a build goes. */
 export interface Way {
@@ -66,13 +70,23 @@ export interface Built {
   readonly disturbed: boolean;
 }
 
-/** Builds one instance after the other, each disturbed one point later, until one is built undisturbed. Answers how many. */
-export async function atEach(
-  way: Way,
-  point: Point,
-  disturb: (world: World, name: string) => void,
-  judge: (built: Built) => Promise<void>,
-): Promise<number> {
+export interface Disturbance {
+  readonly point: Point;
+  readonly disturb: (world: World, name: string) => void;
+  readonly judge: (built: Built) => Promise<void>;
+  /** What is disturbed of an instance that is built already; its build when nothing is said. */
+  readonly work?: Work;
+}
+
+export interface Work {
+  readonly name: string;
+  /** What comes before, undisturbed. */
+  readonly prepare?: (world: World, name: string) => Promise<void>;
+  readonly begin: (world: World, name: string) => Promise<void>;
+}
+
+/** Builds one instance after the other, each disturbed one point later, until one is not disturbed. Answers how many were. */
+export async function atEach(way: Way, { point, disturb, judge, work }: Disturbance): Promise<number> {
   const world = await fixtureF(way.fixture);
   for (let nth = 1; ; nth += 1) {
     const name = `web${nth}`;
@@ -80,8 +94,10 @@ export async function atEach(
     world.network.faults.disarm();
     for (const fault of way.faults ?? []) world.arm(fault);
     const wanted = { name, networks: [{ network: 'n' }, { port: `${name}-user` }] };
+    if (work !== undefined) await world.boot(wanted);
+    await work?.prepare?.(world, name);
     const { stop, struck } = countdown(world, point, nth, () => disturb(world, name));
-    await world.create(wanted);
+    await (work === undefined ? world.create(wanted) : work.begin(world, name));
     await world.rest();
     stop();
     await judge({ world, name, disturbed: struck() });

@@ -56,6 +56,8 @@ export class Ground {
   readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
   readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
   #count = 0;
+  #told = 0;
+  #looked: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
 
   constructor({ machine }: GroundOptions = {}) {
     const { clock, ids, log } = this;
@@ -97,7 +99,7 @@ export class Ground {
       log,
       network,
       hasCredentials: () => this.credentials,
-      committed: (at, applied) => this.#committed(at, applied),
+      committed: (at, revision, applied) => this.#committed(at, revision, applied),
       driving: (when) => {
         for (const listener of [...this.#onOrder]) listener(when);
       },
@@ -146,17 +148,18 @@ export class Ground {
     void this.agents.stopAll();
   }
 
-  #committed(server: Server, applied: readonly Applied[]): void {
+  #committed(server: Server, revision: number, applied: readonly Applied[]): void {
     const { fleet } = server.journal;
-    const known = this.chapters.at(-1)?.revision ?? 0;
     for (const invariant of fleet.registry.invariants) {
       for (const broken of invariant.check(fleet, applied))
-        this.violations.push(`${fleet.revision}: ${invariant.name}: ${broken}`);
+        this.violations.push(`${revision}: ${invariant.name}: ${broken}`);
     }
-    if (fleet.revision <= known) return;
+    // Another server, which only follows, has told of it.
+    if (revision <= this.#told) return;
+    this.#told = revision;
     for (const { kind, before, after } of applied) {
       const id = (after ?? before)?.id ?? '';
-      this.chapters.push({ revision: fleet.revision, kind, id, doc: after?.doc });
+      this.chapters.push({ revision, kind, id, doc: after?.doc });
     }
     for (const listener of [...this.#onCommit]) listener(applied);
   }
@@ -213,11 +216,15 @@ export class Ground {
     }
   }
 
-  /** Open items that time brings further, in words. */
-  underWay(): string[] {
-    return this.all(ITEM)
+  /** Open items that time brings further, in words. They are other ones only after a commit. */
+  underWay(): readonly string[] {
+    const { fleet } = this;
+    if (this.#looked?.fleet === fleet && this.#looked.revision === fleet.revision) return this.#looked.items;
+    const items = this.all(ITEM)
       .filter(({ doc }) => isOpen(doc) && (doc.state !== 'waiting' || doc.retryAtMs !== undefined))
       .map(({ id, doc }) => `${id}: ${doc.step} ${doc.state}${doc.host === undefined ? '' : ` at ${doc.host}`}`);
+    this.#looked = { fleet, revision: fleet.revision, items };
+    return items;
   }
 
   until(what: string, isTrue: () => boolean): Promise<void> {

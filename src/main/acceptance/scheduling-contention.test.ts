@@ -47,9 +47,10 @@ test('scheduling-27 an event that came before anybody waited for it is not waite
 
 test('scheduling-27 an event of an earlier binding is not taken for the present one', async () => {
   const world = await fixtureF({ backEnd: 'simulated' });
-  world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
-  world.network.eventsEnabled = false;
+  world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed', delayMs: 1000 });
   const operation = await world.create();
+  await world.until('it was plugged at the first host', () => world.all(NETWORK_EVENT).length === 1);
+  world.network.eventsEnabled = false;
   await world.until('it waits to be plugged', () => world.item(operation, 'web').step === 'plug');
   await world.clock.pass(1000);
   expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'ports-not-plugged' } });

@@ -1,15 +1,14 @@
 // A delete at any moment of a build leaves nothing behind: no port, no claim, no address, no copy on a machine.
 import { describe, expect, test } from 'vitest';
 import { PORT } from '../../network/index.ts';
-import { atEach, expectNothingLeft, POINTS, WAYS } from './disturbance-fixture.ts';
+import { atEach, expectNothingLeft, pointsOf, WAYS } from './disturbance-fixture.ts';
 
 describe.each(WAYS)('a delete during a build ($name)', (way) => {
-  test.each(POINTS)('%s', async (point) => {
-    const points = await atEach(
-      way,
+  test.each(pointsOf(way))('%s', async (point) => {
+    const points = await atEach(way, {
       point,
-      (world, name) => void world.remove(name),
-      async ({ world, name, disturbed }) => {
+      disturb: (world, name) => void world.remove(name),
+      judge: async ({ world, name, disturbed }) => {
         if (!disturbed) await world.remove(name);
         await world.rest();
         expectNothingLeft(world, name);
@@ -17,7 +16,7 @@ describe.each(WAYS)('a delete during a build ($name)', (way) => {
         const free = world.free('segment:seg0') + world.free('segment:seg2');
         expect(free + held).toBe(2 * 253);
       },
-    );
+    });
     if (point === 'after a commit') expect(points).toBeGreaterThan(2);
   });
 });

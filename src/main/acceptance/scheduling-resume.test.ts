@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { forceDownHost } from '../../hosts/index.ts';
 import { PORT } from '../../network/index.ts';
-import { atEach, expectNothingLeft, POINTS, WAYS, type Point, type Way } from './disturbance-fixture.ts';
+import { atEach, expectNothingLeft, pointsOf, WAYS, type Point, type Way } from './disturbance-fixture.ts';
 import { BOTH, fixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
@@ -31,19 +31,20 @@ function expectMadeOnce(world: World, name: string, point: Point, { faults = [] 
 }
 
 describe.each(WAYS)('a server that dies during a build ($name)', (way) => {
-  test.each(POINTS)('%s', async (point) => {
-    await atEach(
-      way,
+  test.each(pointsOf(way))('%s', async (point) => {
+    const points = await atEach(way, {
       point,
-      (world) => world.server.die(),
-      async ({ world, name }) => {
+      disturb: (world) => world.server.die(),
+      judge: async ({ world, name }) => {
         expectSamePort(world, name, way);
         expectMadeOnce(world, name, point, way);
         await world.remove(name);
         await world.rest();
         expectNothingLeft(world, name);
       },
-    );
+    });
+    if (point === 'after a commit') expect(points).toBeGreaterThan(2);
+    else if (way.name === 'simulated') expect(points).toBe(2);
   });
 });
 

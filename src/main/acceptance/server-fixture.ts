@@ -12,8 +12,8 @@ import type { Driver, Log } from '../../operations/index.ts';
 import { LeaseController, OperationsController } from '../../operations/runtime.ts';
 import { newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
 
-/** A desk looks at those who wait often, for many thousands of agents; here it need not. */
-const DESK_LOOK_MS = 500;
+/** They look often where there are many thousands of agents; here they need not. */
+const LOOK_MS = 2000;
 /** All servers have one address: agents find whoever decides there. */
 export const ADDRESS = 'server';
 const NEVER: Promise<never> = Promise.withResolvers<never>().promise;
@@ -73,7 +73,7 @@ export interface ServerParts {
   readonly network: SimulatedNetwork;
   readonly hasCredentials: () => boolean;
   /** Told of every commit before anybody else on this server is. */
-  readonly committed: (server: Server, applied: readonly Applied[]) => void;
+  readonly committed: (server: Server, revision: number, applied: readonly Applied[]) => void;
   /** Told of every order to a back end, before it is given and after it was carried out. */
   readonly driving: (when: 'before' | 'after') => void;
 }
@@ -93,9 +93,9 @@ export class Server {
     this.name = name;
     const journal = new Journal({ store: new MortalStore(disk, this.#life), registry: newRegistry(), clock, ids });
     this.journal = journal;
-    journal.onCommit((_commit, applied) => parts.committed(this, applied));
+    journal.onCommit(({ revision }, applied) => parts.committed(this, revision, applied));
     const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS });
-    const liveness = new LivenessController({ journal, clock, log });
+    const liveness = new LivenessController({ journal, clock, log, lookMs: LOOK_MS });
     this.desk = new Desk({
       journal,
       clock,
@@ -104,7 +104,7 @@ export class Server {
       liveness,
       hash: sha256,
       holderUrl: () => lease.holder()?.url,
-      lookMs: DESK_LOOK_MS,
+      lookMs: LOOK_MS,
     });
     const news = new NetworkEventsController({ journal, clock, log });
     this.tell = news.tell;

@@ -2,7 +2,7 @@
 // everything that is not said.
 import { onTestFinished } from 'vitest';
 import { idOf, put, SETTING, type Change, type Refusal } from '../../fleet/index.ts';
-import { HOST, joinHosts, type Host, type HostSpec } from '../../hosts/index.ts';
+import { clearForcedDown, HOST, joinHosts, type Host, type HostSpec } from '../../hosts/index.ts';
 import {
   createInstances,
   deleteInstances,
@@ -74,6 +74,14 @@ export class World extends Ground {
     await this.until('the hosts are in service', () =>
       specs.every(({ name }) => this.host(name).state === 'active' && this.host(name).serviceVersion > 0),
     );
+  }
+
+  /** A host that was forced down is there again, as it was. */
+  async comeBack(id: string): Promise<void> {
+    const { nowMs } = this;
+    await this.commit((fleet) => clearForcedDown(fleet, { id, by: 'ann', nowMs }));
+    this.agents.start(id);
+    await this.until(`${id} is back`, () => this.host(id).connection.state === 'up');
   }
 
   async net(name: string, facts: Partial<CreateNetwork> = {}): Promise<void> {
