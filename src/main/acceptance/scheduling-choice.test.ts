@@ -188,3 +188,25 @@ test.each(BOTH)(
     expect(other).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
   },
 );
+
+test('an instance without networks goes to the best host of all', async () => {
+  const world = await fixtureF();
+  expect(await world.boot({ networks: 'none' })).toMatchObject({ state: 'active', host: 'h1', nics: [] });
+});
+
+test('auto takes the one network there is, and makes one where there is none', async () => {
+  const world = await fixtureF();
+  expect(await world.boot({ networks: 'auto' })).toMatchObject({
+    state: 'active',
+    host: 'h2',
+    nics: [{ network: 'n' }],
+  });
+  const own = await world.boot({ name: 'own', project: 'new', networks: 'auto' });
+  expect(own).toMatchObject({ state: 'active', host: 'h1' });
+  const [nic] = own.nics;
+  expect(nic?.network).not.toBe('n');
+  expect(world.addresses('own')).toHaveLength(1);
+  // The next one finds what was made for the first.
+  const next = await world.boot({ name: 'next', project: 'new', networks: 'auto' });
+  expect(next.nics[0]?.network).toBe(nic?.network);
+});
