@@ -15,19 +15,19 @@ export function instanceActions(cli: Cli): Command[] {
     action(cli, {
       verb: 'shelve',
       about: 'Take instances off their hosts and keep them, with their ports and addresses',
-      doing: 'is shelved',
+      doing: 'is being shelved',
       example: 'make room for a while',
     }),
     action(cli, {
       verb: 'unshelve',
       about: 'Find shelved instances a host and build them there',
-      doing: 'is brought back',
+      doing: 'is being brought back',
       example: 'bring it back',
     }),
     action(cli, {
       verb: 'rebuild',
       about: 'Build instances elsewhere with the same ports, when their host is forced down',
-      doing: 'is built elsewhere',
+      doing: 'is being built elsewhere',
       example: 'its host has burnt down',
     }),
     deleteInstances(cli),
@@ -55,7 +55,7 @@ function actionCommand(verb: string, about: string): Command {
 interface Action {
   readonly verb: string;
   readonly about: string;
-  /** What becomes of one: `is shelved`. */
+  /** What is done to one: `is being shelved`. */
   readonly doing: string;
   readonly example: string;
 }
@@ -85,7 +85,7 @@ function moveInstances(cli: Cli): Command {
   return act<MoveOptions>(cli, command, (session, { args, options }) => {
     const { cold, host } = options;
     const body = { kind: cold === true ? 'cold' : 'live', ...(host !== undefined && { host }), ...bodyOf(options) };
-    return startEach(session, { names: args, doing: 'moves', ask: post(session, 'move', body) }, options);
+    return startEach(session, { names: args, doing: 'is being moved', ask: post(session, 'move', body) }, options);
   });
 }
 
@@ -98,7 +98,7 @@ function deleteInstances(cli: Cli): Command {
   examples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
   return act<WaitOptions>(cli, command, (session, { args, options }) => {
     const ask = (path: string): Promise<Begun> => session.client.write<Begun>('DELETE', path);
-    return startEach(session, { names: args, doing: 'is deleted', ask }, options);
+    return startEach(session, { names: args, doing: 'is being deleted', ask }, options);
   });
 }
 

@@ -82,7 +82,7 @@ function createInstances(cli: Cli): Command {
       session.note(`Only ${instances.length} of ${count} find a place; "muster instances preview" tells why.`);
     }
     if (options.wait === true) return waitForBuild(session, created, options);
-    return startedOperation(session, { id, what: `${countText(instances)} built`, answer: created }, options);
+    return startedOperation(session, { id, what: `${countText(instances)} being built`, answer: created }, options);
   });
 }
 
