@@ -1,6 +1,7 @@
 // Carries out the tasks that concern instances, on a simulated hypervisor. Each may be performed again after a crash and
 // finds its work done; tasks of one instance follow one another, so that a build that is under way cannot outlive the
 // order to destroy it.
+import { mark } from '../fleet/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
@@ -49,7 +50,10 @@ export class HypervisorTasks {
     const order = orderOf(task);
     if (!('task' in order)) return { outcome: 'failed', problems: order, facts: { fault: 'unsupported' } };
     const beyond = beyondVersion(order, fence.serviceVersion);
-    if (beyond !== undefined) return failed('unsupported', beyond);
+    if (beyond !== undefined) {
+      mark('agent-too-old-for-task');
+      return failed('unsupported', beyond);
+    }
     const { instance } = order.args;
     const performed = await this.#inTurn(instance, () => this.#tryCarryOut({ task, order, fence }));
     if (performed.outcome === 'done') return performed;
@@ -110,7 +114,10 @@ export class HypervisorTasks {
     const found = this.#machine.instance(order.args.instance);
     switch (order.task) {
       case 'build':
-        if (found?.by === task.id && found.state === 'running') return doneWith(found.ports);
+        if (found?.by === task.id && found.state === 'running') {
+          mark('task-found-done');
+          return doneWith(found.ports);
+        }
         return this.#room(order.args);
       case 'prepare':
         // It may be the only one there is: to prepare for another copy would be to destroy it.

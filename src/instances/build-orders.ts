@@ -1,6 +1,6 @@
 // What the network back end's answers mean for a build. What it does not know yet is asked again, the same call; what it
 // knows to be impossible ends the try or the build, as the table of faults says.
-import { put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   boundElsewhere,
   givenAway,
@@ -94,6 +94,7 @@ function unanswered(fleet: FleetReader, { item, instance, nowMs, text, unasked: 
   if (attempt < CALLS_MAX || isEnd(item)) {
     const silent = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
     const reason = why ?? silent;
+    mark('back-end-asked-again');
     const again = wait(item, reason, nowMs + CALL_AGAIN_MS);
     return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
   }

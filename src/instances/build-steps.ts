@@ -1,6 +1,6 @@
 // The steps of a build that change what an instance has: taking a place, losing it to a fault, ending well or giving up.
 // Every one of them is a single commit that leaves nothing half taken.
-import { idOf, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import { expecting, fail, ITEM, record, type Expected, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { buildFailed, buildWentWell, type ScheduleReport } from '../scheduler/index.ts';
@@ -77,6 +77,7 @@ export function scheduledTogether(
     }),
   );
   const enough = tries.filter((tried) => tried.kind === 'placed').length >= minimum;
+  if (!enough) mark('together-too-few');
   const report = tries.find((tried) => tried.kind === 'given-up' && tried.report !== undefined);
   return wanted.map(({ item, instance }, nth) => {
     const tried = tries[nth] as Tried;
@@ -103,6 +104,7 @@ export function giveUp(fleet: FleetReader, item: StoredItem, instance: StoredIns
     return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
   }
   if (outsidePorts(fleet, portsOf(fleet, doc)).length > 0) {
+    mark('build-releases-what-is-outside');
     const { host: _, ...homeless } = doc;
     const changes = [put(INSTANCE, instance.id, homeless), ...claimGone(fleet, instance.id)];
     return record(item, { state: 'running', step: 'release', host: null }, { changes, expects });
@@ -141,6 +143,7 @@ export function wentWell(fleet: FleetReader, item: StoredItem, made: readonly Ch
 export function afterFault(fleet: FleetReader, item: StoredItem, failed: Failed, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: item.doc.target.id });
+  mark('build-goes-on-elsewhere');
   const { host, ...homeless } = withFault(instance.doc, failed);
   const doc: Instance = { ...homeless, changedBy: BUILDER, changedAtMs: nowMs };
   const ports = portsOf(fleet, doc);

@@ -1,6 +1,6 @@
 // The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
-import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
 import { isPlugged, NETWORK_EVENT, type NetworkEvent, type StoredPort } from '../network/index.ts';
 import {
@@ -111,7 +111,10 @@ interface Looked {
 
 /** Somebody else has the instance now: deleted while it was built, or already where it should be. */
 function left(item: StoredItem, { id, doc }: StoredInstance): RecordStep {
-  if (doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: id });
+  if (doc.state === 'deleting') {
+    mark('build-ended-by-delete');
+    return fail(item, { code: 'instance-deleted', instance: id });
+  }
   if (doc.state === 'error' || doc.state === 'shelved')
     return fail(item, { code: doc.fault?.code ?? 'given-up', instance: id });
   return record(item, { state: 'done', step: item.doc.step });

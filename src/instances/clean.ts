@@ -1,6 +1,6 @@
 // The operation `instance-clean`: a copy that may be left on a host is destroyed there, as soon as the host is heard again.
 // Until then nothing of the same name is placed on it. The instance itself lives elsewhere, or nowhere any more.
-import type { Change, FleetReader } from '../fleet/index.ts';
+import { mark, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, HOST } from '../hosts/index.ts';
 import {
   newOperation,
@@ -55,6 +55,7 @@ export function itemsOfHost(fleet: FleetReader, kind: string, id: string | undef
 
 /** Starts the sweep of a host that may hold a copy. `key` tells this sweep from others. */
 export function cleaningOf(instance: string, host: string, key: string, nowMs: number): Change[] {
+  mark('host-to-be-swept');
   return newOperation({
     id: `clean-${key}` as OperationId,
     kind: 'instance-clean',

@@ -1,6 +1,6 @@
 // Deleting instances, and the operation `instance-delete`: what is under way for it ends first, its host destroys it, its
 // ports are deleted or handed back, and everything it held is gone in one commit. A delete wins over a build.
-import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, mark, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId, unasked } from '../network/index.ts';
@@ -139,7 +139,10 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
   const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
     (other) => other.id !== item.id && !isSweep(fleet, other),
   );
-  if (others.length > 0) return wait(item, { code: 'other-work-ends-first', instance: instance.id });
+  if (others.length > 0) {
+    mark('delete-waits-for-work');
+    return wait(item, { code: 'other-work-ends-first', instance: instance.id });
+  }
   const { host } = instance.doc;
   const changes = sweepsOfMove(fleet, item, instance, nowMs);
   const expects = [expecting(INSTANCE, instance)];
@@ -167,7 +170,10 @@ function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstanc
     return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
   }
   // A host that is only silent may still run it: its addresses are not given to anybody else.
-  if (stored?.doc.connection.state !== 'up') return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+  if (stored?.doc.connection.state !== 'up') {
+    mark('delete-waits-for-silent-host');
+    return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+  }
   if (item.doc.state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
   return [record(item, { state: 'running', step: 'destroy', attempt: item.doc.attempt + 1 })];
 }

@@ -1,5 +1,6 @@
 // What can go wrong with a try to build an instance, and what follows: another try, or the end. What is excluded is as wide
 // as the fault: a host that failed, a pool that ran empty.
+import { mark } from '../fleet/index.ts';
 import type { Attempt, EXCLUSIONS, Instance } from './model.ts';
 import type { PoolKey } from '../network/index.ts';
 
@@ -60,6 +61,7 @@ export function withFault(instance: Instance, failed: Failed): Instance {
   const { excludes, sentence } = FAULTS[fault];
   const last = instance.attempts.at(-1);
   if (last === undefined) return instance;
+  if (excludes === 'pool' && pool !== undefined) mark('pool-excluded');
   const ended: Attempt = {
     ...last,
     fault,

@@ -1,6 +1,6 @@
 // Who makes the ports and who binds them: the control plane as soon as every host that counts knows what that means, an
 // older host by itself until then. Read when a build begins, and kept with the build.
-import { idOf, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, type FleetReader } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, SERVICE_VERSIONS } from '../hosts/index.ts';
 import { credentialsMissing, credentialsWereMissing, NETWORK } from '../network/index.ts';
 import type { Instance } from './model.ts';
@@ -29,6 +29,9 @@ export function gatesOf(fleet: FleetReader): Gates {
 /** The path of a build that begins now. `credentials` is false when a back end that it needs has none at this server. */
 export function pathOf(fleet: FleetReader, credentials: boolean): Instance['path'] {
   const { minimum } = fleet.projection(SERVICE_VERSIONS);
+  if (minimum < EARLY_CREATE_VERSION) mark('gate-create-closed');
+  else if (!credentials) mark('gate-closed-without-credentials');
+  else if (minimum < EARLY_BIND_VERSION) mark('gate-bind-closed');
   if (minimum < EARLY_CREATE_VERSION || !credentials) return { create: 'host', bind: 'host' };
   return { create: 'conductor', bind: minimum >= EARLY_BIND_VERSION ? 'conductor' : 'host' };
 }

@@ -1,6 +1,6 @@
 // The end of a build that found no place: its own ports are deleted, users' ports go back as they came, the claim is
 // dropped, and the instance says why. Back ends outside the journal have been told before.
-import { idOf, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { CLAIM, claimId, endOfPort, PORT, unboundPort } from '../network/index.ts';
 import { reportText, type ScheduleReport } from '../scheduler/index.ts';
 import { FAULTS, faultNamed } from './faults.ts';
@@ -58,6 +58,7 @@ export function keptWithoutHost(
   instance: Instance & { fault: InstanceFault },
   end: Ended,
 ): Change[] {
+  mark('kept-without-host');
   const { host: _, ...rest } = instance;
   const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
   const doc: Instance = { ...rest, state, changedBy: end.by, changedAtMs: end.nowMs };

@@ -1,6 +1,6 @@
 // The steps of a move after the source has handed the instance over. There is no way back from here: the instance is at its
 // target, whatever else fails, and what could not be done is asked for again.
-import { put, remove, type Change } from '../fleet/index.ts';
+import { mark, put, remove, type Change } from '../fleet/index.ts';
 import { bindPorts, CLAIM, claimId, PORT, unboundPort, type Claim, type PoolKey } from '../network/index.ts';
 import { expecting, record, wait, type RecordStep } from '../operations/index.ts';
 import { buildWentWell } from '../scheduler/index.ts';
@@ -83,6 +83,7 @@ export function arrival(look: MoveLook): Change[] {
 
 /** The host that it was handed to is off for certain: it is there, and can be built elsewhere. */
 export function targetLost(look: MoveLook): RecordStep {
+  mark('move-target-lost');
   const { instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? '';
   const message = `Host ${host} was forced down or removed after the instance was handed over to it. Build it elsewhere with "muster instances rebuild ${instance.id}".`;

@@ -1,6 +1,6 @@
 // A move that is under way, as its steps see it: whose it is, where it goes, who binds there, and what is left behind when a
 // try of it is given up.
-import { put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { expecting, fail, record, type RecordStep, type StoredItem } from '../operations/index.ts';
@@ -51,6 +51,7 @@ export function onMoving(
 
 /** Somebody else has the instance now: it is deleted, or was moved or rebuilt since. */
 export function notOurs(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+  mark('move-is-not-ours');
   const id = item.doc.target.id;
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: id });
   if (instance.doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: id });

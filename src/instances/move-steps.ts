@@ -1,6 +1,6 @@
 // The steps of a move until the source hands the instance over: a second claim at another host, and what follows when a try
 // comes to nothing. Until then the instance has its host, its ports and its claim as before.
-import { onTrial, put, type Change } from '../fleet/index.ts';
+import { mark, onTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
@@ -67,6 +67,7 @@ function placeElsewhere({ fleet, instance, nowMs }: MoveLook): Placement {
 /** A try came to nothing before the instance was handed over: the target is swept, and another host is looked for. */
 export function afterMoveFault(look: MoveLook, failed: Failed): RecordStep {
   const { fleet, instance, nowMs } = look;
+  mark('move-goes-on-elsewhere');
   const target = targetOf(instance.doc);
   const tries = withFault(towards(instance).doc, failed).attempts;
   const blamed = target !== undefined && FAULTS[failed.fault].excludes === 'host';
@@ -95,6 +96,7 @@ export function stayed(look: MoveLook, fault: InstanceFault): Change[] {
 
 /** The source is off for certain and has not handed it over. Whether it is built elsewhere is for others to decide. */
 export function sourceLost(look: MoveLook): RecordStep {
+  mark('move-source-lost');
   const { instance, nowMs } = look;
   const message = `Host ${instance.doc.move.from} was forced down or removed before it handed the instance over. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   return stays(look, { code: 'source-lost', message, atMs: nowMs });

@@ -1,6 +1,6 @@
 // Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
 // it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
-import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import {
   backEndOf,
@@ -148,7 +148,9 @@ function hostsToClean(fleet: FleetReader, id: string): string[] {
   if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return [];
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
-    return kind === 'instance-clean' && doc.host !== undefined ? [doc.host] : [];
+    if (kind !== 'instance-clean' || doc.host === undefined) return [];
+    mark('host-left-out-until-swept');
+    return [doc.host];
   });
 }
 

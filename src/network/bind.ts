@@ -1,6 +1,6 @@
 // Binding ports to a host, where the journal is the back end: the mapping is looked at again, late addresses are given,
 // all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
-import { idOf, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Host } from '../hosts/index.ts';
 import type { GivenAddress } from './addresses.ts';
 import { isReleasable } from './attach.ts';
@@ -63,7 +63,10 @@ interface Binding {
 function boundPort(fleet: FleetReader, asked: Binding): Port | BindFault {
   const { port, pool, host, at } = asked;
   const network = findNetwork(fleet, port.network);
-  if (network === undefined || host === undefined || !isMapped(fleet, asked)) return { code: 'mapping-gone', pool };
+  if (network === undefined || host === undefined || !isMapped(fleet, asked)) {
+    mark('bind-mapping-gone');
+    return { code: 'mapping-gone', pool };
+  }
   const addresses = addressesOn(fleet, asked);
   if (!Array.isArray(addresses)) return addresses;
   const segment = segmentOfPool(pool);

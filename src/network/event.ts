@@ -3,6 +3,7 @@
 import { Type, type Static } from 'typebox';
 import {
   idOf,
+  mark,
   merged,
   put,
   schemaKind,
@@ -112,8 +113,13 @@ function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer
 }
 
 function judge(fleet: FleetReader, port: Stored<'port', Port>, { name, serial }: NetworkNews): EventFate {
-  if (isLate(port.doc, serial)) return 'late';
-  return fleet.get(NETWORK_EVENT, eventId(port.id, name, serial)) === undefined ? 'recorded' : 'already';
+  if (isLate(port.doc, serial)) {
+    mark('network-event-late');
+    return 'late';
+  }
+  if (fleet.get(NETWORK_EVENT, eventId(port.id, name, serial)) === undefined) return 'recorded';
+  mark('network-event-repeated');
+  return 'already';
 }
 
 /**

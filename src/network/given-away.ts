@@ -1,6 +1,6 @@
 // A back end outside the journal may give an address to a port before the journal has heard that another one lost it: its
 // word counts. Whoever writes down its answer takes the address from whoever still shows it, in the same commit.
-import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { expecting, type Expected } from '../operations/index.ts';
 import { PORT, type Port, type PortId } from './model.ts';
 import { stockOf } from './stock.ts';
@@ -23,6 +23,7 @@ export function givenAway(
   const isGiven = (one: Port['addresses'][number]): boolean =>
     given.some(({ subnet, ip }) => one.subnet === subnet && one.ip === ip);
   const stored = [...losers].flatMap((id) => fleet.get(PORT, idOf(PORT, id)) ?? []);
+  if (stored.length > 0) mark('address-given-away');
   return {
     changes: stored.map(({ id, doc }) =>
       put(PORT, id, { ...doc, addresses: doc.addresses.filter((one) => !isGiven(one)) }),

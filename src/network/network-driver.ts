@@ -1,4 +1,5 @@
 // The driver `network`: takes an order to the back end of its ports and brings the answer back. It decides nothing.
+import { mark } from '../fleet/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/index.ts';
 import {
@@ -40,6 +41,7 @@ export class NetworkDriver implements Driver {
     const backEnd = backEnds.get(name);
     if (backEnd === undefined) return failed(false, { code: 'back-end-not-configured', backEnd: name });
     if (CAPABILITIES[name].needsCredentials && !hasCredentials(name)) {
+      mark('network-order-without-credentials');
       return failed(true, { code: 'network-credentials-missing', backEnds: [name] });
     }
     const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
@@ -48,6 +50,7 @@ export class NetworkDriver implements Driver {
       return outcomeOf(order, await this.#inTime(ask(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs));
     } catch (error) {
       if (!(error instanceof NetworkUnavailable)) throw error;
+      mark('network-order-unanswered');
       return unavailable(order, error.message);
     }
   }
@@ -85,7 +88,10 @@ function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence):
 
 /** Where a back end answered for no port at all, nothing is known and the same order is given again. */
 function outcomeOf(order: NetworkOrder, carried: Carried): ActionOutcome {
-  if (carried.kind === 'stale') return carried;
+  if (carried.kind === 'stale') {
+    mark('network-order-stale');
+    return carried;
+  }
   const { kind, ports } = carried;
   const silent = ports.length > 0 && ports.every(({ outcome }) => outcome === 'unavailable');
   return silent ? unavailable(order, ports[0]?.text) : { kind, facts: { ports } };
