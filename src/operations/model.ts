@@ -119,10 +119,11 @@ export const OPERATION_TRANSITIONS: Readonly<Record<OperationState, readonly Ope
   cancelled: [],
 };
 
-const OPEN_ITEM: readonly ItemState[] = ['pending', 'running', 'waiting'];
+/** The likeliest first: every operation that something happened to is asked. */
+const OPEN_STATES: readonly ItemState[] = ['running', 'waiting', 'pending'];
 
 export function isOpen(item: Item): boolean {
-  return OPEN_ITEM.includes(item.state);
+  return OPEN_STATES.includes(item.state);
 }
 
 export function isUnfinished(operation: Operation): boolean {
@@ -182,6 +183,10 @@ export function countsOf(fleet: FleetReader, operation: OperationId): Counts {
     failed: count('failed'),
     cancelled: count('cancelled'),
   };
+}
+
+export function hasOpenItem(fleet: FleetReader, operation: OperationId): boolean {
+  return OPEN_STATES.some((state) => fleet.countOf(ITEMS_BY_STATE, stateKey(operation, state)) > 0);
 }
 
 /** One of those that failed, if any did. */

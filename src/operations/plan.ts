@@ -5,6 +5,7 @@ import { record, type Next, type OperationKind, type StoredItem, type StoredOper
 import {
   countsOf,
   failedItem,
+  hasOpenItem,
   isOpen,
   ITEMS_BY_OPERATION,
   sameReason,
@@ -71,8 +72,8 @@ function isSame(item: Item | undefined, next: Next): boolean {
 }
 
 function finishOf(fleet: FleetReader, operation: StoredOperation, nowMs: number): Finish | undefined {
+  if (hasOpenItem(fleet, operation.id)) return undefined;
   const counts = countsOf(fleet, operation.id);
-  if (counts.pending + counts.running + counts.waiting > 0) return undefined;
   const { stopped: _, reason: __, ...rest } = operation.doc;
   const end = endOf(fleet, operation, counts);
   return { kind: 'finish', operation, doc: { ...rest, ...end, counts, finishedAtMs: nowMs } };
