@@ -121,7 +121,7 @@ describe('the port of a NIC', () => {
       code: 'addresses-exhausted',
       facts: { network: 'tiny' },
     });
-    expect(nicPort(fleet, by('mars'), OF)).toMatchObject({ code: 'network-unknown' });
+    expect(nicPort(fleet, by('mars'), OF)).toMatchObject({ code: 'unknown-network' });
   });
 
   test('a user’s port is taken as it is, with its instance and NIC', () => {

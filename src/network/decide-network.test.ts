@@ -96,8 +96,8 @@ describe('networks', () => {
       '/shared',
       (fleet) => editNetwork(fleet, { id: 'other', edit: { shared: false }, ...root }),
     ],
-    ['editing none', 'network-unknown', undefined, (fleet) => editNetwork(fleet, { id: 'x', edit: {}, ...ann })],
-    ['deleting none', 'network-unknown', undefined, (fleet) => deleteNetwork(fleet, { id: 'x' })],
+    ['editing none', 'unknown-network', undefined, (fleet) => editNetwork(fleet, { id: 'x', edit: {}, ...ann })],
+    ['deleting none', 'unknown-network', undefined, (fleet) => deleteNetwork(fleet, { id: 'x' })],
     ['deleting one with subnets', 'network-in-use', undefined, (fleet) => deleteNetwork(fleet, { id: 'n' })],
     ['deleting one with ports', 'network-in-use', undefined, (fleet) => deleteNetwork(fleet, { id: 'other' })],
   ])('%s is refused: %s', (_name, code, field, decide) => {
@@ -144,7 +144,7 @@ describe('segments', () => {
 
   test.each<[string, string, string | undefined, Partial<CreateSegment>]>([
     ['a name that is taken', 'segment-exists', '/name', { name: 'a' }],
-    ['a network that is not there', 'network-unknown', '/network', { network: 'mars' }],
+    ['a network that is not there', 'unknown-network', '/network', { network: 'mars' }],
     ['a VLAN on no physical network', 'physical-network-required', '/physicalNetwork', without('physicalNetwork')],
     [
       'a flat one on no physical network',
@@ -175,7 +175,7 @@ describe('segments', () => {
 
   test('deleting none is refused', () => {
     expect(deleteSegment(world(), { id: 'x' })).toMatchObject({
-      refusal: { kind: 'not-found', code: 'segment-unknown' },
+      refusal: { kind: 'not-found', code: 'unknown-segment' },
     });
   });
 

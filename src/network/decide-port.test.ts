@@ -143,7 +143,7 @@ const quota = (ports: number) =>
 
 describe('what is refused of a new port', () => {
   test.each<[string, string, string | undefined, Partial<CreatePort>]>([
-    ['a network that is not there', 'network-unknown', '/network', { network: 'mars' }],
+    ['a network that is not there', 'unknown-network', '/network', { network: 'mars' }],
     ['another project’s network', 'network-not-allowed', '/network', { network: 'blue' }],
     ['a network that leads outside', 'network-not-allowed', '/network', { network: 'uplink' }],
     ['a network without subnets', 'network-without-subnet', '/network', { network: 'bare' }],
@@ -178,7 +178,7 @@ describe('what is refused of a new port', () => {
       '/fixedIps',
       { network: 'r', fixedIps: [{ ip: '10.1.0.7' }, { subnet: 'sb6' }] },
     ],
-    ['a subnet that is not there', 'subnet-unknown', '/fixedIps/0/subnet', { fixedIps: [{ subnet: 'mars' }] }],
+    ['a subnet that is not there', 'unknown-subnet', '/fixedIps/0/subnet', { fixedIps: [{ subnet: 'mars' }] }],
     ['a subnet of another network', 'subnet-of-other-network', '/fixedIps/0/subnet', { fixedIps: [{ subnet: 'sa' }] }],
     ['neither address nor subnet', 'address-or-subnet-required', '/fixedIps/0', { fixedIps: [{}] }],
     [
@@ -252,7 +252,7 @@ describe('editing ports', () => {
       port('going', 'n', { state: 'releasing' }),
       port('open', 'open', { portSecurity: false }),
     ]);
-    expect(edit(fleet, {}, 'mars')).toMatchObject({ refusal: { kind: 'not-found', code: 'port-unknown' } });
+    expect(edit(fleet, {}, 'mars')).toMatchObject({ refusal: { kind: 'not-found', code: 'unknown-port' } });
     expect(edit(fleet, { name: 'x' }, 'going')).toMatchObject({ refusal: { code: 'port-releasing' } });
     expect(edit(fleet, { securityGroups: ['web'] }, 'open')).toMatchObject({
       refusal: { code: 'security-groups-without-port-security', field: '/securityGroups' },

@@ -117,7 +117,7 @@ describe('creating subnets', () => {
 
   test.each<[string, string, string, Partial<CreateSubnet>]>([
     ['a name that is taken', 'subnet-exists', '/name', { name: 's' }],
-    ['a network that is not there', 'network-unknown', '/network', { network: 'mars' }],
+    ['a network that is not there', 'unknown-network', '/network', { network: 'mars' }],
     ['no CIDR', 'cidr-invalid', '/cidr', { cidr: '192.0.2.0' }],
     ['host bits', 'cidr-invalid', '/cidr', { cidr: '192.0.2.1/24' }],
     ['a prefix that is too long', 'cidr-invalid', '/cidr', { cidr: '192.0.2.0/33' }],
@@ -126,7 +126,7 @@ describe('creating subnets', () => {
     ['a range around one', 'cidr-overlaps', '/cidr', { network: 'n', cidr: '10.0.0.0/8' }],
     ['an overlap on another segment', 'cidr-overlaps', '/cidr', { network: 'r', segment: 'b', cidr: '10.1.0.0/25' }],
     ['no segment on a routed network', 'subnet-without-segment', '/segment', { network: 'r' }],
-    ['a segment that is not there', 'segment-unknown', '/segment', { network: 'r', segment: 'mars' }],
+    ['a segment that is not there', 'unknown-segment', '/segment', { network: 'r', segment: 'mars' }],
     ['a segment of another network', 'segment-of-other-network', '/segment', { network: 'r', segment: 'only' }],
     ['a dynamic segment', 'segment-dynamic', '/segment', { network: 'r', segment: 'dyn' }],
     ['a gateway elsewhere', 'gateway-outside-subnet', '/gateway', { gateway: '192.0.3.1' }],
@@ -213,12 +213,12 @@ describe('editing subnets', () => {
 
   test.each<[string, string, string | undefined, [string, EditSubnet['edit']]]>([
     ['another segment', 'segment-immutable', '/segment', ['sa', { segment: 'b' }]],
-    ['a segment that is not there', 'segment-unknown', '/segment', ['sc', { segment: 'mars' }]],
+    ['a segment that is not there', 'unknown-segment', '/segment', ['sc', { segment: 'mars' }]],
     ['a segment of another network', 'segment-of-other-network', '/segment', ['sc', { segment: 'a' }]],
     ['pools outside', 'pool-outside-subnet', '/pools/0', ['s', { pools: [{ first: '10.9.0.1', last: '10.9.0.2' }] }]],
     ['a gateway outside', 'gateway-outside-subnet', '/gateway', ['s', { gateway: '10.9.0.1' }]],
     ['a gateway that a port has', 'address-in-use', '/gateway', ['s', { gateway: '10.0.0.50' }]],
-    ['a subnet that is not there', 'subnet-unknown', undefined, ['mars', {}]],
+    ['a subnet that is not there', 'unknown-subnet', undefined, ['mars', {}]],
   ])('%s is refused: %s', (_name, code, field, [id, facts]) => {
     const fleet = world();
     commit(fleet, [port('p', 'n', { addresses: [{ ip: '10.0.0.50', subnet: 's', chosenBy: 'user' }] })]);
@@ -273,7 +273,7 @@ describe('deleting subnets', () => {
 
   test('deleting none is refused', () => {
     expect(deleteSubnet(world(), { id: 'x' })).toMatchObject({
-      refusal: { kind: 'not-found', code: 'subnet-unknown' },
+      refusal: { kind: 'not-found', code: 'unknown-subnet' },
     });
   });
 });

@@ -76,6 +76,6 @@ describe('deleting ports', () => {
     const fleet = world();
     commit(fleet, [port('taken', 'n', { instance: 'i1', nic: 0 })]);
     expect(end(fleet, 'taken')).toMatchObject({ refusal: { kind: 'conflict', code: 'port-in-use' } });
-    expect(end(fleet, 'mars')).toMatchObject({ refusal: { kind: 'not-found', code: 'port-unknown' } });
+    expect(end(fleet, 'mars')).toMatchObject({ refusal: { kind: 'not-found', code: 'unknown-port' } });
   });
 });

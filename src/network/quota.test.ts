@@ -77,6 +77,6 @@ describe('quotas', () => {
     });
     accepted(fleet, deleteQuota(fleet, { id: 'blue' }));
     expect(fleet.count(QUOTA)).toBe(0);
-    expect(deleteQuota(fleet, { id: 'blue' })).toMatchObject({ refusal: { kind: 'not-found', code: 'quota-unknown' } });
+    expect(deleteQuota(fleet, { id: 'blue' })).toMatchObject({ refusal: { kind: 'not-found', code: 'unknown-quota' } });
   });
 });

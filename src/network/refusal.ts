@@ -30,5 +30,5 @@ export function forbidden(code: string, message: string, more: Told = {}): Refus
 export function unknown(what: string, id: string, field?: string): Refusal {
   const message = `There is no ${what} "${id}". List them with "muster ${what}s list".`;
   const kind = field === undefined ? 'not-found' : 'invalid';
-  return told(kind, `${what}-unknown`, message, { field, facts: { [what]: id } });
+  return told(kind, `unknown-${what}`, message, { field, facts: { [what]: id } });
 }

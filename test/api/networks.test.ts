@@ -224,7 +224,7 @@ describe('what is refused', () => {
       'an unknown network',
       'segments',
       { name: 'x', network: 'mars', type: 'vxlan' },
-      [422, 'network-unknown', '/network'],
+      [422, 'unknown-network', '/network'],
     ],
     ['host bits', 'subnets', { name: 'x', network: 'plain', cidr: '10.1.2.3/24' }, [422, 'cidr-invalid', '/cidr']],
     ['an overlap', 'subnets', { name: 'x', network: 'plain', cidr: '10.9.0.0/25' }, [409, 'cidr-overlaps', '/cidr']],

@@ -158,12 +158,12 @@ const CASES: readonly Case[] = [
   [
     'an unknown network',
     { networks: [{ network: 'nowhere' }] },
-    { kind: 'invalid', code: 'network-unknown', field: '/networks/0/network' },
+    { kind: 'invalid', code: 'unknown-network', field: '/networks/0/network' },
   ],
   [
     'an unknown port',
     { networks: [{ port: 'nothing' }] },
-    { kind: 'invalid', code: 'port-unknown', field: '/networks/0/port' },
+    { kind: 'invalid', code: 'unknown-port', field: '/networks/0/port' },
   ],
   ['an unknown flavor', { flavor: 'none' }, { code: 'unknown-flavor', field: '/flavor' }],
   ['an unknown group', { place: { group: 'none' } }, { code: 'unknown-group', field: '/group' }],
