@@ -15,7 +15,8 @@ const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 const host = (id: string): Change => put(HOST, idOf(HOST, id), { name: id } as Host);
 
 function instance(id: string, facts: Partial<Instance>): Change {
-  const doc = { name: id, state: 'active', amounts: AMOUNTS, ...CHANGED, ...facts };
+  const path = { create: 'conductor', bind: 'conductor' };
+  const doc = { name: id, state: 'active', amounts: AMOUNTS, path, nics: [], ...CHANGED, ...facts };
   return put(INSTANCE, idOf(INSTANCE, id), doc as Instance);
 }
 
@@ -50,6 +51,18 @@ function affected(fleet: Fleet, ...changes: Change[]): string[][] {
 }
 
 describe('what a host is shown of instances', () => {
+  test('nothing-of-one-that-is-being-built-before-every-nic-is-bound-there', () => {
+    const nics = [{ port: 'p1', network: 'net-1' }];
+    const building = (path: Instance['path']): Change => instance('i1', { host: 'h1', state: 'building', nics, path });
+    const unbound = port('p1', { instance: 'i1', nic: 0 });
+    const early = building({ create: 'conductor', bind: 'conductor' });
+    expect(partOf(fleetOf(early, unbound), 'h1')).toEqual([]);
+    const bound = port('p1', { instance: 'i1', nic: 0, binding: binding('h1') });
+    expect(partOf(fleetOf(early, bound), 'h1')).toHaveLength(1);
+    // An older host sees to it by itself.
+    expect(partOf(fleetOf(building({ create: 'conductor', bind: 'host' }), unbound), 'h1')).toHaveLength(1);
+  });
+
   test('its-own-in-order-of-ids-with-the-ports-that-are-bound-to-it-in-order-of-nics', () => {
     const address = { ip: '10.0.0.7', subnet: 'sub-1', chosenBy: 'bind' } as const;
     const fleet = fleetOf(

@@ -1,9 +1,10 @@
 // What a host is shown of instances: those that are there and those that are on their way, each with the ports that are
 // bound to that host. Nothing here may be read as an order to destroy: what is absent was not asked to go.
 import type { Applied, FleetReader, Stored } from '../fleet/index.ts';
-import { findHost, type ViewPart } from '../hosts/index.ts';
+import { findHost, type Host, type ViewPart } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceId, type InstanceState } from './model.ts';
+import { modeOn } from './place.ts';
 
 type StoredPort = Stored<'port', Port>;
 
@@ -32,8 +33,12 @@ export interface ShownInstance {
 export const instancesPart: ViewPart = {
   name: 'instances',
   build: (fleet, host): readonly ShownInstance[] | undefined => {
-    if (findHost(fleet, host) === undefined) return undefined;
-    const here = [...fleet.find(INSTANCES_BY_HOST, host)].map((instance) => shown(fleet, instance, host, 'home'));
+    const at = findHost(fleet, host)?.doc;
+    if (at === undefined) return undefined;
+    const here = [...fleet.find(INSTANCES_BY_HOST, host)]
+      .map((instance) => ({ instance, told: shown(fleet, instance, host, 'home') }))
+      .filter(({ instance, told }) => isSent(instance.doc, told, at))
+      .map(({ told }) => told);
     const coming = incoming(fleet, host).map((instance) => shown(fleet, instance, host, 'incoming'));
     return coming.length === 0 ? here : [...here, ...coming].sort((one, other) => (one.id < other.id ? -1 : 1));
   },
@@ -53,6 +58,12 @@ export const instancesPart: ViewPart = {
     }
   },
 };
+
+/** Nothing is sent to a host before every NIC has what it needs, unless the host itself has to see to that. */
+function isSent(instance: Instance, { ports }: ShownInstance, host: Host): boolean {
+  const beingBuilt = instance.state === 'building' || instance.state === 'rebuilding';
+  return !beingBuilt || modeOn(host, instance) !== 'ready' || ports.length === instance.nics.length;
+}
 
 function incoming(fleet: FleetReader, host: string): Stored<'instance', Instance>[] {
   return [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) => {
