@@ -6,10 +6,14 @@ import { coldStartBenchmarks } from './cold-start.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
+import { schedulerDecisionBenchmark } from './scheduler-decision.ts';
+import { schedulerPackingBenchmark } from './scheduler-packing.ts';
 
 export const BENCHMARKS: readonly Benchmark[] = [
   ...journalBenchmarks,
   ...placementBenchmarks,
+  schedulerDecisionBenchmark,
+  schedulerPackingBenchmark,
   ...apiBenchmarks,
   ...coldStartBenchmarks,
   ...agentBenchmarks,

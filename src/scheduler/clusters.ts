@@ -10,6 +10,8 @@ const BAY_WORDS = BAY_BLOCKS * BLOCK_WORDS;
 export interface Reach {
   readonly key: string;
   readonly networks: readonly string[];
+  /** A small number of its own, while any host has it. */
+  id: number;
   hosts: number;
   /** The clusters of hosts that have it, by site and zone. */
   readonly clusters: Map<string, Map<string, Cluster>>;
@@ -32,6 +34,7 @@ export class Clusters {
   readonly #clusters = new Set<Cluster>();
   #mixed: Cluster | undefined;
   readonly #reaches = new Map<string, Reach>();
+  readonly #freeIds: number[] = [];
   readonly #ofBay: Cluster[] = [];
   /** The bays that no cluster has; the last one given back is taken first. */
   readonly #free: number[] = [];
@@ -51,12 +54,15 @@ export class Clusters {
   reachOf(physicalNetworks: readonly string[]): Reach {
     const networks = physicalNetworks.length > 1 ? [...physicalNetworks].sort() : physicalNetworks;
     const key = networks.length === 1 ? (networks[0] as string) : networks.join('\n');
-    return this.#reaches.get(key) ?? { key, networks, hosts: 0, clusters: new Map() };
+    return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, clusters: new Map() };
   }
 
   take(site: string, zone: string, reach: Reach): number {
+    if (reach.hosts === 0) {
+      reach.id = this.#freeIds.pop() ?? this.#reaches.size;
+      this.#reaches.set(reach.key, reach);
+    }
     reach.hosts += 1;
-    this.#reaches.set(reach.key, reach);
     const cluster = this.#clusterFor(site, zone, reach);
     const bay = cluster.roomy.at(-1) ?? this.#newBay(cluster);
     const slot = this.#freeSlotIn(bay);
@@ -69,7 +75,10 @@ export class Clusters {
 
   give(slot: number, reach: Reach): void {
     reach.hosts -= 1;
-    if (reach.hosts === 0) this.#reaches.delete(reach.key);
+    if (reach.hosts === 0) {
+      this.#reaches.delete(reach.key);
+      this.#freeIds.push(reach.id);
+    }
     const bay = Math.floor(slot / BAY);
     const cluster = this.#ofBay[bay] as Cluster;
     if (this.#hostsIn[bay] === BAY) cluster.roomy.push(bay);

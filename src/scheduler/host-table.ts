@@ -75,6 +75,7 @@ export class HostTable {
   readonly #columns = new Map<string, Column>();
   #changed: number[] = [];
   #isChanged = new Uint8Array(0);
+  #isOutOfOrder = new Uint8Array(0);
 
   get blocks(): number {
     return this.blockVersions.length;
@@ -99,6 +100,7 @@ export class HostTable {
   put(slot: number, host: { readonly id: string; readonly doc: Host; readonly reach: Reach }): void {
     this.#reserve(slot);
     this.#clearResources(slot);
+    if (this.ids[slot] !== host.id) this.#checkOrder(slot, host.id);
     this.ids[slot] = host.id;
     this.hosts[slot] = host.doc;
     this.reaches[slot] = host.reach;
@@ -109,6 +111,23 @@ export class HostTable {
     this.standings[slot] = STANDINGS.indexOf(standing);
     if (standing === 'schedulable') this.schedulable.add(slot);
     else this.schedulable.delete(slot);
+  }
+
+  /** Whether the ids of a block's hosts are in the order of their slots. */
+  isInOrder(block: number): boolean {
+    return this.#isOutOfOrder[block] === 0;
+  }
+
+  /** Hosts mostly come in the order of their ids. A block that had one out of order counts as unordered from then on. */
+  #checkOrder(slot: number, id: string): void {
+    const block = Math.floor(slot / BLOCK);
+    let before = slot - 1;
+    while (before >= block * BLOCK && this.hosts[before] === undefined) before -= 1;
+    let after = slot + 1;
+    while (after < (block + 1) * BLOCK && this.hosts[after] === undefined) after += 1;
+    const follows = before < block * BLOCK || (this.ids[before] as string) < id;
+    const precedes = after >= (block + 1) * BLOCK || id < (this.ids[after] as string);
+    if (!follows || !precedes) this.#isOutOfOrder[block] = 1;
   }
 
   /** Counts a claim on a host in, or out again. */
@@ -184,6 +203,7 @@ export class HostTable {
     this.blockVersions = grown(this.blockVersions, new Uint32Array(blocks));
     this.bayVersions = grown(this.bayVersions, new Uint32Array(bays));
     this.#isChanged = grown(this.#isChanged, new Uint8Array(blocks));
+    this.#isOutOfOrder = grown(this.#isOutOfOrder, new Uint8Array(blocks));
   }
 }
 

@@ -5,3 +5,4 @@ export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
 export { alternates, schedule, takenBy } from './schedule.ts';
 export { PACKING, SCHEDULER, SPREADING } from './settings.ts';
+export type { SchedulerSettings, Weights } from './settings.ts';

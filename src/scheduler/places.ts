@@ -15,6 +15,9 @@ export interface Place {
 /** Of a request without NICs. */
 const NOWHERE: Place = { pools: [], term: 0 };
 
+/** Stands for none in a list of places. */
+const NO_PLACE: Place = { pools: [], term: -Infinity };
+
 const UNLIMITED: Bandwidth = () => Infinity;
 
 export interface PlacesAsk {
@@ -33,7 +36,8 @@ export class Places {
   readonly termMax: number;
   readonly #weight: number;
   readonly #contend: boolean;
-  readonly #byReach = new Map<Reach, Place | undefined>();
+  /** By the number of the reach. */
+  readonly #byReach: Place[] = [];
 
   constructor(nics: readonly NicNeed[], { weight, ...ask }: PlacesAsk) {
     const prefers = weight < 0 ? 'least' : 'most';
@@ -47,11 +51,9 @@ export class Places {
   /** The place on hosts with this reach, as far as it is not a matter of their bandwidth. */
   of(reach: Reach): Place | undefined {
     if (this.nics.length === 0) return NOWHERE;
-    const found = this.#byReach.get(reach);
-    if (found !== undefined || this.#byReach.has(reach)) return found;
-    const place = this.#find(reach, UNLIMITED);
-    this.#byReach.set(reach, place);
-    return place;
+    let place = this.#byReach[reach.id];
+    if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
+    return place === NO_PLACE ? undefined : place;
   }
 
   /** The place on one host. */

@@ -28,8 +28,11 @@ export class Profile {
     const at = slot * FIGURES;
     if ((figures[at + MEMORY] as number) < memoryMiB || (figures[at + VCPUS] as number) < vcpus) return false;
     if ((figures[at + DISK] as number) < diskGiB || (figures[at + INSTANCES] as number) >= instancesMax) return false;
-    for (const { column, amount } of resources) if (column.at(slot) < amount) return false;
-    return true;
+    return resources.length === 0 || this.#hasResources(slot);
+  }
+
+  #hasResources(slot: number): boolean {
+    return this.wanted.resources.every(({ column, amount }) => column.at(slot) >= amount);
   }
 
   /** A host's score, in whole score units. */
@@ -60,39 +63,54 @@ export class Profile {
 
   /** Looks at every host of a block. */
   refresh(block: number, weighing: Weighing): void {
-    const { schedulable, figures } = this.#table;
-    const rows = this.blocks;
-    rows.begin(block, weighing);
-    let top = -Infinity;
-    let leader = -1;
-    if (schedulable.copyTo(WORDS, block)) {
-      for (let at = 0; at < BLOCK_WORDS; at += 1) {
-        for (let word = WORDS[at] as number; word !== 0; word &= word - 1) {
-          const slot = block * BLOCK + at * 32 + lowestBit(word);
-          if (!this.fits(slot)) continue;
-          rows.widen(block, figures, slot);
-          const score = this.score(slot, weighing);
-          if (score < top || (score === top && !this.#isBefore(slot, leader))) continue;
-          top = score;
-          leader = slot;
-        }
-      }
-    }
-    rows.end(block, top, leader);
-    this.#join(Math.floor(block / BAY_BLOCKS), weighing);
+    ENDS.fill(Infinity, 0, FIGURES);
+    ENDS.fill(-Infinity, FIGURES);
+    const leader = this.#table.schedulable.copyTo(WORDS, block) ? this.#lookAt(block, weighing) : -1;
+    const top = leader === -1 ? -Infinity : this.score(leader, weighing);
+    this.blocks.write(block, weighing, { ends: ENDS, top, leader });
+    this.bays.loosen(Math.floor(block / BAY_BLOCKS));
   }
 
-  /** Makes the row of a bay out of those of its blocks, if all of them are fresh. */
-  #join(bay: number, weighing: Weighing): void {
-    const from = bay * BAY_BLOCKS;
-    for (let block = from; block < from + BAY_BLOCKS; block += 1) if (!this.blocks.isFresh(block)) return;
-    this.bays.join(bay, this.blocks, weighing, { from, to: from + BAY_BLOCKS, isBefore: this.#isBefore });
+  /** Finds the best host among those in WORDS, and the ENDS of all of them. What a refresh costs is spent here. */
+  #lookAt(block: number, weighing: Weighing): number {
+    const { figures } = this.#table;
+    // Where slots and ids are in the same order, the first of equal hosts is the one with the lowest id.
+    const inOrder = this.#table.isInOrder(block);
+    let top = -Infinity;
+    let leader = -1;
+    for (let at = 0; at < BLOCK_WORDS; at += 1) {
+      for (let word = WORDS[at] as number; word !== 0; word &= word - 1) {
+        const slot = block * BLOCK + at * 32 + lowestBit(word);
+        if (!this.fits(slot)) continue;
+        widen(figures[slot * FIGURES] as number, MEMORY);
+        widen(figures[slot * FIGURES + VCPUS] as number, VCPUS);
+        widen(figures[slot * FIGURES + DISK] as number, DISK);
+        widen(figures[slot * FIGURES + INSTANCES] as number, INSTANCES);
+        widen(figures[slot * FIGURES + FAILURES] as number, FAILURES);
+        const score = this.score(slot, weighing);
+        if (score < top || (score === top && (inOrder || this.#isBefore(leader, slot)))) continue;
+        top = score;
+        leader = slot;
+      }
+    }
+    return leader;
   }
 
   readonly #isBefore = (slot: number, other: number): boolean => {
     const { ids } = this.#table;
     return (ids[slot] as string) < (ids[other] as string);
   };
+
+  /** Makes the row of a bay out of those of its blocks, where that says more than the row it has; false if it has none. */
+  hasRow(bay: number, weighing: Weighing): boolean {
+    if (this.bays.isFresh(bay) && !this.bays.isLoose(bay)) return true;
+    const from = bay * BAY_BLOCKS;
+    for (let block = from; block < from + BAY_BLOCKS; block += 1) {
+      if (!this.blocks.isFresh(block)) return this.bays.isFresh(bay);
+    }
+    this.bays.join(bay, this.blocks, weighing, { from, to: from + BAY_BLOCKS, isBefore: this.#isBefore });
+    return true;
+  }
 
   /** Brings a few rows up to the weighing, so that one that lasts finds all of them exact after a while. */
   tidy(weighing: Weighing): void {
@@ -107,5 +125,12 @@ export class Profile {
   }
 }
 
-/** Room for the words of one block: nothing here calls itself. */
+/** Room for the words of one block, and for what is found there: nothing here calls itself. */
 const WORDS = new Uint32Array(BLOCK_WORDS);
+/** The least of each figure, then the most of each. */
+const ENDS = new Float64Array(2 * FIGURES);
+
+function widen(value: number, figure: number): void {
+  if (value < (ENDS[figure] as number)) ENDS[figure] = value;
+  if (value > (ENDS[FIGURES + figure] as number)) ENDS[FIGURES + figure] = value;
+}

@@ -52,6 +52,7 @@ export class Profiles {
       highs[figure] = bays.high(bay, figure);
     }
     this.#all.refresh(block, this.#weighing);
+    this.#all.hasRow(bay, this.#weighing);
     for (let figure = 0; figure < FIGURES; figure += 1) {
       const least = bays.low(bay, figure);
       const most = bays.high(bay, figure);
@@ -101,7 +102,9 @@ export class AmountsProfile extends Profile {
 
   /** No host of the bay on which the amounts fit has a higher score, whether or not its row is fresh. */
   upperOfBay(bay: number, weighing: Weighing): number {
-    return this.bays.isFresh(bay) ? this.bays.bound(bay, weighing) : this.#fallBack(this.#all.bays, bay, weighing);
+    if (this.hasRow(bay, weighing)) return this.bays.bound(bay, weighing);
+    this.#all.hasRow(bay, weighing);
+    return this.#fallBack(this.#all.bays, bay, weighing);
   }
 
   upperOfBlock(block: number, weighing: Weighing): number {

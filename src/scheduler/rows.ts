@@ -41,6 +41,8 @@ export class Rows {
   #leaders = new Int32Array(0);
   /** The version of the set that a row is of; 0 for none. */
   #versions = new Uint32Array(0);
+  /** Whether a part was looked at since the row was made of them. */
+  #loose = new Uint8Array(0);
   /** The weighing that a row was made with. */
   readonly #weighings: (Weighing | undefined)[] = [];
 
@@ -134,58 +136,50 @@ export class Rows {
     return (rows[at + DISK] as number) >= diskGiB;
   }
 
-  /** Begins a row: nobody yet. */
-  begin(set: number, weighing: Weighing): void {
+  /** Writes a row: the ends of all figures, the best score, and the slot of who has it. */
+  write(set: number, weighing: Weighing, { ends, top, leader }: Looked): void {
     this.#reserve(set);
-    const rows = this.#rows;
-    for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
-      rows[at] = Infinity;
-      rows[at + HIGH] = -Infinity;
-    }
+    this.#rows.set(ends, set * ROW);
     this.#weighings[set] = weighing;
     this.#versions[set] = this.#versionsNow()[set] as number;
-  }
-
-  /** Ends a row with the best score, and the slot of who has it. */
-  end(set: number, top: number, leader: number): void {
     this.#tops[set] = top;
     this.#leaders[set] = leader;
+    this.#loose[set] = 0;
   }
 
-  /** Lets a row reach over the figures of a host. */
-  widen(set: number, figures: Float64Array, slot: number): void {
-    const rows = this.#rows;
-    for (let at = set * ROW, from = slot * FIGURES, figure = 0; figure < FIGURES; figure += 1, at += 1) {
-      const value = figures[from + figure] as number;
-      if (value < (rows[at] as number)) rows[at] = value;
-      if (value > (rows[at + HIGH] as number)) rows[at + HIGH] = value;
-    }
+  /** One of the set's parts was looked at: its row may say less than theirs. */
+  loosen(set: number): void {
+    this.#reserve(set);
+    this.#loose[set] = 1;
+  }
+
+  isLoose(set: number): boolean {
+    return this.#loose[set] === 1;
   }
 
   /** Makes a row out of those of its parts, which must be fresh. `isBefore` compares the hosts in two slots. */
   join(set: number, parts: Rows, weighing: Weighing, { from, to, isBefore }: Joined): void {
-    this.begin(set, weighing);
+    ENDS.fill(Infinity, 0, HIGH);
+    ENDS.fill(-Infinity, HIGH);
     let top = -Infinity;
     let leader = NOBODY;
     for (let part = from; part < to; part += 1) {
       if (parts.isEmpty(part)) continue;
-      this.#widenOver(set, parts, part);
+      parts.#widen(part);
       const bound = parts.bound(part, weighing);
       const its = parts.isExact(part, weighing) ? parts.leader(part) : NOBODY;
       if (bound > top) leader = its;
       else if (bound === top && leader !== NOBODY && (its === NOBODY || isBefore(its, leader))) leader = its;
       top = Math.max(top, bound);
     }
-    this.end(set, top, leader);
+    this.write(set, weighing, { ends: ENDS, top, leader });
   }
 
-  #widenOver(set: number, parts: Rows, part: number): void {
+  #widen(set: number): void {
     const rows = this.#rows;
-    const others = parts.#rows;
-    for (let at = set * ROW, from = part * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1, from += 1) {
-      if ((others[from] as number) < (rows[at] as number)) rows[at] = others[from] as number;
-      if ((others[from + HIGH] as number) > (rows[at + HIGH] as number))
-        rows[at + HIGH] = others[from + HIGH] as number;
+    for (let at = set * ROW, figure = 0; figure < HIGH; figure += 1, at += 1) {
+      ENDS[figure] = Math.min(ENDS[figure] as number, rows[at] as number);
+      ENDS[HIGH + figure] = Math.max(ENDS[HIGH + figure] as number, rows[at + HIGH] as number);
     }
   }
 
@@ -224,12 +218,24 @@ export class Rows {
     (this.#tops = new Float64Array(size).fill(-Infinity)).set(tops);
     (this.#leaders = new Int32Array(size)).set(leaders);
     (this.#versions = new Uint32Array(size)).set(versions);
+    const loose = this.#loose;
+    (this.#loose = new Uint8Array(size)).set(loose);
     while (this.#weighings.length < size) this.#weighings.push(undefined);
   }
 }
 
+/** What a look at a set's hosts finds. */
+interface Looked {
+  readonly ends: Float64Array;
+  readonly top: number;
+  readonly leader: number;
+}
+
+/** Room for the ends of one row: nothing here calls itself. */
+const ENDS = new Float64Array(ROW);
+
 /** The parts of a set: from one up to before another. */
-export interface Joined {
+interface Joined {
   readonly from: number;
   readonly to: number;
   readonly isBefore: (slot: number, other: number) => boolean;
