@@ -119,7 +119,7 @@ export interface EndPort {
   readonly createdBy: Port['createdBy'];
   /** Addresses that a port loses which stays. */
   readonly drops?: readonly string[];
-  /** What the journal knows it to keep; when it is said, an address of a bind whose answer was lost goes as well. */
+  /** What the journal knows it to keep; when it is said, an address that came with an answer which was lost goes as well. */
   readonly keeps?: readonly string[];
   /** For `release`: what Muster made is deleted and what a user made is kept, unless this says otherwise. */
   readonly end?: 'delete' | 'keep';

@@ -162,6 +162,18 @@ describe('orders', () => {
     expect(outcomes(await create([{ ...user, serial: 2 }]))).toEqual(['ok']);
   });
 
+  test('a-user-port-gives-back-what-came-with-a-lost-answer-and-gets-it-anew', async () => {
+    const { create, end, network } = world();
+    const user = { createdBy: 'user' as const, pick: true, pools: [NEAR] };
+    await create([user]);
+    const [given] = ips(network, 'p0');
+    await end('release', 'p0', 1, { createdBy: 'user', drops: [], keeps: [] });
+    expect(ips(network, 'p0')).toEqual([]);
+    expect(await create([{ ...user, serial: 1 }])).toMatchObject({ kind: 'applied', ports: [{ outcome: 'ok' }] });
+    expect(ips(network, 'p0')).toEqual([given]);
+    expect(await create([{ ...user, serial: 1 }])).toMatchObject({ kind: 'already' });
+  });
+
   test('a-user-port-is-handed-back-and-loses-only-what-it-did-not-come-with', async () => {
     const { create, bind, end, network } = world();
     await create([{ createdBy: 'user', fixedIps: [{ ip: '10.0.0.4', subnet: 'near' }] }]);

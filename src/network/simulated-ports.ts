@@ -78,33 +78,40 @@ export class SimulatedPorts {
   }
 
   create(order: CreatePort, instance: string): Done {
-    const { port, mac } = order;
+    const { port, mac, serial } = order;
     const known = this.#ports.get(port);
-    if (known !== undefined) return this.#attach(known, order, instance);
+    const letGo = known === undefined ? (this.#letGo.get(port) ?? 0) : known.serial;
+    const picks = order.pick && (known?.addresses.length ?? 0) === 0;
+    if (known?.instance === instance && !picks) return { kind: 'already', reply: OK, port: known };
     if (this.#deleted.has(port)) return refused(404);
-    if (order.serial < (this.#letGo.get(port) ?? 0)) return { kind: 'stale' };
+    if (known?.instance !== instance && serial < letGo) return { kind: 'stale' };
+    if (known?.instance !== undefined && known.instance !== instance) return refused(409, 'PortInUse');
+    const taken = this.#taken(order, { given: known === undefined, picks });
+    if ('code' in taken) return refused(409, taken.code);
+    const made = known ?? { mac, addresses: [], binding: undefined, serial: letGo };
+    return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
+  }
+
+  /** The addresses that a port gets as it is made; nothing has changed when there is a code. */
+  #taken(
+    { port, fixedIps, pools }: CreatePort,
+    what: { readonly given: boolean; readonly picks: boolean },
+  ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const taken: HeldAddress[] = [];
-    const giveUp = (code: string): Done => {
+    const giveUp = (code: string): { readonly code: string } => {
       for (const address of taken) this.addresses.give(address);
-      return refused(409, code);
+      return { code };
     };
-    for (const { ip, subnet } of order.fixedIps) {
+    for (const { ip, subnet } of what.given ? fixedIps : []) {
       if (!this.addresses.take({ ip, subnet }, port)) return giveUp('IpAddressInUse');
       taken.push({ ip, subnet, picked: 'given' });
     }
-    for (const version of order.pick ? new Set(order.pools.map((pool) => pool.version)) : []) {
-      const address = this.addresses.pick(order.pools, version, port);
+    for (const version of what.picks ? new Set(pools.map((pool) => pool.version)) : []) {
+      const address = this.addresses.pick(pools, version, port);
       if (address === undefined) return giveUp('IpAddressGenerationFailure');
       taken.push({ ...address, picked: 'create' });
     }
-    return this.#put(port, { mac, instance, addresses: taken, binding: undefined, serial: 0 });
-  }
-
-  #attach(port: SimulatedPort, { port: id, serial }: CreatePort, instance: string): Done {
-    if (port.instance === instance) return { kind: 'already', reply: OK, port };
-    if (serial < port.serial) return { kind: 'stale' };
-    if (port.instance !== undefined) return refused(409, 'PortInUse');
-    return this.#put(id, { ...port, instance });
+    return { addresses: taken };
   }
 
   bind(order: BindPort, { instance, host, type }: BindTo): Done {
@@ -195,7 +202,7 @@ export class SimulatedPorts {
   }
 
   #lessened(port: SimulatedPort, { drops = [], keeps }: EndPort): SimulatedPort {
-    const orphaned = ({ ip, picked }: HeldAddress): boolean => picked === 'bind' && keeps?.includes(ip) === false;
+    const orphaned = ({ ip, picked }: HeldAddress): boolean => picked !== 'given' && keeps?.includes(ip) === false;
     const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
     for (const address of goes) this.addresses.give(address);
     return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
