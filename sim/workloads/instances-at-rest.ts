@@ -5,6 +5,8 @@ import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import {
   backEndOf,
+  CLAIM,
+  claimId,
   hostReaches,
   isPlugged,
   PORT,
@@ -31,7 +33,11 @@ export function instancesAtRest(world: World): string[] {
   return [
     ...hostsAtRest(world),
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, id, doc)),
-    ...[...truth.all(INSTANCE)].flatMap(({ id }) => runsWhereItIs(world, id)),
+    ...[...truth.all(INSTANCE)].flatMap(({ id, doc }) => [
+      ...runsWhereItIs(world, id),
+      ...lookedAfter(truth, id, doc),
+      ...gaveBack(truth, id, doc),
+    ]),
     ...[...truth.all(PORT)].flatMap((port) => asAtTheBackEnd(world, port)),
   ];
 }
@@ -105,6 +111,20 @@ function runsWhereItIs({ truth, machines }: World, id: string): string[] {
   if (machine?.hypervisor.instance(id)?.state === 'running') return [];
   const forcedDown = truth.get(HOST, idOf(HOST, instance.host ?? ''))?.doc.forcedDown !== undefined;
   return forcedDown ? [] : [`instance ${id} is said to run on ${instance.host}, and does not`];
+}
+
+/** What is on its way into service is worked on; the others may have been left by a deadline. */
+function lookedAfter(truth: Fleet, id: string, { state }: Instance): string[] {
+  const onItsWay = state === 'building' || state === 'rebuilding';
+  return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
+}
+
+/** A build that found no place has nothing any more; one that took too long waits to be deleted with what it has. */
+function gaveBack(truth: Fleet, id: string, { state, wasActive, fault }: Instance): string[] {
+  if (state !== 'error' || wasActive || fault?.code === 'deadline-passed') return [];
+  const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
+  const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
+  return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
 }
 
 function isBusy(truth: Fleet, id: string): boolean {

@@ -17,18 +17,20 @@ export async function deleteEverything(world: World): Promise<void> {
   const operator = world.newOperator('sweeper');
   for (const machine of world.machines) if (!machine.powered) machine.getPower();
   for (let round = 1; round <= ROUNDS_MAX && world.truth.count(INSTANCE) > 0; round += 1) {
-    for (const { id } of [...world.truth.all(INSTANCE)]) {
-      const command = deletion(world, id, `sweep-${round}-${id}`);
-      if (command !== undefined) await operator.ask(command);
-    }
+    const commands = [...world.truth.all(INSTANCE)].flatMap(
+      ({ id }) => deletion(world, id, `sweep-${round}-${id}`) ?? [],
+    );
+    await Promise.all(commands.map((command) => operator.ask(command)));
     await operator.pause(ROUND_MS);
   }
-  for (const { id, doc } of [...world.truth.all(PORT)]) {
-    if (doc.createdBy !== 'user' || doc.instance !== undefined || world.rng.chance(0.5)) continue;
-    const by = `sweep-port-${id}`;
-    const operation = idOf(OPERATION, `op-${by}`);
-    await operator.ask(plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs })));
-  }
+  const ports = [...world.truth.all(PORT)].filter(({ doc }) => doc.createdBy === 'user' && world.rng.chance(0.5));
+  await Promise.all(ports.map(({ id }) => operator.ask(portDeletion(id))));
+}
+
+function portDeletion(id: string): Command<unknown> {
+  const by = `sweep-port-${id}`;
+  const operation = idOf(OPERATION, `op-${by}`);
+  return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
 }
 
 /** One that is leaving already and got stuck, because its deadline passed, goes on. */
