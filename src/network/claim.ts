@@ -40,6 +40,7 @@ export const CLAIMS_BY_HOST: Index<'claim', Claim> = {
   keysOf: (doc) => [doc.host],
 };
 
+/** No instance has a colon in its name: the second claim of one is never taken for the claim of another. */
 export function claimId(instance: string, role: Claim['role']): ClaimId {
-  return (role === 'home' ? instance : `${instance}.move`) as ClaimId;
+  return (role === 'home' ? instance : `${instance}:move`) as ClaimId;
 }
