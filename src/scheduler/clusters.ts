@@ -1,6 +1,6 @@
-// Where a host's slot is. Hosts of one site and zone that reach the same physical networks share bays, so that a whole bay
-// can be passed over, and so that the stock of addresses behind a bay is one figure. That is for speed alone: no
-// answer depends on which slot a host has.
+// Where a host's slot is. Hosts of one site and zone that reach the same physical networks and are about as large share
+// bays: so a whole bay can be passed over, the stock of addresses behind it is one figure, and the emptiest host of a bay is
+// mostly its best in everything. That is for speed alone: no answer depends on which slot a host has.
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
 
 const BAY = BAY_BLOCKS * BLOCK;
@@ -13,13 +13,19 @@ export interface Reach {
   /** A small number of its own, while any host has it. */
   id: number;
   hosts: number;
-  /** The clusters of hosts that have it, by site and zone. */
-  readonly clusters: Map<string, Map<string, Cluster>>;
+  /** The clusters of hosts that have it, by site, zone and size. */
+  readonly clusters: Map<string, Map<string, Map<number, Cluster>>>;
 }
 
-export interface Cluster {
+/** Where a host belongs. */
+export interface Home {
   readonly site: string;
   readonly zone: string;
+  /** See `sizeOf`. */
+  readonly size: number;
+}
+
+export interface Cluster extends Home {
   /** Undefined in the one cluster that takes what has no room of its own: there each host is looked at by itself. */
   readonly reach: Reach | undefined;
   readonly bays: number[];
@@ -57,13 +63,13 @@ export class Clusters {
     return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, clusters: new Map() };
   }
 
-  take(site: string, zone: string, reach: Reach): number {
+  take(home: Home, reach: Reach): number {
     if (reach.hosts === 0) {
       reach.id = this.#freeIds.pop() ?? this.#reaches.size;
       this.#reaches.set(reach.key, reach);
     }
     reach.hosts += 1;
-    const cluster = this.#clusterFor(site, zone, reach);
+    const cluster = this.#clusterFor(home, reach);
     const bay = cluster.roomy.at(-1) ?? this.#newBay(cluster);
     const slot = this.#freeSlotIn(bay);
     const word = slot >>> 5;
@@ -91,23 +97,19 @@ export class Clusters {
     this.#free.push(bay);
     if (cluster.bays.length > 0) return;
     this.#clusters.delete(cluster);
-    cluster.reach?.clusters.get(cluster.site)?.delete(cluster.zone);
+    cluster.reach?.clusters.get(cluster.site)?.get(cluster.zone)?.delete(cluster.size);
     if (cluster === this.#mixed) this.#mixed = undefined;
   }
 
-  #clusterFor(site: string, zone: string, reach: Reach): Cluster {
-    const found = reach.clusters.get(site)?.get(zone);
+  #clusterFor({ site, zone, size }: Home, reach: Reach): Cluster {
+    const found = reach.clusters.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
     const mixed = this.#clusters.size >= CLUSTERS_MAX;
     if (mixed && this.#mixed !== undefined) return this.#mixed;
-    const cluster: Cluster = { site, zone, reach: mixed ? undefined : reach, bays: [], roomy: [] };
+    const cluster: Cluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], roomy: [] };
     this.#clusters.add(cluster);
     if (mixed) this.#mixed = cluster;
-    else {
-      let ofSite = reach.clusters.get(site);
-      if (ofSite === undefined) reach.clusters.set(site, (ofSite = new Map<string, Cluster>()));
-      ofSite.set(zone, cluster);
-    }
+    else under(under(reach.clusters, site), zone).set(size, cluster);
     return cluster;
   }
 
@@ -128,4 +130,19 @@ export class Clusters {
       if (free !== 0) return word * 32 + lowestBit(free);
     }
   }
+}
+
+function under<K, V>(maps: Map<string, Map<K, V>>, key: string): Map<K, V> {
+  let map = maps.get(key);
+  if (map === undefined) maps.set(key, (map = new Map<K, V>()));
+  return map;
+}
+
+/** Steps of about a fifth: hosts that were meant to be equal differ by less. */
+const STEPS_PER_DOUBLING = 4;
+
+/** About how much memory and how many vcpus a host has. */
+export function sizeOf(memoryMiB: number, vcpus: number): number {
+  const step = (amount: number): number => Math.round(Math.log2(amount + 1) * STEPS_PER_DOUBLING);
+  return step(memoryMiB) * 1000 + step(vcpus);
 }

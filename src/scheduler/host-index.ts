@@ -5,7 +5,7 @@ import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
 import { Tags } from './bits.ts';
-import { Clusters, type Cluster, type Reach } from './clusters.ts';
+import { Clusters, sizeOf, type Cluster, type Reach } from './clusters.ts';
 import { HostTable } from './host-table.ts';
 import { Ledger, NO_SLOT, type GroupTally, type Taken } from './ledger.ts';
 import type { SortedChoices } from './nic-options.ts';
@@ -97,7 +97,7 @@ export class HostIndex implements Projected {
 
   #add({ id, doc }: StoredHost): void {
     const reach = this.#clusters.reachOf(doc.physicalNetworks);
-    const slot = this.#clusters.take(doc.site, doc.zone, reach);
+    const slot = this.#clusters.take({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
     this.#size += 1;
     this.sites.add(doc.site, slot);
     this.zones.add(doc.zone, slot);
@@ -149,9 +149,14 @@ export function hostIndexOf(fleet: FleetReader): HostIndex {
   return fleet.projection(HOST_INDEX);
 }
 
+function sizeOfHost({ capacity: { memoryMiB, vcpus, ratios } }: Host): number {
+  return sizeOf(memoryMiB * ratios.memory, vcpus * ratios.vcpus);
+}
+
 /** Whether a host keeps its cluster. */
 function staysPut(was: Host, is: Host): boolean {
   if (was.site !== is.site || was.zone !== is.zone) return false;
+  if (was.capacity !== is.capacity && sizeOfHost(was) !== sizeOfHost(is)) return false;
   const [before, after] = [was.physicalNetworks, is.physicalNetworks];
   return before === after || (before.length === after.length && before.every((name, at) => name === after[at]));
 }

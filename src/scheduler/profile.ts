@@ -18,8 +18,9 @@ export class Profile {
   constructor(table: HostTable, wanted: Wanted) {
     this.#table = table;
     this.wanted = wanted;
-    this.blocks = new Rows(() => table.blockVersions);
-    this.bays = new Rows(() => table.bayVersions);
+    const scoreOf = (slot: number, weighing: Weighing): number => this.score(slot, weighing);
+    this.blocks = new Rows(() => table.blockVersions, scoreOf);
+    this.bays = new Rows(() => table.bayVersions, scoreOf);
   }
 
   fits(slot: number): boolean {

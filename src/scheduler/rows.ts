@@ -36,6 +36,7 @@ const NOBODY = -1;
 export class Rows {
   /** The versions of the sets as they are now. */
   readonly #versionsNow: () => Uint32Array;
+  readonly #scoreOf: (slot: number, weighing: Weighing) => number;
   #rows = new Float64Array(0);
   #tops = new Float64Array(0);
   #leaders = new Int32Array(0);
@@ -46,8 +47,9 @@ export class Rows {
   /** The weighing that a row was made with. */
   readonly #weighings: (Weighing | undefined)[] = [];
 
-  constructor(versionsNow: () => Uint32Array) {
+  constructor(versionsNow: () => Uint32Array, scoreOf: (slot: number, weighing: Weighing) => number) {
     this.#versionsNow = versionsNow;
+    this.#scoreOf = scoreOf;
   }
 
   get size(): number {
@@ -79,7 +81,21 @@ export class Rows {
     const then = this.#weighings[set];
     if (then === weighing || then === undefined || top === -Infinity) return top;
     if (then.balance !== weighing.balance) return this.box(set, weighing, NOTHING_WANTED);
-    return this.#drifted(set, then, weighing);
+    return this.#renew(set, then, weighing) ?? this.#drifted(set, then, weighing);
+  }
+
+  /**
+   * If the leader has the best of every figure that counts, nobody is better under any weighing that counts the same
+   * figures, and only who equals it in all of them is as good: the row is exact under the new weighing too.
+   */
+  #renew(set: number, then: Weighing, weighing: Weighing): number | undefined {
+    const leader = this.#leaders[set] as number;
+    if (leader === NOBODY || weighing.pattern === undefined || weighing.pattern !== then.pattern) return undefined;
+    const score = this.#scoreOf(leader, weighing);
+    if (this.box(set, weighing, NOTHING_WANTED) !== score) return undefined;
+    this.#weighings[set] = weighing;
+    this.#tops[set] = score;
+    return score;
   }
 
   /**
@@ -111,21 +127,21 @@ export class Rows {
     return Math.ceil(bound + size * ROUNDING);
   }
 
-  /** As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. */
+  /**
+   * As if one host had the best of every figure. `wanted` cuts off what cannot be chosen. The row must be fresh. The terms are
+   * added up as those of a score are: rounding cannot make the sum of the larger ones the smaller.
+   */
   box(set: number, { factors, origins, balance }: Weighing, wanted: Wanted): number {
     const rows = this.#rows;
-    let bound = Math.abs(balance);
-    let size = bound;
+    let sum = 0;
     for (let at = set * ROW, figure = 0; figure < FIGURES; figure += 1, at += 1) {
       const factor = factors[figure] as number;
       const least = leastOf(wanted, figure);
       if ((rows[at + HIGH] as number) < least) return -Infinity;
       const best = factor > 0 ? (rows[at + HIGH] as number) : Math.max(rows[at] as number, least);
-      const term = factor === 0 ? 0 : factor * (best - (origins[figure] as number));
-      bound += term;
-      size += Math.abs(term);
+      if (factor !== 0) sum += factor * (best - (origins[figure] as number));
     }
-    return Math.ceil(bound + 0.5 + size * ROUNDING);
+    return balance === 0 ? Math.floor(sum + 0.5) : Math.floor(sum + Math.abs(balance) + 0.5) + 1;
   }
 
   /** Whether any host may have the amounts left, as far as the most of each tells. The row must be fresh. */

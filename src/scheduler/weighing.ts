@@ -16,6 +16,11 @@ export interface Weighing {
   readonly origins: Float64Array;
   /** What a host gets for each share by which the request evens out its memory and vcpus; no request does more than one. */
   readonly balance: number;
+  /**
+   * Which figures count, and in which direction. Undefined when balance counts too, or when some step of a figure is less
+   * than a score unit: then two hosts with different figures may have the same score.
+   */
+  readonly pattern: number | undefined;
 }
 
 /** The least and the most of each figure. */
@@ -28,6 +33,7 @@ export const UNWEIGHED: Weighing = {
   factors: new Float64Array(FIGURES),
   origins: new Float64Array(FIGURES),
   balance: 0,
+  pattern: undefined,
 };
 
 /** The weighing under these extremes: the one before when nothing is different. */
@@ -37,7 +43,7 @@ export function weighingOf(before: Weighing, weights: Weights, { low, high }: Ex
   const set = (figure: number, multiplier: number, isBetter: 'more' | 'less'): void => {
     const range = (high[figure] as number) - (low[figure] as number);
     // All equal says nothing. No host at all has a range below 0.
-    if (!(range > 0)) return;
+    if (!(range > 0) || multiplier === 0) return;
     factors[figure] = ((isBetter === 'more' ? multiplier : -multiplier) / range) * (1 / SCORE_UNIT);
     origins[figure] = (isBetter === 'more' ? low[figure] : high[figure]) as number;
   };
@@ -48,7 +54,16 @@ export function weighingOf(before: Weighing, weights: Weights, { low, high }: Ex
   set(FAILURES, weights.failures, 'less');
   const balance = weights.balance / SCORE_UNIT;
   const same = before.balance === balance && equal(before.factors, factors) && equal(before.origins, origins);
-  return same ? before : { factors, origins, balance };
+  return same ? before : { factors, origins, balance, pattern: balance === 0 ? patternOf(factors) : undefined };
+}
+
+function patternOf(factors: Float64Array): number | undefined {
+  let pattern = 0;
+  for (const factor of factors) {
+    if (factor !== 0 && Math.abs(factor) < 2) return undefined;
+    pattern = pattern * 3 + Math.sign(factor) + 1;
+  }
+  return pattern;
 }
 
 function equal(one: Float64Array, other: Float64Array): boolean {
