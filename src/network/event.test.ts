@@ -58,6 +58,14 @@ describe('events', () => {
     expect(bound(fleet, 1)).toBe(true);
   });
 
+  test('never: an event of a serial that nobody was given yet counts when it is given out later', () => {
+    const fleet = fleetOf({ serial: 3 });
+    const strange = [plugged(5), plugged(Number.MAX_SAFE_INTEGER)];
+    expect(tell(fleet, plugged(4), ...strange)).toEqual(['recorded', 'refused', 'refused']);
+    expect(tell(fleet, plugged(5))).toMatchObject({ kind: 'conflict', code: 'serial-not-given-out' });
+    expect(bound(fleet, 5)).toBe(false);
+  });
+
   test('only-events-of-the-present-binding-count', () => {
     const fleet = fleetOf({ serial: 1 });
     tell(fleet, plugged(1));

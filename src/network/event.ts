@@ -106,6 +106,10 @@ function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer
     const message = `There is no port "${news.port}". Send events of ports that Muster knows, by their ids.`;
     return { status: 404, code: 'port-not-found', message };
   }
+  if (news.serial > port.serial + 1) {
+    const message = `Port ${news.port} was never bound under serial ${news.serial}; the last one given out is ${port.serial}. Send the serial that the bind was ordered with.`;
+    return { status: 409, code: 'serial-not-given-out', message };
+  }
   if (news.instance === undefined || news.instance === port.instance) return undefined;
   const holder = port.instance === undefined ? 'no instance' : `instance ${port.instance}`;
   const message = `Port ${news.port} is attached to ${holder}, not to ${news.instance}. Leave the instance out or correct it.`;
@@ -124,7 +128,7 @@ function judge(fleet: FleetReader, port: Stored<'port', Port>, { name, serial }:
 
 /**
  * Of a binding that is over. While a port goes to another host it has a binding and a higher serial given out: both may be
- * spoken of. A serial that was never given out yet may be: the answer to its bind is on its way.
+ * spoken of. So may the next serial: the answer to its bind is on its way. None beyond it was ordered by anybody.
  */
 function isLate(port: Port, serial: number): boolean {
   return serial < port.serial && serial !== port.binding?.serial;
