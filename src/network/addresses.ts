@@ -1,6 +1,6 @@
 // Addresses that somebody asks for, and addresses that are picked: one place says which may be given out.
 import type { FleetReader, Refusal } from '../fleet/index.ts';
-import { contains, formatIp, parseCidr, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
+import { canonicalIp, contains, formatIp, parseCidr, parseIp, type Cidr, type Ip, type IpVersion } from './ip.ts';
 import type { PoolKey } from './need.ts';
 import { conflict, invalid } from './refusal.ts';
 import { stockOf } from './stock.ts';
@@ -10,6 +10,17 @@ import { poolOf, topologyOf, type StoredSubnet } from './topology.ts';
 export interface GivenAddress {
   readonly ip: string;
   readonly subnet: string;
+}
+
+/** What a back end or a host tells, each address in its one spelling and once; undefined when one of them is no address. */
+export function canonicalAddresses(told: readonly GivenAddress[]): GivenAddress[] | undefined {
+  const addresses = new Map<string, GivenAddress>();
+  for (const { ip: text, subnet } of told) {
+    const ip = canonicalIp(text);
+    if (ip === undefined) return undefined;
+    addresses.set(addressKey(subnet, ip), { ip, subnet });
+  }
+  return [...addresses.values()];
 }
 
 const NONE_TAKEN: ReadonlySet<string> = new Set();

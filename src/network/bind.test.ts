@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { put, type Fleet } from '../fleet/index.ts';
+import { canonicalAddresses } from './addresses.ts';
 import { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort, type Bound } from './bind.ts';
 import { PORT, type Address, type Network, type Port } from './model.ts';
 import type { PoolKey } from './need.ts';
@@ -225,6 +226,25 @@ describe('answers from elsewhere', () => {
   test('a port that was made there has the addresses that were picked there', () => {
     const made = madeElsewhere({ ...ANY, state: 'wanted' }, { addresses: [{ ip: '10.0.0.5', subnet: 's' }], ...WHO });
     expect(made).toMatchObject({ state: 'made', mac: ANY.mac, addresses: [at('10.0.0.5', 's', 'create')] });
+  });
+});
+
+describe('addresses from elsewhere', () => {
+  const had = at('fd00::a', 's6', 'user');
+  const told = ['FD00:0:0:0:0:0:0:A', 'fd00::000b', 'fd00::b'].map((ip) => ({ ip, subnet: 's6' }));
+
+  test('each has one spelling, so that what was there is known again and nobody else has it', () => {
+    const answer = { host: 'h9', serial: 4, type: 'ovs', addresses: told, ...WHO };
+    expect(boundElsewhere({ ...BOUND, addresses: [had] }, answer).addresses).toEqual([
+      had,
+      at('fd00::b', 's6', 'bind'),
+    ]);
+    const made = madeElsewhere({ ...ANY, addresses: [had] }, { addresses: told, ...WHO });
+    expect(made.addresses).toEqual([had, at('fd00::b', 's6', 'create')]);
+  });
+
+  test.each(['10.0.0.300', '010.0.0.1', 'fd00::g', '', '10.0.0.1/24'])('%j is none, nor is a list with it', (ip) => {
+    expect(canonicalAddresses([...told, { ip, subnet: 's6' }])).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@
 // all ports are bound or none. And what is left of a port when it is unbound or its instance ends.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Host } from '../hosts/index.ts';
-import type { GivenAddress } from './addresses.ts';
+import { canonicalAddresses, type GivenAddress } from './addresses.ts';
 import { isReleasable } from './attach.ts';
 import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } from './model.ts';
 import type { PoolKey } from './need.ts';
@@ -155,9 +155,12 @@ export function madeElsewhere(
   };
 }
 
-/** What the port had already keeps its origin. */
-function withOrigin(port: Port, addresses: readonly GivenAddress[], chosenBy: Address['chosenBy']): Address[] {
-  return addresses.map(({ ip, subnet }) => {
+/**
+ * What the port had already keeps its origin. Each address has one spelling, or it would have two owners. Whoever takes the
+ * answer asks `canonicalAddresses` first whether all of them are addresses: a document with one that is not is refused.
+ */
+function withOrigin(port: Port, told: readonly GivenAddress[], chosenBy: Address['chosenBy']): Address[] {
+  return (canonicalAddresses(told) ?? told).map(({ ip, subnet }) => {
     const had = port.addresses.find((one) => one.ip === ip && one.subnet === subnet);
     return had ?? { ip, subnet, chosenBy };
   });

@@ -1,3 +1,4 @@
+export { canonicalAddresses } from './addresses.ts';
 export { nicNeed, nicPort } from './attach.ts';
 export { backEndOf, CAPABILITIES, NetworkUnavailable } from './back-end.ts';
 export type * from './back-end.ts';
