@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { idOf, type Fleet } from '../fleet/index.ts';
+import { idOf, type Fleet, type FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { createNetwork, deleteNetwork, editNetwork } from './decide-network.ts';
 import { createSegment, deleteSegment, type CreateSegment } from './decide-segment.ts';
@@ -194,3 +194,44 @@ describe('segments', () => {
     });
   });
 });
+
+describe('on a network with many ports', () => {
+  const MANY = 50;
+  const binding = { host: 'h1', serial: 1, segment: 'a', type: 'ovs' };
+  const bound = { ipAllocation: 'none', instance: 'i', serial: 1, binding } as const;
+  const fleet = fleetWith(
+    network('n', { shared: true }),
+    segment('a', 'n'),
+    segment('b', 'n', { segmentationId: 9 }),
+    ...Array.from({ length: MANY }, (_, nic) => port(`p${nic}`, 'n', { ...bound, nic })),
+  );
+
+  test('deleting a segment looks at none but those that are bound on it', () => {
+    expect(looks(fleet, (reader) => deleteSegment(reader, { id: 'b' }))).toEqual({ kind: 'accept', looked: 0 });
+    expect(looks(fleet, (reader) => deleteSegment(reader, { id: 'a' }))).toEqual({ kind: 'refuse', looked: 1 });
+  });
+
+  test('sharing it no more looks at none', () => {
+    const edit = (reader: FleetReader) => editNetwork(reader, { id: 'n', edit: { shared: false }, ...root });
+    expect(looks(fleet, edit)).toEqual({ kind: 'accept', looked: 0 });
+  });
+});
+
+/** What is decided, and how many documents were looked at in indexes for it. */
+function looks(fleet: Fleet, decide: (reader: FleetReader) => Decision<unknown>) {
+  let looked = 0;
+  const reader = new Proxy(fleet, {
+    get: (target, key) => {
+      const it: unknown = Reflect.get(target, key, target);
+      if (typeof it !== 'function') return it;
+      if (key !== 'find') return it.bind(target) as unknown;
+      return function* (...asked: Parameters<Fleet['find']>) {
+        for (const found of target.find(...asked)) {
+          looked += 1;
+          yield found;
+        }
+      };
+    },
+  });
+  return { kind: decide(reader).kind, looked };
+}

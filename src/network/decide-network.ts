@@ -5,8 +5,10 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   DEFAULT_PROJECT,
   NETWORK,
+  networkAndProject,
   type NETWORK_FACTS,
   PORTS_BY_NETWORK,
+  PORTS_BY_NETWORK_AND_PROJECT,
   type BackEndName,
   type Network,
 } from './model.ts';
@@ -79,15 +81,15 @@ function outsideProblem({ name, external, shared }: Network, admin: boolean): Re
   return forbidden('external-needs-admin', message, { field: '/external', facts: { network: name } });
 }
 
-/** Others' ports stay on a shared network, so it stays shared while there are any. Looks through its ports. */
+/** Others' ports stay on a shared network, so it stays shared while there are any. */
 function sharedProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
   if (!doc.shared || after.shared) return undefined;
-  for (const port of fleet.find(PORTS_BY_NETWORK, id)) {
-    if (port.doc.project === doc.project) continue;
-    const message = `Network "${id}" has ports of project "${port.doc.project}", so it stays shared. Delete them first.`;
-    return conflict('network-shared', message, { field: '/shared', facts: { network: id, project: port.doc.project } });
-  }
-  return undefined;
+  const own = fleet.countOf(PORTS_BY_NETWORK_AND_PROJECT, networkAndProject(id, doc.project));
+  const ports = fleet.countOf(PORTS_BY_NETWORK, id) - own;
+  if (ports === 0) return undefined;
+  const have = ports === 1 ? 'a port of another project' : `${ports} ports of other projects`;
+  const message = `Network "${id}" has ${have}, so it stays shared. Delete what is not of project "${doc.project}" first.`;
+  return conflict('network-shared', message, { field: '/shared', facts: { network: id, ports } });
 }
 
 export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredNetwork> {

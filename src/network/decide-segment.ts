@@ -2,7 +2,7 @@
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { taken } from './decide-network.ts';
-import { PORTS_BY_NETWORK, SEGMENT, SEGMENTS_BY_WIRE, wireOf, type Segment } from './model.ts';
+import { PORTS_BY_SEGMENT, SEGMENT, SEGMENTS_BY_WIRE, wireOf, type Segment } from './model.ts';
 import { conflict, invalid, unknown } from './refusal.ts';
 import { findNetwork, topologyOf, type StoredSegment } from './topology.ts';
 
@@ -70,9 +70,8 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     const facts = { segment: id, subnets: subnets.map((one) => one.id) };
     return refuse(conflict('segment-has-subnets', message, { facts }));
   }
-  // Only ports that never have an address are left on it: few, so that looking through the network's ports is fine.
-  for (const port of fleet.find(PORTS_BY_NETWORK, network)) {
-    if (port.doc.binding?.segment !== id) continue;
+  // Ports that never have an address.
+  for (const port of fleet.find(PORTS_BY_SEGMENT, id)) {
     const message = `Port "${port.id}" is bound on segment "${id}". Delete or move its instance first.`;
     return refuse(conflict('segment-in-use', message, { facts: { segment: id, port: port.id } }));
   }

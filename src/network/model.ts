@@ -196,6 +196,25 @@ export const PORTS_BY_NETWORK: Index<'port', Port> = {
   keysOf: (doc) => [doc.network],
 };
 
+/** A network and a project in one key. Neither name has the bar in it. */
+export function networkAndProject(network: string, project: string): string {
+  return `${network}|${project}`;
+}
+
+/** For counts: whose ports are on a network. */
+export const PORTS_BY_NETWORK_AND_PROJECT: Index<'port', Port> = {
+  name: 'ports-by-network-and-project',
+  kind: PORT,
+  keysOf: (doc) => [networkAndProject(doc.network, doc.project)],
+};
+
+/** The segment that a port is bound on, with or without an address there. */
+export const PORTS_BY_SEGMENT: Index<'port', Port> = {
+  name: 'ports-by-segment',
+  kind: PORT,
+  keysOf: ({ binding }) => (binding?.segment === undefined ? [] : [binding.segment]),
+};
+
 export const PORTS_BY_INSTANCE: Index<'port', Port> = {
   name: 'ports-by-instance',
   kind: PORT,
