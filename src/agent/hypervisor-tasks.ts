@@ -96,7 +96,7 @@ export class HypervisorTasks {
     // Time has passed: another instance may have taken the room.
     const late = this.#settled(work);
     if (late !== undefined) return late;
-    this.#change(work, connected.ports);
+    await this.#change(work, connected.ports);
     await this.#machine.keep();
     const released = await this.#release(order, fence);
     if (failure !== undefined) return failure;
@@ -127,6 +127,8 @@ export class HypervisorTasks {
         return this.#cannotMigrate(order.args, found);
       case 'activate':
         if (found === undefined) return failed('not-prepared', `instance ${order.args.instance} is not on this host`);
+        if (found.awaited === true && order.args.ifReceived === true)
+          return failed('nothing-received', `instance ${found.id} was not sent to this host`);
         return found.by === task.id && found.state === 'running' ? doneWith(found.ports) : undefined;
       case 'destroy':
         return undefined;
@@ -167,21 +169,22 @@ export class HypervisorTasks {
     return this.#ports.connect(mode, { host, instance: order.args.instance, nics, signal });
   }
 
-  #change({ task, order }: Work, ports: readonly PortFact[]): void {
-    const made = { by: task.id, ...(ports.length > 0 && { ports }) };
+  async #change({ task, order }: Work, ports: readonly PortFact[]): Promise<void> {
+    const by = { by: task.id, ...(ports.length > 0 && { ports }) };
     switch (order.task) {
       case 'build':
       case 'prepare': {
         const { instance: id, vcpus, memoryMiB, diskGiB, nics } = order.args;
-        const state = order.task === 'build' ? 'running' : 'prepared';
-        this.#machine.put({ id, state, vcpus, memoryMiB, diskGiB, nics, ...made });
+        const made = { id, vcpus, memoryMiB, diskGiB, nics, ...by };
+        if (order.task === 'build') this.#machine.put({ ...made, state: 'running' });
+        else this.#machine.expect(made);
         return;
       }
       case 'migrate':
-        this.#machine.send(order.args.instance, order.args.target);
+        await this.#machine.handOver(order.args.instance, order.args.target);
         return;
       case 'activate':
-        this.#activate(order.args, made);
+        this.#activate(order.args, by);
         return;
       case 'destroy':
         this.#machine.remove(order.args.instance);

@@ -86,6 +86,8 @@ const ACTIVATE = Type.Object({
   /** Said when the ports are to be connected only now. */
   network: Type.Optional(MODE),
   kind: Type.Optional(MOVE),
+  /** Said when nobody can tell whether the source has sent it: what was not received is not activated. */
+  ifReceived: Type.Optional(Type.Boolean()),
 });
 export type ActivateOrder = Static<typeof ACTIVATE>;
 

@@ -127,7 +127,8 @@ export class SimulatedAgents {
     let machine = this.#machines.get(host);
     if (machine === undefined) {
       const disk = diskOf?.(host) ?? new MemoryDisk();
-      const driver = driverOf?.(host) ?? new SimulatedDriver({ disk, ...machineOf?.(host), clock });
+      const peer = (name: string): SimulatedHypervisor | undefined => this.hypervisorOf(name);
+      const driver = driverOf?.(host) ?? new SimulatedDriver({ disk, peer, ...machineOf?.(host), clock });
       machine = { disk, driver };
       this.#machines.set(host, machine);
     }

@@ -44,6 +44,23 @@ describe('instances on a simulated machine', () => {
     }
   });
 
+  test('are-activated-without-their-source-only-where-they-were-received', async () => {
+    const machines = new Map<string, Bench>();
+    const peer = (host: string) => machines.get(host)?.driver.hypervisor;
+    const disk = new MemoryDisk();
+    const [source, target] = [new Bench({ peer }), new Bench({ peer, disk })];
+    machines.set('h1', source).set('h2', target);
+    const ifReceived = activate('i1', { ifReceived: true });
+    await source.perform('build', build('i1'));
+    await target.perform('prepare', build('i1'));
+    expect(await target.perform('activate', ifReceived)).toMatchObject(fault('nothing-received', false));
+    expect([source.running, target.running]).toEqual([['i1 running'], ['i1 prepared']]);
+    await source.perform('migrate', migrate('i1'));
+    const later = new Bench({ peer, disk });
+    expect(await later.perform('activate', ifReceived)).toMatchObject(DONE);
+    expect([source.running, later.running]).toEqual([[], ['i1 running']]);
+  });
+
   test('can-come-back-to-where-they-were', async () => {
     const bench = new Bench();
     await bench.perform('build', build('i1'));

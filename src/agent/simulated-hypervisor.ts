@@ -9,6 +9,8 @@ export interface MachineInstance {
   readonly id: string;
   /** `prepared`: there is room and it is expected, it does not run. */
   readonly state: 'prepared' | 'running';
+  /** It is prepared for, and nothing was sent yet. Only said where machines know of one another. */
+  readonly awaited?: true;
   readonly vcpus: number;
   readonly memoryMiB: number;
   readonly diskGiB: number;
@@ -53,6 +55,8 @@ export interface HypervisorOptions {
   readonly failures?: readonly TaskFailure[];
   /** Trouble that is armed elsewhere, asked for when nothing that is armed here strikes. */
   readonly trouble?: (at: TaskAt) => TaskTrouble | undefined;
+  /** The machine of another host, to send instances to. Without it, what is prepared counts as received. */
+  readonly peer?: (host: string) => SimulatedHypervisor | undefined;
   /** How long tasks take; nothing by default. */
   readonly durations?: TaskDurations;
   /** Where it remembers what runs, for machines that outlive their process. */
@@ -67,6 +71,7 @@ export class SimulatedHypervisor {
   readonly #capacity: MachineCapacity | undefined;
   readonly #disk: HypervisorOptions['disk'];
   readonly #trouble: HypervisorOptions['trouble'];
+  readonly #peer: HypervisorOptions['peer'];
   readonly #instances = new Map<string, MachineInstance>();
   /** Where instances were sent, by instance, oldest first. */
   readonly #sent = new Map<string, string>();
@@ -74,9 +79,10 @@ export class SimulatedHypervisor {
   #opened: Promise<void> | undefined;
   #kept: Promise<void> = Promise.resolve();
 
-  constructor({ capacity, failures = [], trouble, durations = {}, disk }: HypervisorOptions = {}) {
+  constructor({ capacity, failures = [], trouble, peer, durations = {}, disk }: HypervisorOptions = {}) {
     this.durations = durations;
     this.#trouble = trouble;
+    this.#peer = peer;
     this.#capacity = capacity;
     this.#failures = [...failures];
     this.#disk = disk;
@@ -134,6 +140,25 @@ export class SimulatedHypervisor {
   put(instance: MachineInstance): void {
     this.#instances.set(instance.id, instance);
     this.#sent.delete(instance.id);
+  }
+
+  /** There is room for it here. */
+  expect(instance: Omit<MachineInstance, 'state' | 'awaited'>): void {
+    this.put({ ...instance, state: 'prepared', ...(this.#peer !== undefined && { awaited: true }) });
+  }
+
+  /** What was expected is here now, and can be activated. */
+  async receive(id: string): Promise<void> {
+    const { awaited, ...found } = this.#instances.get(id) ?? {};
+    if (awaited === undefined) return;
+    this.put(found as MachineInstance);
+    await this.keep();
+  }
+
+  /** Sends it to another machine, which has it before this one forgets it. */
+  async handOver(id: string, target: string): Promise<void> {
+    await this.#peer?.(target)?.receive(id);
+    this.send(id, target);
   }
 
   remove(id: string): void {

@@ -61,7 +61,13 @@ export class Ground {
 
   constructor({ machine }: GroundOptions = {}) {
     const { clock, ids, log } = this;
-    const shared = { network: this.network.hostSide, trouble: spawnFailures(this.network), ...machine, clock };
+    const shared = {
+      network: this.network.hostSide,
+      trouble: spawnFailures(this.network),
+      peer: (host: string) => this.agents.hypervisorOf(host),
+      ...machine,
+      clock,
+    };
     this.agents = new SimulatedAgents({
       link: new InProcessLink(() => (this.server.isAlive ? this.server.desk : undefined)),
       servers: [ADDRESS],
