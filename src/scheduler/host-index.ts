@@ -44,6 +44,7 @@ export class HostIndex implements Projected {
     return slot === NO_SLOT ? undefined : slot;
   }
 
+  /** The slots of all hosts, in no order. */
   *slots(): Iterable<number> {
     for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
   }

@@ -197,6 +197,12 @@ export class HostTable {
     if (slot < this.blocks * BLOCK) return;
     const bays = Math.max(4, Math.floor(slot / BLOCK / BAY_BLOCKS) + 1, this.bays * 2);
     const blocks = bays * BAY_BLOCKS;
+    // Lists are filled up: one with holes in it would be kept as a dictionary.
+    while (this.ids.length < blocks * BLOCK) {
+      this.ids.push('');
+      this.hosts.push(undefined);
+      this.reaches.push(undefined);
+    }
     this.figures = grown(this.figures, new Float64Array(blocks * BLOCK * FIGURES));
     this.perWhole = grown(this.perWhole, new Float64Array(blocks * BLOCK * 2));
     this.standings = grown(this.standings, new Uint8Array(blocks * BLOCK));

@@ -50,6 +50,7 @@ class Search {
     this.#blocks = blocks;
     this.#waiting = ask.index.waiting;
     this.#shared = ask.index.sharedPlaces;
+    while (this.#shared.length < bays) this.#shared.push(undefined);
     this.#waiting.clear(blocks + bays);
   }
 
