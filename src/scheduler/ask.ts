@@ -2,11 +2,12 @@
 // once.
 import { valueOf, type FleetReader } from '../fleet/index.ts';
 import { stockOf, type PoolKey } from '../network/index.ts';
+import { amountsOf } from './amounts.ts';
 import { hostIndexOf, type HostIndex } from './host-index.ts';
 import type { GroupTally } from './ledger.ts';
 import { Places } from './places.ts';
 import type { AmountsProfile } from './profiles.ts';
-import type { ScheduleRequest } from './request.ts';
+import type { Amounts, ScheduleRequest } from './request.ts';
 import { SCHEDULER, type SchedulerSettings } from './settings.ts';
 import { Sieve } from './sieve.ts';
 import { SCORE_UNIT, type Weighing } from './weighing.ts';
@@ -22,6 +23,8 @@ export const AVOIDS_NOTHING: Avoided = { sites: new Set(), pools: new Set() };
 export interface Ask {
   readonly index: HostIndex;
   readonly request: ScheduleRequest;
+  /** With what its NICs take. */
+  readonly amounts: Amounts;
   readonly settings: SchedulerSettings;
   readonly weighing: Weighing;
   readonly profile: AmountsProfile;
@@ -35,6 +38,7 @@ export interface Ask {
 export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avoided = AVOIDS_NOTHING): Ask {
   const index = hostIndexOf(fleet);
   const settings = valueOf(fleet, SCHEDULER);
+  const amounts = amountsOf(request);
   const excluded =
     avoided.pools.size === 0
       ? setOf(request.excludedPools)
@@ -42,9 +46,10 @@ export function askOf(fleet: FleetReader, request: ScheduleRequest, avoided: Avo
   return {
     index,
     request,
+    amounts,
     settings,
     weighing: index.profiles.weighing(settings.weights),
-    profile: index.profiles.of(request.amounts, settings),
+    profile: index.profiles.of(amounts, settings),
     sieve: new Sieve(index, request),
     places: new Places(request.nics, {
       stock: stockOf(fleet),

@@ -3,7 +3,7 @@ import { bandwidthClass, type PoolChoice } from '../network/index.ts';
 import type { Reach } from './clusters.ts';
 import type { NicOptions } from './nic-options.ts';
 
-/** What a host has left of the bandwidth on a physical network. */
+/** What a host has left of the bandwidth on a physical network, or of its own. */
 export type Bandwidth = (resource: string) => number;
 
 /** NICs that contend in a way that no request should: beyond this many tries a host is passed over. */
@@ -86,6 +86,5 @@ export class Assignment {
 }
 
 function bandwidthOf({ need }: NicOptions, { physicalNetwork }: PoolChoice): string | undefined {
-  if (need.minBandwidthKbps === undefined || physicalNetwork === undefined) return undefined;
-  return bandwidthClass(physicalNetwork);
+  return need.minBandwidthKbps === undefined ? undefined : bandwidthClass(physicalNetwork);
 }

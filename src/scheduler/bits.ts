@@ -91,6 +91,11 @@ export class Tags {
     return this.#byTag.get(tag);
   }
 
+  /** The sets of those tags that a test holds for. */
+  where(holds: (tag: string) => boolean): Bits[] {
+    return [...this.#byTag].flatMap(([tag, bits]) => (holds(tag) ? [bits] : []));
+  }
+
   add(tag: string, slot: number): void {
     let bits = this.#byTag.get(tag);
     if (bits === undefined) this.#byTag.set(tag, (bits = new Bits()));

@@ -1,7 +1,7 @@
 // Builds that failed on a host lately. They make the host come later in the ranking, and are forgotten with time or with the
 // next build that goes well there.
 import { Type, type Static } from 'typebox';
-import { idOf, put, remove, schemaKind, type Change, type FleetReader, type Id } from '../fleet/index.ts';
+import { idOf, put, remove, schemaKind, type Change, type FleetReader } from '../fleet/index.ts';
 
 /** A host that failed no build for so long is as good as any. */
 const FORGOTTEN_MS = 3_600_000;
@@ -11,7 +11,6 @@ const SCHEMA = Type.Object(
   { additionalProperties: false },
 );
 export type BuildFailures = Static<typeof SCHEMA>;
-export type BuildFailuresId = Id<'build-failures'>;
 
 /** The id is the host's. */
 export const BUILD_FAILURES = schemaKind('build-failures', SCHEMA, {

@@ -19,7 +19,10 @@ function shown(index: HostIndex): unknown {
     standing: table.standings[slot],
     schedulable: table.schedulable.has(slot),
     reach: table.reaches[slot]!.networks,
-    resources: ['gpus', 'bandwidth-kbps:p-s0', 'bandwidth-kbps:p-s1'].map((name) => table.leftOf(name, slot)),
+    old: [3, 4, 5].map((version) => index.olderThan(version).some((bits) => bits.has(slot))),
+    resources: ['gpus', 'pci:vf', 'bandwidth-kbps:p-s0', 'bandwidth-kbps:p-s1', 'bandwidth-kbps'].map((name) =>
+      table.leftOf(name, slot),
+    ),
     traits: ['ssd', 'gpu', 'old'].filter((name) => index.traits.get(name)?.has(slot)),
     aggregates: ['a', 'b'].filter((name) => index.aggregates.get(name)?.has(slot)),
     zones: ['z1', 'z2'].filter((name) => index.zones.get(name)?.has(slot)),

@@ -4,9 +4,9 @@ import type { Applied, FleetReader, Projected, Projection, Stored } from '../fle
 import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
-import { Tags } from './bits.ts';
+import { Tags, type Bits } from './bits.ts';
 import { Clusters, sizeOf, type Cluster, type Reach } from './clusters.ts';
-import { HostTable } from './host-table.ts';
+import { HostTable, standingOf } from './host-table.ts';
 import { Ledger, NO_SLOT, type GroupTally, type Taken } from './ledger.ts';
 import type { SortedChoices } from './nic-options.ts';
 import type { Place } from './places.ts';
@@ -24,6 +24,7 @@ export class HostIndex implements Projected {
   readonly zones = new Tags();
   readonly aggregates = new Tags();
   readonly traits = new Tags();
+  readonly #versions = new Tags();
   readonly #clusters = new Clusters();
   readonly #ledger = new Ledger();
   #size = 0;
@@ -56,6 +57,11 @@ export class HostIndex implements Projected {
   /** Whether some block has hosts of several sites and zones. */
   get isMixed(): boolean {
     return this.#clusters.isMixed;
+  }
+
+  /** The hosts that can be scheduled to and know less than a version: none at all, most of the time. */
+  olderThan(version: number): Bits[] {
+    return this.#versions.where((tag) => Number(tag) < version);
   }
 
   group(id: string): GroupTally | undefined {
@@ -104,6 +110,7 @@ export class HostIndex implements Projected {
     this.zones.add(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.add(aggregate, slot);
     for (const trait of doc.traits) this.traits.add(trait, slot);
+    for (const version of versionsOf(doc)) this.#versions.add(version, slot);
     this.#show(this.#ledger.setSlot(id, slot), id, doc, reach);
   }
 
@@ -114,6 +121,7 @@ export class HostIndex implements Projected {
     this.zones.delete(doc.zone, slot);
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
+    for (const version of versionsOf(doc)) this.#versions.delete(version, slot);
     this.#clusters.give(slot, this.table.reaches[slot] as Reach);
     this.table.remove(slot, taken);
     this.#ledger.setSlot(id, NO_SLOT);
@@ -126,6 +134,7 @@ export class HostIndex implements Projected {
     // A document that was changed elsewhere keeps its lists.
     if (was.aggregates !== is.aggregates) replace(this.aggregates, slot, was.aggregates, is.aggregates);
     if (was.traits !== is.traits) replace(this.traits, slot, was.traits, is.traits);
+    replace(this.#versions, slot, versionsOf(was), versionsOf(is));
     this.#show(taken, id, is, this.table.reaches[slot] as Reach);
   }
 
@@ -160,6 +169,11 @@ function staysPut(was: Host, is: Host): boolean {
   if (was.capacity !== is.capacity && sizeOfHost(was) !== sizeOfHost(is)) return false;
   const [before, after] = [was.physicalNetworks, is.physicalNetworks];
   return before === after || (before.length === after.length && before.every((name, at) => name === after[at]));
+}
+
+/** A host that takes nothing has none: those that are joining have not said theirs, and would be in the way of all others. */
+function versionsOf(host: Host): readonly string[] {
+  return standingOf(host) === 'schedulable' ? [String(host.serviceVersion)] : [];
 }
 
 function replace(tags: Tags, slot: number, was: readonly string[], is: readonly string[]): void {

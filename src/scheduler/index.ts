@@ -1,8 +1,8 @@
 export { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
 export { groupsKept, schedulerModel } from './model.ts';
-export { reportSentences, reportText, stageSentence } from './report-sentences.ts';
+export { reportText, stageSentence } from './report-sentences.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
-export { alternates, schedule, takenBy } from './schedule.ts';
+export { schedule, takenBy } from './schedule.ts';
 export { PACKING, SCHEDULER, SPREADING } from './settings.ts';
-export type { SchedulerSettings, Weights } from './settings.ts';
+export type { SchedulerSettings } from './settings.ts';

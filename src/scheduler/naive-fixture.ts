@@ -83,6 +83,7 @@ function passes(seen: Seen, request: ScheduleRequest): boolean {
   const { amounts, site, zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
   const { memoryMiB, vcpus, diskGiB, resources = {} } = amounts;
   return (
+    doc.serviceVersion >= (request.serviceVersion ?? 0) &&
     (request.onlyHost ?? id) === id &&
     request.excludedHosts?.includes(id) !== true &&
     (site ?? doc.site) === doc.site &&
@@ -206,10 +207,13 @@ function isServed(fleet: FleetReader, seen: Seen, { nics }: ScheduleRequest, cho
   const want = (key: string, has: number, amount: number): void => {
     asked.set(key, { has, wants: (asked.get(key)?.wants ?? 0) + amount });
   };
+  for (const { pciRequest } of nics) {
+    if (pciRequest !== undefined) want(`pci:${pciRequest}`, left(seen, `pci:${pciRequest}`), 1);
+  }
   for (const [at, { pool, takes, physicalNetwork }] of chosen.entries()) {
     for (const version of takes) want(`${pool}|${version}`, Number(stock.free(pool, version)), 1);
     const kbps = nics[at]?.minBandwidthKbps;
-    if (kbps === undefined || physicalNetwork === undefined) continue;
+    if (kbps === undefined) continue;
     const resource = bandwidthClass(physicalNetwork);
     want(resource, left(seen, resource), kbps);
   }

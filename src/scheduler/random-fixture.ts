@@ -43,9 +43,17 @@ const TRAITS = ['ssd', 'gpu', 'old'];
 const AGGREGATES = ['a', 'b'];
 const GROUPS = ['g1', 'g2'];
 
-export const hostName = (nth: number): string => `h${String(nth).padStart(4, '0')}`;
+const hostName = (nth: number): string => `h${String(nth).padStart(4, '0')}`;
 
-export function randomHost(dice: Dice, nth: number): Change {
+const RESOURCES = {
+  gpus: 2,
+  'bandwidth-kbps:p-s0': 1000,
+  'bandwidth-kbps:p-s1': 500,
+  'bandwidth-kbps': 600,
+  'pci:vf': 2,
+};
+
+function randomHost(dice: Dice, nth: number): Change {
   const size = dice.of([8, 16]);
   return host(hostName(nth), {
     vcpus: size,
@@ -57,14 +65,15 @@ export function randomHost(dice: Dice, nth: number): Change {
     traits: dice.some(TRAITS, 40),
     aggregates: dice.some(AGGREGATES, 50),
     physicalNetworks: dice.some(SEGMENTS, 60).map((name) => `p-${name}`),
-    ...(dice.chance(50) && { resources: { gpus: 2, 'bandwidth-kbps:p-s0': 1000, 'bandwidth-kbps:p-s1': 500 } }),
+    serviceVersion: dice.of([2, 3, 3, 3]),
+    ...(dice.chance(50) && { resources: RESOURCES }),
     ...(dice.chance(10) && { disabled: { reason: 'x', by: 'x', atMs: 0 } }),
     ...(dice.chance(5) && { connection: { state: 'down', sinceMs: 0 } }),
     ...(dice.chance(5) && { state: 'draining' }),
   });
 }
 
-export function randomSegments(dice: Dice): Change[] {
+function randomSegments(dice: Dice): Change[] {
   return SEGMENTS.flatMap((name, nth) => segment(name, NETWORK_OF(name), dice.below(12), nth));
 }
 
@@ -76,10 +85,13 @@ const FLAVORS: readonly Amounts[] = [
 ];
 
 function randomNic(dice: Dice): NicNeed {
-  const kbps = dice.chance(20) ? { minBandwidthKbps: 400 } : {};
+  const kbps = {
+    ...(dice.chance(20) && { minBandwidthKbps: 400 }),
+    ...(dice.chance(10) && { pciRequest: 'vf' }),
+  };
   if (dice.chance(15)) return { network: 'n', choices: [choice(dice.of(SEGMENTS), { takes: [] })], ...kbps };
   if (dice.chance(20)) return { network: 'm', choices: [choice('s3')], ...kbps };
-  if (dice.chance(10)) return { network: 'plain', choices: [{ pool: 'network:plain', takes: [] }] };
+  if (dice.chance(10)) return { network: 'plain', choices: [{ pool: 'network:plain', takes: [] }], ...kbps };
   return { network: 'n', choices: ['s0', 's1', 's2'].map((name) => choice(name)), ...kbps };
 }
 
@@ -90,6 +102,7 @@ export function randomRequest(dice: Dice, hosts: number): ScheduleRequest {
   return {
     amounts: dice.of(FLAVORS),
     nics: Array.from({ length: plain ? dice.below(2) : dice.below(4) }, () => randomNic(dice)),
+    ...(maybe(30) && { serviceVersion: dice.of([1, 2, 3, 4]) }),
     ...(maybe(20) && { zone: dice.of(ZONES) }),
     ...(maybe(20) && { site: dice.of(SITES) }),
     ...(maybe(20) && { requiredTraits: [dice.of(TRAITS)] }),
@@ -141,7 +154,8 @@ function edited(fleet: FleetReader, id: string, dice: Dice): Change | undefined 
     { traits: dice.some(TRAITS, 50) },
     { zone: dice.of(ZONES) },
     { state: dice.of(['active', 'removed', 'draining']) },
-    { resources: { gpus: dice.below(4) } },
+    { resources: { gpus: dice.below(4), 'pci:vf': dice.below(3) } },
+    { serviceVersion: dice.of([2, 3, 4]) },
   ];
   return put(HOST, stored.id, { ...stored.doc, ...dice.of(edits) });
 }

@@ -18,6 +18,7 @@ const short = (what: string, unit: string) => (facts: Facts) =>
 /** What is said of the hosts that a cause stopped. */
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'host-not-available': ({ standing = '' }) => STANDING_WORDS[standing] ?? 'not available',
+  'host-too-old': ({ needs }) => `with an agent that is too old: service version ${needs} is needed`,
   'host-excluded': () => 'excluded',
   'wrong-site': ({ site }) => `not in site ${site}`,
   'wrong-zone': ({ zone }) => `not in zone ${zone}`,

@@ -20,6 +20,7 @@ export interface Fault {
 const FILTERS = [
   'up-and-enabled',
   'in-service',
+  'version',
   'only-host',
   'excluded-hosts',
   'site',
@@ -103,8 +104,9 @@ function shortened(stages: readonly ReportStage[]): ReportStage[] {
   return [...telling.slice(0, STAGES_MAX - 1), further];
 }
 
-function isAskedFor(filter: Filter, { request, settings, group }: Ask): boolean {
+function isAskedFor(filter: Filter, { request, amounts, settings, group }: Ask): boolean {
   const asked: Partial<Record<Filter, boolean>> = {
+    version: request.serviceVersion !== undefined,
     'only-host': request.onlyHost !== undefined,
     'excluded-hosts': (request.excludedHosts?.length ?? 0) > 0,
     site: request.site !== undefined,
@@ -112,7 +114,7 @@ function isAskedFor(filter: Filter, { request, settings, group }: Ask): boolean 
     aggregates: (request.aggregates?.length ?? 0) > 0,
     'required-traits': (request.requiredTraits?.length ?? 0) > 0,
     'forbidden-traits': (request.forbiddenTraits?.length ?? 0) > 0,
-    resources: request.amounts.resources !== undefined,
+    resources: amounts.resources !== undefined,
     group: group !== undefined,
     segments: request.nics.length > 0,
     'excluded-segments': (request.excludedPools?.length ?? 0) > 0,
@@ -127,6 +129,7 @@ function isAskedFor(filter: Filter, { request, settings, group }: Ask): boolean 
 function faultAt(ask: Ask, faults: PlaceFaults, slot: number): Fault | undefined {
   return (
     standingFault(ask, slot) ??
+    versionFault(ask, slot) ??
     nameFault(ask, slot) ??
     wordFault(ask, slot) ??
     amountFault(ask, slot) ??
@@ -142,6 +145,14 @@ function standingFault({ index: { table } }: Ask, slot: number): Fault | undefin
   if (standing === 'schedulable') return undefined;
   const down = standing === 'forced-down' || standing === 'disabled' || standing === 'not-up';
   return { filter: down ? 'up-and-enabled' : 'in-service', cause: 'host-not-available', facts: { standing } };
+}
+
+function versionFault(
+  { index: { table }, request: { serviceVersion: needs = 0 } }: Ask,
+  slot: number,
+): Fault | undefined {
+  const has = table.hosts[slot]?.serviceVersion ?? 0;
+  return has < needs ? { filter: 'version', cause: 'host-too-old', facts: { needs } } : undefined;
 }
 
 function nameFault({ index: { table }, request, excludedHosts }: Ask, slot: number): Fault | undefined {
@@ -168,8 +179,8 @@ function wordFault({ index, request }: Ask, slot: number): Fault | undefined {
   return { filter: 'forbidden-traits', cause: 'trait-forbidden', facts: { trait: forbidden } };
 }
 
-function amountFault({ index: { table }, request }: Ask, slot: number): Fault | undefined {
-  const { vcpus, memoryMiB, diskGiB, resources = {} } = request.amounts;
+function amountFault({ index: { table }, amounts }: Ask, slot: number): Fault | undefined {
+  const { vcpus, memoryMiB, diskGiB, resources = {} } = amounts;
   const left = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
   const fault =
     short('vcpus', vcpus, left(VCPUS)) ??

@@ -28,12 +28,16 @@ export interface ScheduleRequest {
     readonly ownHost?: string;
   };
   readonly nics: readonly NicNeed[];
+  /** The host's agent must know at least this much. */
+  readonly serviceVersion?: number;
   /** Only this host will do. */
   readonly onlyHost?: string;
   readonly excludedHosts?: readonly string[];
   readonly excludedPools?: readonly PoolKey[];
   /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
   readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[];
+  /** Whether, not why: the report has no stages. A full one costs a look at every host. */
+  readonly brief?: true;
 }
 
 /** `pools` has one entry per NIC, in their order. */

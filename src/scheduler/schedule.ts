@@ -1,7 +1,9 @@
 // The one answer to a request: the best host that has what it needs, or why there is none.
 import type { FleetReader } from '../fleet/index.ts';
 import { bandwidthClass, type Claim, type PoolKey } from '../network/index.ts';
+import { amountsOf } from './amounts.ts';
 import { askOf, AVOIDS_NOTHING, type Avoided } from './ask.ts';
+import { hostIndexOf } from './host-index.ts';
 import { reportOn } from './report.ts';
 import type { Chosen, Scheduled, ScheduleRequest } from './request.ts';
 import { findBest, type Found } from './search.ts';
@@ -9,7 +11,8 @@ import { findBest, type Found } from './search.ts';
 export function schedule(fleet: FleetReader, request: ScheduleRequest): Scheduled {
   const found = findInOrder(fleet, request);
   if (found !== undefined) return { kind: 'chosen', host: found.host, pools: found.pools };
-  return { kind: 'none', report: reportOn(fleet, request) };
+  const { brief = false } = request;
+  return { kind: 'none', report: brief ? { hosts: hostIndexOf(fleet).size, stages: [] } : reportOn(fleet, request) };
 }
 
 /**
@@ -58,9 +61,11 @@ function avoidances({ tried = [], nics, site, onlyHost }: ScheduleRequest): read
 
 /** What the claim of a request takes on the host and in the pools that were chosen. */
 export function takenBy(
-  { amounts, nics, group }: ScheduleRequest,
+  request: ScheduleRequest,
   { host, pools }: Chosen,
 ): Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'group' | 'addresses'> {
+  const { nics, group } = request;
+  const amounts = amountsOf(request);
   const resources = new Map(Object.entries(amounts.resources ?? {}));
   const addresses = new Map<string, Claim['addresses'][number]>();
   nics.forEach(({ choices, minBandwidthKbps }, nic) => {
@@ -70,7 +75,7 @@ export function takenBy(
       const key = `${pool}|${version}`;
       addresses.set(key, { pool, version, count: (addresses.get(key)?.count ?? 0) + 1 });
     }
-    if (minBandwidthKbps === undefined || choice?.physicalNetwork === undefined) return;
+    if (minBandwidthKbps === undefined || choice === undefined) return;
     const resource = bandwidthClass(choice.physicalNetwork);
     resources.set(resource, (resources.get(resource) ?? 0) + minBandwidthKbps);
   });

@@ -91,7 +91,7 @@ export function nic(network: string, ...choices: readonly PoolChoice[]): NicNeed
   return { network, choices };
 }
 
-export const SMALL: Amounts = { vcpus: 1, memoryMiB: 1024, diskGiB: 1 };
+const SMALL: Amounts = { vcpus: 1, memoryMiB: 1024, diskGiB: 1 };
 
 export function request(shape: Partial<ScheduleRequest> = {}): ScheduleRequest {
   return { amounts: SMALL, nics: [], ...shape };

@@ -12,7 +12,7 @@ export class Sieve {
   readonly isEmpty: boolean;
 
   constructor(index: HostIndex, request: ScheduleRequest) {
-    const { aggregates = [], requiredTraits = [], forbiddenTraits = [], site, zone } = request;
+    const { aggregates = [], requiredTraits = [], forbiddenTraits = [], site, zone, serviceVersion = 0 } = request;
     const required = [
       ...aggregates.map((name) => index.aggregates.get(name)),
       ...requiredTraits.map((name) => index.traits.get(name)),
@@ -29,6 +29,7 @@ export class Sieve {
       const bits = index.traits.get(name);
       if (bits !== undefined) this.#forbidden.push(bits);
     }
+    if (serviceVersion > 0) this.#forbidden.push(...index.olderThan(serviceVersion));
   }
 
   /** Whether every host that can be scheduled to passes. */
