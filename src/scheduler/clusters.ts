@@ -143,6 +143,9 @@ const STEPS_PER_DOUBLING = 4;
 
 /** About how much memory and how many vcpus a host has. */
 export function sizeOf(memoryMiB: number, vcpus: number): number {
-  const step = (amount: number): number => Math.round(Math.log2(amount + 1) * STEPS_PER_DOUBLING);
-  return step(memoryMiB) * 1000 + step(vcpus);
+  return stepOf(memoryMiB) * 1000 + stepOf(vcpus);
+}
+
+function stepOf(amount: number): number {
+  return Math.round(Math.log2(amount + 1) * STEPS_PER_DOUBLING);
 }

@@ -26,7 +26,7 @@ export const STANDINGS = [
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-function standingOf({ state, connection, disabled, forcedDown }: Host): Standing {
+export function standingOf({ state, connection, disabled, forcedDown }: Host): Standing {
   if (forcedDown !== undefined) return 'forced-down';
   if (disabled !== undefined) return 'disabled';
   if (connection.state !== 'up') return 'not-up';
