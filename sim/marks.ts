@@ -31,6 +31,8 @@ export const INSTANCE_MARKS: readonly string[] = [
   'build-ended-by-delete',
   'build-goes-on-elsewhere',
   'build-releases-what-is-outside',
+  'build-sweeps-its-host',
+  'build-waits-for-a-silent-host',
   'delete-waits-for-silent-host',
   'delete-waits-for-work',
   'gate-bind-closed',

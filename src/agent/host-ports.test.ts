@@ -186,12 +186,12 @@ describe('a host asked to destroy', () => {
     expect(network.calls).toEqual([]);
   });
 
-  test.each([1, 2, 3])('version-%i-deletes-what-muster-made-and-never-a-users-port', async (serviceVersion) => {
+  test.each([1, 2, 3])('version-%i-deletes-what-muster-made-and-hands-a-users-port-back', async (serviceVersion) => {
     const { bench, network } = benchWith();
     await bench.perform('build', build('i1'), { serviceVersion: 3 });
     const args = destroy('i1', { nics, ports: 'delete-own' });
     expect(await bench.perform('destroy', args, { serviceVersion })).toMatchObject({ outcome: 'done' });
-    expect(network.calls).toEqual(['release i1@h1 p0.4']);
+    expect(network.calls).toEqual(['release i1@h1 p0.4 u0.1']);
     expect(bench.running).toEqual([]);
   });
 

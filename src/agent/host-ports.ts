@@ -62,11 +62,11 @@ export class HostPorts {
   }
 
   /**
-   * Deletes what Muster made. What a user made is never the host's to delete, nor to let go of. A host that has no access to
-   * the networks any more leaves it all to the server, which goes through the ports after it.
+   * Deletes what Muster made and hands back what a user made, which is never the host's to delete. A host that has no access
+   * to the networks any more leaves it all to the server, which goes through the ports after it.
    */
   async release(ask: PortsAsk<EndNic>): Promise<PortsDone> {
-    const nics = ask.nics.filter((nic) => nic.createdBy === 'muster' && !isInline(nic)).map(endNic);
+    const nics = ask.nics.filter((nic) => !isInline(nic)).map(endNic);
     if (nics.length === 0 || this.#network === undefined) return done([]);
     const answers = await this.#ask('release', { ...ask, nics });
     if (!Array.isArray(answers)) return answers;

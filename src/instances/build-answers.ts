@@ -2,17 +2,10 @@
 // what it made or bound, and that is recorded as its work.
 import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import {
-  backEndOf,
-  bindPorts,
-  NETWORK,
-  PORT,
-  type PoolKey,
-  type PortAnswer,
-  type StoredPort,
-} from '../network/index.ts';
+import { backEndOf, bindPorts, NETWORK, PORT, type PoolKey, type StoredPort } from '../network/index.ts';
 import {
   record,
+  wait,
   type OperationKind,
   type RecordStep,
   type StoredItem,
@@ -20,17 +13,33 @@ import {
   type TaskAnswer,
 } from '../operations/index.ts';
 import { boundPorts } from './build-orders.ts';
-import { afterFault, found, isBeingBuilt, keptPromises, wentWell } from './build-steps.ts';
+import {
+  afterFault,
+  afterSweep,
+  found,
+  gaveUp,
+  isBeingBuilt,
+  keptPromises,
+  sweptFirst,
+  wentWell,
+} from './build-steps.ts';
 import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
+import { toldPorts } from './host-answer.ts';
 import { segmentOf } from './orders.ts';
 import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
 
 export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
-  if (item.doc.step !== 'build' || item.doc.host === undefined) return undefined;
+  const { step, state, host } = item.doc;
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-  if (instance === undefined || !isBeingBuilt(instance.doc) || instance.doc.host !== item.doc.host) return undefined;
-  return { kind: 'build', args: buildArgs(fleet, instance, modeAt(fleet, instance.doc)) };
+  if (host === undefined || instance === undefined || !isBeingBuilt(instance.doc)) return undefined;
+  if (step === 'build' && instance.doc.host === host)
+    return { kind: 'build', args: buildArgs(fleet, instance, modeAt(fleet, instance.doc)) };
+  if (state !== 'running') return undefined;
+  if (step === 'sweep') return { kind: 'destroy', args: { instance: instance.id, nics: [], ports: 'leave' } };
+  if (step !== 'release') return undefined;
+  const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
+  return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'delete-own' } };
 };
 
 function modeAt(fleet: FleetReader, instance: Instance): BindMode {
@@ -78,23 +87,39 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
   };
 }
 
+/** A host that could not destroy a copy is asked again after this time. */
+const DESTROY_AGAIN_MS = 5000;
+
 export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
   if (instance === undefined)
     return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
-  if (answer.outcome === 'failed') {
-    const text = answer.problems?.join('; ');
-    const pool = answer.facts?.['pool'];
-    const fault = faultNamed(answer.facts?.['fault']);
-    const said = { ...(text !== undefined && { text }), ...(typeof pool === 'string' && { pool }) };
-    return afterFault(fleet, item, { fault, ...said }, nowMs);
-  }
+  if (item.doc.step !== 'build') return answeredDestroy(fleet, item, answer, nowMs);
+  if (answer.outcome === 'failed') return failedBuild(fleet, item, answer, nowMs);
   const made = hostsWork(fleet, instance, answer, nowMs);
-  if (made.kind === 'fault') return afterFault(fleet, item, made.failed, nowMs);
+  if (made.kind === 'fault') return sweptFirst(fleet, item, made.failed, nowMs);
   const events = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
   if (!events) return wentWell(fleet, item, made.changes, nowMs);
   const changes = merged([...made.changes, ...keptPromises(fleet, instance.id)]);
   return record(item, { state: 'running', step: 'plug' }, { changes });
+}
+
+/** What was never begun there, or is known not to run, need not be destroyed. */
+function failedBuild(fleet: FleetReader, item: StoredItem, { facts, problems }: TaskAnswer, nowMs: number): RecordStep {
+  const text = problems?.join('; ');
+  const pool = facts?.['pool'];
+  const fault = faultNamed(facts?.['fault']);
+  const failed = { fault, ...(text !== undefined && { text }), ...(typeof pool === 'string' && { pool }) };
+  const begun = fault !== 'unsupported' && fault !== 'no-network-access';
+  const clear = !begun || facts?.['runs'] === false;
+  return clear ? afterFault(fleet, item, failed, nowMs) : sweptFirst(fleet, item, failed, nowMs);
+}
+
+function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+  if (answer.outcome === 'done')
+    return item.doc.step === 'sweep' ? afterSweep(fleet, item, nowMs) : gaveUp(fleet, item, nowMs);
+  const problems = answer.problems ?? [];
+  return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + DESTROY_AGAIN_MS);
 }
 
 export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {
@@ -117,9 +142,8 @@ export function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: 
     const { fault } = bound;
     return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };
   }
-  const told = (answer.facts?.['ports'] ?? []) as readonly PortAnswer[];
-  return {
-    kind: 'made',
-    changes: [...bound.ports.map(({ id, doc }) => put(PORT, id, doc)), ...boundPorts(fleet, instance, told, nowMs)],
-  };
+  const told = toldPorts(fleet, instance.doc, answer.facts?.['ports']);
+  if ('problem' in told) return { kind: 'fault', failed: { fault: 'binding-failed', text: told.problem } };
+  const theirs = boundPorts(fleet, instance, told.ports, nowMs);
+  return { kind: 'made', changes: [...bound.ports.map(({ id, doc }) => put(PORT, id, doc)), ...theirs] };
 }

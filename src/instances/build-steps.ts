@@ -6,13 +6,18 @@ import { expecting, fail, ITEM, record, type Expected, type RecordStep, type Sto
 import { buildFailed, buildWentWell, type ScheduleReport } from '../scheduler/index.ts';
 import { placed, type Tried } from './attempt.ts';
 import { cleaningOf } from './clean.ts';
-import { FAULTS, withFault, type Failed } from './faults.ts';
+import { faultNamed, FAULTS, withFault, type Failed } from './faults.ts';
 import { claimGone, faultOf, givenUp, keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import { outsidePorts } from './orders.ts';
-import { isInline, portsOf, type StoredInstance } from './place.ts';
+import { isAway, isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
 
 export const BUILDER = 'operation:instance-build';
+
+/** The steps at which a host may have a copy of the instance. */
+export const SENT = ['build', 'plug', 'sweep'];
+
+const FAULT_MESSAGE_MAX = 1000;
 
 /** Whether a host is being found for it: built for the first time or again from the shelf, or rebuilt elsewhere. */
 export function isBeingBuilt({ state }: Instance): boolean {
@@ -55,7 +60,14 @@ function triedFor(fleet: FleetReader, { id, doc: instance }: StoredInstance, now
 function took(item: StoredItem, { step, host, nth, changes }: Tried & { readonly kind: 'placed' }): RecordStep {
   // A host that is chosen again has a task of another name: the answer to the earlier one does not count for it.
   const task = step === 'build' ? { host, attempt: nth } : { host: null };
-  return record(item, { state: 'running', step, ...task }, { changes });
+  return record(item, { state: 'running', step, ...task }, { changes: changes.map(alone) });
+}
+
+/** Once the request has its places, each of its instances is on its own: one that fails later says so by itself. */
+function alone(change: Change): Change {
+  if (change.kind !== INSTANCE.name || change.doc === null) return change;
+  const { together: _, ...doc } = change.doc as Instance;
+  return { ...change, doc };
 }
 
 /** Places the instances of one request together: at least `minimum` of them, or none. */
@@ -78,11 +90,14 @@ export function scheduledTogether(
   );
   const enough = tries.filter((tried) => tried.kind === 'placed').length >= minimum;
   if (!enough) mark('together-too-few');
-  const report = tries.find((tried) => tried.kind === 'given-up' && tried.report !== undefined);
+  const short = tries.find((tried) => tried.kind === 'given-up' && tried.report !== undefined);
+  const few = `Fewer than ${minimum} of the request could be made; the others say why.`;
+  const why =
+    short?.kind === 'given-up' ? { report: short.report } : { fault: { code: 'too-few', message: few, atMs: nowMs } };
   return wanted.map(({ item, instance }, nth) => {
     const tried = tries[nth] as Tried;
     if (tried.kind === 'placed' && enough) return took(item, tried);
-    return giveUp(fleet, item, instance, { ...(report as Tried & { kind: 'given-up' }), nowMs });
+    return giveUp(fleet, item, instance, { ...(why as Pick<Why, 'report' | 'fault'>), nowMs });
   });
 }
 
@@ -95,7 +110,8 @@ interface Why {
 /** Nothing is left to be tried: what is outside the journal is released first, then all of it is given back at once. */
 export function giveUp(fleet: FleetReader, item: StoredItem, instance: StoredInstance, why: Why): RecordStep {
   const { nowMs } = why;
-  const fault = why.fault ?? faultOf(instance.doc, why.report, nowMs);
+  const told = why.fault ?? faultOf(instance.doc, why.report, nowMs);
+  const fault = { ...told, message: told.message.slice(0, FAULT_MESSAGE_MAX) };
   const doc = { ...instance.doc, fault };
   const reason = { code: fault.code, instance: instance.id, message: fault.message };
   const expects = asRead(instance);
@@ -107,10 +123,17 @@ export function giveUp(fleet: FleetReader, item: StoredItem, instance: StoredIns
     mark('build-releases-what-is-outside');
     const { host: _, ...homeless } = doc;
     const changes = [put(INSTANCE, instance.id, homeless), ...claimGone(fleet, instance.id)];
-    return record(item, { state: 'running', step: 'release', host: null }, { changes, expects });
+    const host = releasedBy(fleet, doc) ?? null;
+    return record(item, { state: 'running', step: 'release', host }, { changes, expects });
   }
   const changes = givenUp(fleet, instance.id, doc, { by: BUILDER, nowMs });
   return record(item, { state: 'failed', step: item.doc.step, reason, host: null }, { changes, expects });
+}
+
+/** What a host made by itself it also gives back; only one that cannot any more leaves that to us. */
+function releasedBy(fleet: FleetReader, { path, attempts }: Instance): string | undefined {
+  const last = attempts.at(-1)?.host;
+  return path.create === 'host' && last !== undefined && !isAway(fleet, last) ? last : undefined;
 }
 
 /** The back end has released the ports: the build ends here. */
@@ -139,7 +162,30 @@ export function wentWell(fleet: FleetReader, item: StoredItem, made: readonly Ch
   return record(item, { state: 'done', step: item.doc.step }, { changes, expects: asRead(instance) });
 }
 
-/** A try failed: its claim goes, its ports are unbound, the host is swept, and the build looks on from there. */
+/** A try failed and the host may run a copy: it is destroyed there first, and keeps its claim until it is. */
+export function sweptFirst(fleet: FleetReader, item: StoredItem, failed: Failed, nowMs: number): RecordStep {
+  const { instance } = found(fleet, item.id);
+  if (instance === undefined) return fail(item, { code: 'instance-gone', instance: item.doc.target.id });
+  mark('build-sweeps-its-host');
+  const doc: Instance = { ...withFault(instance.doc, failed), changedBy: BUILDER, changedAtMs: nowMs };
+  const { attempts } = doc;
+  const changes = [put(INSTANCE, instance.id, doc)];
+  return record(
+    item,
+    { state: 'running', step: 'sweep', attempt: attempts.length },
+    { changes, expects: asRead(instance) },
+  );
+}
+
+/** The host has destroyed what it had of a try that failed. */
+export function afterSweep(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const last = found(fleet, item.id).instance?.doc.attempts.at(-1);
+  const { fault, text, excludedPool: pool } = last ?? {};
+  const said = { ...(text !== undefined && { text }), ...(pool !== undefined && { pool }) };
+  return afterFault(fleet, item, { fault: faultNamed(fault), ...said }, nowMs);
+}
+
+/** A try failed: its claim goes, its ports are unbound, and the build looks on from there. A dead host is swept when it is back. */
 export function afterFault(fleet: FleetReader, item: StoredItem, failed: Failed, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: item.doc.target.id });
@@ -147,16 +193,18 @@ export function afterFault(fleet: FleetReader, item: StoredItem, failed: Failed,
   const { host, ...homeless } = withFault(instance.doc, failed);
   const doc: Instance = { ...homeless, changedBy: BUILDER, changedAtMs: nowMs };
   const ports = portsOf(fleet, doc);
-  const bound = ports.filter((port) => isInline(fleet, port.doc) && port.doc.binding !== undefined);
-  const sent = item.doc.step === 'build' || item.doc.step === 'plug';
+  const byHost = doc.path.bind === 'host';
+  // What a host bound by itself is bound by the next one under a higher serial: there is nobody to ask in between.
+  const bound = ports.filter((port) => (isInline(fleet, port.doc) ? port.doc.binding !== undefined : byHost));
+  const sent = SENT.includes(item.doc.step) && host !== undefined && isConfirmedGone(fleet, host);
   const changes = [
     put(INSTANCE, instance.id, doc),
     ...claimGone(fleet, instance.id),
     ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: BUILDER, nowMs }))),
-    ...(sent && host !== undefined ? cleaningOf(instance.id, host, `${item.id}.${doc.attempts.length}`, nowMs) : []),
+    ...(sent ? cleaningOf(instance.id, host, `${item.id}:${doc.attempts.length}`, nowMs) : []),
     ...(host !== undefined && FAULTS[failed.fault].excludes === 'host' ? buildFailed(fleet, host, nowMs) : []),
   ];
-  const step = outsidePorts(fleet, ports).length > 0 ? 'unbind' : 'schedule';
+  const step = !byHost && outsidePorts(fleet, ports).length > 0 ? 'unbind' : 'schedule';
   const expects = asRead(instance, bound);
   return record(item, { state: 'running', step, host: null }, { changes, expects });
 }

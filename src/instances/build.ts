@@ -22,13 +22,24 @@ import {
 } from '../operations/index.ts';
 import { answeredBuild, buildTask, tellsOfPlugs } from './build-answers.ts';
 import { observedBuild } from './build-orders.ts';
-import { afterFault, BUILDER, gaveUp, isBeingBuilt, scheduled, scheduledTogether, wentWell } from './build-steps.ts';
+import {
+  afterFault,
+  afterSweep,
+  BUILDER,
+  gaveUp,
+  isBeingBuilt,
+  scheduled,
+  scheduledTogether,
+  SENT,
+  sweptFirst,
+  wentWell,
+} from './build-steps.ts';
 import { cleaningOf } from './clean.ts';
 import { deletionOf } from './delete.ts';
 import { keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from './model.ts';
 import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
-import { isAway, portsOf, reachesPools, type StoredInstance } from './place.ts';
+import { isAway, isConfirmedGone, portsOf, reachesPools, type StoredInstance } from './place.ts';
 import { shelvingOf } from './shelve.ts';
 
 /** How long the network may take to report the ports as plugged. */
@@ -38,7 +49,7 @@ export const BUILD_DEADLINE_MS = 3600 * 1000;
 
 export const instanceBuild: OperationKind = {
   name: 'instance-build',
-  steps: ['ports', 'schedule', 'bind', 'build', 'plug', 'unbind', 'release'],
+  steps: ['ports', 'schedule', 'bind', 'build', 'plug', 'sweep', 'unbind', 'release'],
   cancel: {
     kind: 'does',
     what: 'instances that do not run yet are deleted, or go back to the shelf if they come from there; the others stay',
@@ -97,8 +108,8 @@ function tooLate(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstan
     const failed: Instance = { ...doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
     return [put(INSTANCE, id, failed)];
   }
-  const sent = item.doc.step === 'build' || item.doc.step === 'plug';
-  const sweep = sent && doc.host !== undefined ? cleaningOf(id, doc.host, `${item.id}.late`, nowMs) : [];
+  const sent = SENT.includes(item.doc.step) ? doc.host : undefined;
+  const sweep = sent === undefined ? [] : cleaningOf(id, sent, `${item.id}:late`, nowMs);
   return [...keptWithoutHost(fleet, id, { ...doc, fault }, { by: BUILDER, nowMs }), ...sweep];
 }
 
@@ -135,18 +146,50 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
       return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
     }
     case 'build':
-      return isAway(fleet, item.doc.host ?? '')
-        ? [onBuilding(item, (at, atMs) => afterFault(at, item, { fault: 'host-lost' }, atMs))]
-        : [];
+      return (
+        whileHostThere(fleet, looked, (at, atMs) => afterFault(at, item, { fault: 'host-lost' }, atMs)) ?? heard(item)
+      );
     case 'plug':
       return [plugged(fleet, looked, ports)];
+    case 'sweep':
+      return whileHostThere(fleet, looked, (at, atMs) => afterSweep(at, item, atMs)) ?? askedAgain(looked);
     case 'unbind':
       return toOutside(fleet, looked, ports, () => endOrder(fleet, 'unbind', instance, outsidePorts(fleet, ports)));
     case 'release':
+      if (item.doc.host !== undefined && !isAway(fleet, item.doc.host)) return askedAgain(looked);
       return toOutside(fleet, looked, ports, () => endOrder(fleet, 'release', instance, outsidePorts(fleet, ports)));
     default:
       throw new Error(`instance-build has no step "${item.doc.step}"`);
   }
+}
+
+/**
+ * A host that is off for certain is given up. One that is only silent may build it yet, and may run it: nothing is done
+ * elsewhere with the same ports and addresses before somebody vouches for it being off.
+ */
+function whileHostThere(
+  fleet: FleetReader,
+  { item, instance }: Looked,
+  onceGone: (fleet: FleetReader, nowMs: number) => RecordStep,
+): readonly Next[] | undefined {
+  const host = item.doc.host ?? '';
+  if (isConfirmedGone(fleet, host)) return [onBuilding(item, onceGone)];
+  if (!isAway(fleet, host)) return undefined;
+  mark('build-waits-for-a-silent-host');
+  return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+}
+
+/** The host is there (again) and has its task. */
+function heard(item: StoredItem): readonly Next[] {
+  const { state, step } = item.doc;
+  return state === 'waiting' ? [record(item, { state: 'running', step })] : [];
+}
+
+/** A task that has to be done again is another one: the answer to the first does not count for it. */
+function askedAgain({ item, nowMs }: Looked): readonly Next[] {
+  const { state, step, attempt, retryAtMs = 0 } = item.doc;
+  if (state !== 'waiting' || nowMs < retryAtMs) return [];
+  return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
 /** What changes the instance is decided on the newest state: a delete may have been faster. */
@@ -186,9 +229,7 @@ function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): 
   const open = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((one) => isOpen(one.doc));
   if (open.some((one) => one.doc.step === 'ports')) return [];
   const first = open.filter((one) => one.doc.step === 'schedule');
-  return first[0]?.id === item.id
-    ? [decideLater(item, (at, atMs) => scheduledTogether(at, first, together.minimum, atMs))]
-    : [];
+  return [decideLater(item, (at, atMs) => scheduledTogether(at, first, together.minimum, atMs))];
 }
 
 function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): Next {
@@ -196,8 +237,9 @@ function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: r
   if (waiting.length === 0) return onBuilding(item, (at, atMs) => wentWell(at, item, [], atMs));
   const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
   if (nowMs >= sinceMs + PLUG_WAIT_MS) {
-    return onBuilding(item, (at, atMs) => afterFault(at, item, { fault: 'not-plugged' }, atMs));
+    return onBuilding(item, (at, atMs) => sweptFirst(at, item, { fault: 'not-plugged' }, atMs));
   }
-  const reason = { code: 'ports-not-plugged', instance: instance.id, ports: waiting.map((port) => port.id) };
+  // Which ones is not said: another reason would be another wait, and the patience would begin anew.
+  const reason = { code: 'ports-not-plugged', instance: instance.id };
   return wait(item, reason, sinceMs + PLUG_WAIT_MS);
 }

@@ -13,8 +13,8 @@ import {
 } from '../operations/index.ts';
 import { INSTANCE } from './model.ts';
 
-/** A host that stays away longer than this is removed or set up anew; it destroys nothing of ours then. */
-const CLEAN_DEADLINE_MS = 30 * 24 * 3600 * 1000;
+/** It ends when the host is swept or removed, however long that takes: a host that comes back late must not run a second copy. */
+const CLEAN_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 /** A host that could not destroy a copy is asked again after this time. */
 const DESTROY_AGAIN_MS = 30_000;
 

@@ -55,9 +55,10 @@ interface None {
 function make(trial: Trial, command: CreateInstances, of: One): Made | None | Refusal {
   const ports = portsFor(trial, command, of);
   if ('code' in ports) return ports;
-  const instance = newInstance(command, of, ports);
   const key = { key: of.name, target: { kind: INSTANCE.name, id: of.name } };
   const outside = of.path.create === 'conductor' && ports.some((port) => !isInline(trial, port.doc));
+  // What is placed at once is counted at once: only what comes later has to remember that it goes with others.
+  const instance = newInstance({ ...command, minCount: outside ? command.minCount : 1 }, of, ports);
   const later = (step: string): Made => {
     const intents = ports.map(({ id, doc }) => put(PORT, id, doc));
     const changes = [put(INSTANCE, idOf(INSTANCE, of.name), instance), ...intents];

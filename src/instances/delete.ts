@@ -31,6 +31,8 @@ import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 /** A back end or a host that could not do it is asked again after this time. */
 const AGAIN_MS = 5000;
+/** The host that made the ports has destroyed the instance and released them. */
+const HOST_RELEASED = 'released-by-host';
 
 export interface DeleteInstances {
   readonly ids: readonly string[];
@@ -50,6 +52,8 @@ export function deleteInstances(
   const missing = ids.find((_, nth) => stored[nth] === undefined);
   if (missing !== undefined) return refuse(unknownInstance(missing));
   const instances = stored.filter((one) => one !== undefined);
+  const twice = ids.find((id, nth) => ids.indexOf(id) !== nth);
+  if (twice !== undefined) return refuse(namedTwice(twice));
   const going = instances.find(({ doc }) => doc.state === 'deleting');
   if (going !== undefined) return refuse(beingDeleted(going.id));
   const begun = newOperation({
@@ -112,8 +116,10 @@ export const instanceDelete: OperationKind = {
     return { kind: 'destroy', args: { instance: instance.id, nics, ports } };
   },
 
-  answered: (_fleet, item, answer, nowMs) => {
-    if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null });
+  answered: (fleet, item, answer, nowMs) => {
+    const path = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id))?.doc.path;
+    const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
+    if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
     const problems = answer.problems ?? [];
     return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + AGAIN_MS);
   },
@@ -154,7 +160,7 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
 function sweepsOfMove(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
   const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
   const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);
-  return other === undefined ? [] : cleaningOf(id, other, `${item.id}.move`, nowMs);
+  return other === undefined ? [] : cleaningOf(id, other, `${item.id}:move`, nowMs);
 }
 
 function isSweep(fleet: FleetReader, item: StoredItem): boolean {
@@ -195,6 +201,9 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
   const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
   if (left?.length === 0) return gone(fleet, item, instance, nowMs);
+  // Without credentials the back end was not even asked: what the host made by itself it has let go of by itself.
+  if (unasked(outcome) !== undefined && item.doc.reason?.code === HOST_RELEASED)
+    return gone(fleet, item, instance, nowMs);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
   const again = wait(item, reason, nowMs + AGAIN_MS);
@@ -217,6 +226,11 @@ function gone(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance,
 export function unknownInstance(id: string): Refusal {
   const message = `There is no instance "${id}". List them with "muster instances list".`;
   return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
+}
+
+function namedTwice(id: string): Refusal {
+  const message = `Instance "${id}" is named twice. Name it once.`;
+  return { kind: 'invalid', code: 'duplicate-instance', message, facts: { instance: id } };
 }
 
 export function beingDeleted(id: string): Refusal {

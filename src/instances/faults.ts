@@ -20,6 +20,8 @@ export const FAULTS = {
   'migration-failed': retry('host', 'The instance could not be handed over to the host.'),
   'not-plugged': retry('host', 'The network did not report the ports as plugged in time.'),
   'host-lost': retry('host', 'The host went down, was forced down or left while it built.'),
+  unsupported: retry('host', 'The agent of the host is too old for this build.'),
+  'no-network-access': retry('host', 'The host was to see to the ports and has no access to the network back end.'),
   'pool-empty': retry('pool', 'The pool that an address was to come from is empty.'),
   'mapping-gone': retry('host', 'The host does not reach the segment any more.'),
   'address-not-carried': retry('host', 'The host cannot carry an address that a port holds.'),

@@ -5,7 +5,7 @@ import { CLAIM, claimId, endOfPort, PORT, unboundPort } from '../network/index.t
 import { reportText, type ScheduleReport } from '../scheduler/index.ts';
 import { FAULTS, faultNamed } from './faults.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
-import { portsOf } from './place.ts';
+import { isInline, portsOf } from './place.ts';
 
 export interface Ended {
   readonly by: string;
@@ -62,7 +62,8 @@ export function keptWithoutHost(
   const { host: _, ...rest } = instance;
   const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
   const doc: Instance = { ...rest, state, changedBy: end.by, changedAtMs: end.nowMs };
-  const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined);
+  // What a back end has unbound was unbound under a higher serial: that one is used up as well.
+  const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
   return [
     put(INSTANCE, idOf(INSTANCE, id), doc),
     ...claimGone(fleet, id),

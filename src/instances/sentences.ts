@@ -20,7 +20,10 @@ export const instanceSentences: ReasonSentences = {
   'addresses-exhausted': ({ message }) => said(message),
   'attempts-exhausted': ({ message }) => said(message),
   'given-up': ({ message }) => said(message),
-  'ports-not-plugged': ({ ports }) => `The network has not reported these ports as plugged: ${said(ports)}.`,
+  'ports-not-plugged': ({ instance }) =>
+    `The network has not reported every port of instance ${said(instance)} as plugged.`,
+  'released-by-host': () => 'The host has destroyed the instance and released its ports.',
+  'too-few': ({ message }) => said(message),
   'back-end-unavailable': (reason, explain) =>
     reason['message'] === undefined
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${said(reason['text'])})`}. It is asked again.`

@@ -107,7 +107,9 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
   const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
   const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');
-  if (left?.length === 0) return shelved(fleet, item, instance, nowMs);
+  // Without credentials the back end was not even asked: a host that binds by itself takes the port over under a higher serial.
+  const hosts = instance.doc.path.bind === 'host' && unasked(outcome) !== undefined;
+  if (left?.length === 0 || hosts) return shelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
   const again = wait(item, reason, nowMs + AGAIN_MS);

@@ -260,13 +260,18 @@ export class OperationsController {
       const { id, doc } = changed;
       if (kind === OPERATION.name) this.#wakeAll(idOf(OPERATION, id));
       else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
-      for (const item of fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))) {
-        this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
+      this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id)));
+      if (kind === ITEM.name && (after === undefined || !isOpen(after.doc as Item))) {
+        // Others may have waited for this one to let go of what it worked on.
+        const { target } = doc as Item;
+        this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(target.kind, target.id)));
       }
-      for (const one of this.#wakers) {
-        for (const item of one(fleet, change)) this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
-      }
+      for (const one of this.#wakers) this.#wakeItems(one(fleet, change));
     }
+  }
+
+  #wakeItems(items: Iterable<StoredItem>): void {
+    for (const item of items) this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
   }
 
   #wakeAll(operation: OperationId): void {

@@ -197,7 +197,6 @@ describe('switching over', () => {
     expect(world.calls()).toEqual([
       'host create web-p0@h2 applied',
       'host bind web-p0@h2 applied',
-      'conductor unbind web-p0 applied',
       'host create web-p0@h3 already',
       'host bind web-p0@h3 applied',
     ]);
@@ -213,11 +212,29 @@ describe('switching over', () => {
     await deleteAll(world);
     expect(world.calls().slice(before)).toEqual([
       'host delete web-p0 applied',
+      'host unbind mine applied',
       'conductor delete web-p0 already',
       'conductor unbind mine applied',
     ]);
     expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine']);
     expect(world.port('mine')).not.toHaveProperty('instance');
+  });
+
+  test('without credentials hosts retry, give up and delete by themselves, and nothing is left', async () => {
+    const world = await fixtureF({ backEnd: 'simulated' });
+    world.credentials = false;
+    await world.userPort('mine', 'n');
+    world.arm({ op: 'spawn', host: 'h2', outcome: 'spawn-failed' });
+    const networks = [{ network: 'n' }, { port: 'mine' }];
+    expect(await world.boot({ networks })).toMatchObject({ state: 'active', host: 'h3', path: OLD_PATH });
+    await deleteAll(world);
+    expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine']);
+    for (const host of ALL) world.arm({ op: 'spawn', host, outcome: 'spawn-failed' });
+    expect(await world.boot({ name: 'next', networks })).toMatchObject({ state: 'error', nics: [] });
+    expect(world.all(PORT).map(({ id }) => id)).toEqual(['mine']);
+    expect(world.network.port('next-p0')).toBeUndefined();
+    expect(world.network.port('mine')?.instance).toBeUndefined();
+    expect(world.calls().every((call) => call.startsWith('host'))).toBe(true);
   });
 
   test.each(['nothing', 'a move', 'a rebuild', 'the shelf'])(

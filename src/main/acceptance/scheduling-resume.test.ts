@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { forceDownHost } from '../../hosts/index.ts';
 import { PORT } from '../../network/index.ts';
+import { OPERATION } from '../../operations/index.ts';
 import { atEach, expectNothingLeft, pointsOf, WAYS, type Point, type Way } from './disturbance-fixture.ts';
 import { BOTH, fixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
@@ -91,17 +92,30 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
     expectElsewhere(world, macs, 'resources-gone');
   });
 
-  test('it falls silent, and is swept when it is back', async () => {
+  test('not while it is only silent: it may run it yet, and does when it is back', async () => {
     const world = await building();
-    const macs = world.ports('web').map(({ mac }) => mac);
+    const operation = world.all(OPERATION).find(({ doc }) => doc.kind === 'instance-build')?.id ?? '';
     await world.agents.stop('h2');
-    await world.until('the next one runs it', () => world.instance('web').state === 'active');
-    expectElsewhere(world, macs, 'host-lost');
+    await world.until('it is down', () => world.host('h2').connection.state === 'down');
+    await world.until('the build waits', () => world.item(operation, 'web').state === 'waiting');
+    expect(world.item(operation, 'web').reason).toMatchObject({ code: 'host-silent', host: 'h2' });
+    expect(world.instance('web')).toMatchObject({ state: 'building', host: 'h2' });
     world.agents.start('h2');
-    await world.until('it is back', () => world.host('h2').connection.state === 'up');
-    await world.rest();
+    await world.until('it runs', () => world.instance('web').state === 'active');
+    expect(world.copies('web')).toEqual(['h2']);
+    expect(world.instance('web').attempts).toHaveLength(1);
+  });
+
+  test('it says that it failed, and runs it all the same: it is destroyed there first', async () => {
+    const world = await fixtureF({ backEnd });
+    const odd = { task: 'build', times: 1, problem: 'odd', fault: 'spawn-failed', after: true } as const;
+    world.agents.hypervisorOf('h2')?.arm(odd);
+    await world.userPort('mine', 'n');
+    await world.create({ networks });
+    await world.until('it runs', () => world.instance('web').state === 'active');
     expect(world.copies('web')).toEqual(['h3']);
-    expect(world.tasks()).toContain('destroy web on h2');
+    const order = world.tasks().filter((task) => task.includes('web'));
+    expect(order).toEqual(['build web on h2', 'destroy web on h2', 'build web on h3']);
   });
 
   test('it is forced down', async () => {
