@@ -51,7 +51,7 @@ export const HOST_FACTS = {
   tunnelAddress: Type.Union([Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })]),
   /** Counts in elections: a host with 2 takes two services before one with 0 takes its first. */
   baseWeight: Type.Integer({ minimum: -1000, maximum: 1000 }),
-  /** Further resource classes it has, by name; `bandwidth-kbps:<physical network>` is one. */
+  /** Further resource classes it has, by name: `bandwidth-kbps:<physical network>`, `bandwidth-kbps`, `pci:<request>`. */
   resources: Type.Record(word, Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
     maxProperties: RESOURCES_MAX,
   }),

@@ -199,12 +199,13 @@ describe('what a port needs of a host', () => {
     expect(need({}, false, 'n')).toEqual([{ pool: 'network:n', takes: [4, 6] }]);
   });
 
-  test('bandwidth goes with it', () => {
+  test('bandwidth and a PCI device go with it', () => {
     const fleet = world();
-    commit(fleet, [port('p', 'r', { minBandwidthKbps: 500 })]);
+    commit(fleet, [port('p', 'r', { minBandwidthKbps: 500, pciRequest: 'sriov' })]);
     expect(nicNeed(fleet, portDoc(fleet, 'p'), { wasActive: false })).toMatchObject({
       network: 'r',
       minBandwidthKbps: 500,
+      pciRequest: 'sriov',
     });
   });
 

@@ -132,11 +132,12 @@ export function newMac(
 
 /** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
 export function nicNeed(fleet: FleetReader, port: Port, how: { readonly wasActive: boolean }): NicNeed {
-  const { network, minBandwidthKbps } = port;
+  const { network, minBandwidthKbps, pciRequest } = port;
   return {
     network,
     choices: choicesFor(fleet, port, how.wasActive),
     ...(minBandwidthKbps !== undefined && { minBandwidthKbps }),
+    ...(pciRequest !== undefined && { pciRequest }),
   };
 }
 

@@ -29,7 +29,7 @@ export {
   SUBNET,
 } from './model.ts';
 export type { BackEndName, Network, Port, PortId, Segment, Subnet } from './model.ts';
-export { bandwidthClass } from './need.ts';
+export { bandwidthClass, pciClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
 export { orderPools } from './order-pools.ts';

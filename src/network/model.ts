@@ -41,7 +41,7 @@ export const NETWORK_FACTS = {
   external: Type.Boolean({ description: 'leads outside; without `shared` only administrators attach instances to it' }),
   portSecurity: Type.Boolean({ description: 'security groups apply to its ports' }),
   qosPolicy: Type.Optional(WORD),
-  /** What a port on it needs at least; counted against the bandwidth of the host's physical network. */
+  /** What a port on it needs at least; counted against the bandwidth of the host's physical network, or of the host. */
   minBandwidthKbps: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 ** 9 })),
 };
 

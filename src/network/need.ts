@@ -18,11 +18,21 @@ export interface NicNeed {
   readonly port?: string;
   /** The NIC goes to one of these; empty when it can go nowhere. */
   readonly choices: readonly PoolChoice[];
-  /** Counted against `bandwidth-kbps:<physical network>` of the host. */
+  /** Counted against `bandwidth-kbps:<physical network>` of the host, or `bandwidth-kbps` where the pool has none. */
   readonly minBandwidthKbps?: number;
+  /** Takes one of the host's `pci:<request>`. */
+  readonly pciRequest?: string;
 }
 
-/** The resource class that bandwidth on a physical network is counted in. */
-export function bandwidthClass(physicalNetwork: string): string {
-  return `bandwidth-kbps:${physicalNetwork}`;
+/**
+ * The resource class that bandwidth on a physical network is counted in; without one, on networks that every host reaches
+ * and in tunnels, it is the host's own.
+ */
+export function bandwidthClass(physicalNetwork: string | undefined): string {
+  return physicalNetwork === undefined ? 'bandwidth-kbps' : `bandwidth-kbps:${physicalNetwork}`;
+}
+
+/** The resource class that devices for a port's PCI request are counted in. */
+export function pciClass(request: string): string {
+  return `pci:${request}`;
 }
