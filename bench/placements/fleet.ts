@@ -78,7 +78,7 @@ function subnet(nth: number): Subnet {
 }
 
 /** A rack lies in one zone. */
-export function placementHost(nth: number): Host {
+function placementHost(nth: number): Host {
   return {
     ...sampleHost(nth),
     zone: `zone-${(nth % SEGMENTS) % 3}`,

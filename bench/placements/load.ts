@@ -65,7 +65,7 @@ async function oneCaller(journal: Journal, untilMs: number): Promise<number> {
   return made;
 }
 
-export async function placeOne(journal: Journal): Promise<void> {
+async function placeOne(journal: Journal): Promise<void> {
   const operation = idOf(OPERATION, ids.next('op'));
   const given = { caller, nowMs: realClock.nowMs(), credentials: false, operation };
   const command = createCommand(REQUEST, { ...given, newId: (prefix) => ids.next(prefix) });
