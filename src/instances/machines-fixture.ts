@@ -38,6 +38,8 @@ export class Machines {
   readonly taskIds: string[] = [];
   readonly #faults: TaskFault[] = [];
   readonly #sent = new Set<string>();
+  /** What a source has sent, by `host/instance` of the target. */
+  readonly #received = new Set<string>();
   readonly #network: HostNetwork | undefined;
 
   /** `network`: the hosts' own access to networks, for those that make or bind ports themselves. */
@@ -84,14 +86,17 @@ export class Machines {
         return { outcome: 'done' };
       case 'prepare':
         this.copies.set(key, 'prepared');
+        this.#received.delete(key);
         return { outcome: 'done' };
       case 'migrate':
         if (!this.copies.has(key) && !this.#sent.has(`${key}>${String(args['target'])}`)) return gone('instance-gone');
         this.copies.delete(key);
         this.#sent.add(`${key}>${String(args['target'])}`);
+        this.#received.add(`${String(args['target'])}/${String(args['instance'])}`);
         return { outcome: 'done' };
       case 'activate':
         if (!this.copies.has(key)) return gone('not-prepared');
+        if (args['ifReceived'] === true && !this.#received.has(key)) return gone('nothing-received');
         this.copies.set(key, 'running');
         return { outcome: 'done' };
       case 'destroy':

@@ -64,7 +64,8 @@ export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly Insta
   // One that ran before and finds no host now goes back to the shelf.
   building: ['active', 'error', 'deleting', 'shelving', 'shelved'],
   active: ['moving', 'rebuilding', 'shelving', 'deleting', 'error'],
-  moving: ['active', 'deleting', 'error'],
+  // A move that its deadline cut short leaves what a dead host had to be built elsewhere.
+  moving: ['active', 'deleting', 'error', 'rebuilding'],
   rebuilding: ['active', 'error', 'deleting'],
   shelving: ['shelved', 'active', 'deleting', 'error'],
   shelved: ['building', 'deleting'],
@@ -142,8 +143,10 @@ const MOVE = Type.Object(
   {
     operation: Type.String(),
     kind: Type.Enum(MOVE_KINDS),
-    /** Where it ran when the move began. */
+    /** Where it ran when the move began, or went on after a host that could not connect its ports. */
     from: Type.String(),
+    /** Where it ran when the move began, when that is another than `from`. It does not go back there. */
+    origin: Type.Optional(Type.String()),
     /** Only this host: nothing else is tried. */
     target: Type.Optional(Type.String()),
     /** The last one tells where it goes. They rule out for this move what a build's tries rule out for the build. */

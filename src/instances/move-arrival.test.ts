@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { retryOperation, type OperationId } from '../operations/index.ts';
 import { World } from './instances-fixture.ts';
-import { move, withActive } from './moves-fixture.ts';
+import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { rebuildInstances } from './rebuild.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
 
 describe('after the source has handed the instance over', () => {
@@ -30,28 +31,14 @@ describe('after the source has handed the instance over', () => {
     expect(world.machines.log.filter((line) => line.startsWith('activate'))).toHaveLength(4);
   });
 
-  test('the-target-loses-its-mapping: the switch waits for it', async () => {
-    const world = await withActive();
-    const operation = await move(world);
-    await world.until(operation, 'web', 'switch');
-    await world.edit('h4', { physicalNetworks: [] });
-    await world.settle();
-    expect(world.item(operation, 'web')).toMatchObject({
-      state: 'waiting',
-      step: 'switch',
-      reason: { code: 'not-bound', host: 'h4', fault: 'mapping-gone' },
-    });
-    await world.edit('h4', { physicalNetworks: ['phys-seg0'] });
-    await world.settle();
-    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.violations).toEqual([]);
-  });
-
-  test('the-back-end-refuses-to-bind: it is asked again under the same serial', async () => {
+  test('the-back-end-does-not-answer: it is asked again under the same serial', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 2 });
-    world.network.faults.arm({ op: 'bind', outcome: 'unavailable', times: 1 });
-    await move(world);
+    world.network.faults.arm({ op: 'bind', outcome: 'unavailable', times: 3 });
+    world.network.faults.arm({ op: 'bind', outcome: 'applied-but-lost', times: 1 });
+    const operation = await move(world);
+    await world.until(operation, 'web', 'bind');
+    await world.pass();
+    expect(world.item(operation, 'web')).toMatchObject({ state: 'waiting', reason: { code: 'not-bound', calls: 1 } });
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
     expect(world.addresses('web')).toEqual(['10.0.0.2']);
@@ -168,10 +155,56 @@ describe('the deadline', () => {
     await retried(ended);
   });
 
-  test.each(['migrate', 'switch', 'activate'])('at-%s: it is moving still, and a retry goes on', async (step) => {
+  test.each(['migrate', 'switch'])('at-%s: it is moving still, and a retry goes on', async (step) => {
     const ended = await passed(step);
     expect(ended.world.instance('web')).toMatchObject({ state: 'moving', fault: { code: 'deadline-passed' } });
     await retried(ended);
+  });
+
+  test('at-activate: it is where it was handed to, and a retry goes on there', async () => {
+    const ended = await passed('activate');
+    expect(ended.world.instance('web')).toMatchObject({
+      state: 'active',
+      host: 'h4',
+      fault: { code: 'deadline-passed' },
+    });
+    expect(ended.world.instance('web')?.fault?.message).toContain('muster operations retry');
+    await retried(ended);
+    expect(ended.world.machines.log.filter((line) => line.startsWith('prepare'))).toHaveLength(1);
+  });
+
+  test.each(['migrate', 'switch'])(
+    'at-%s, and the source dies: it can be built elsewhere, and both ends are swept',
+    async (step) => {
+      const { world, operation } = await passed(step);
+      const asking = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+      expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({
+        code: 'host-not-confirmed-down',
+      });
+      await world.goDown('h2');
+      await world.forceDown('h2');
+      await world.commit((fleet) => rebuildInstances(fleet, asking));
+      await world.settle();
+      expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
+      expect(world.claim('web', 'move')).toBeUndefined();
+      expect(world.machines.log).toContain('destroy web on h4');
+      await world.comeBack('h2');
+      await world.settle();
+      expect(world.machines.having('web')).toEqual(['h5']);
+      await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
+      await world.settle();
+      expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'move-superseded' } });
+      expect(world.violations).toEqual([]);
+    },
+  );
+
+  test('while-it-moves-it-is-not-rebuilt', async () => {
+    const world = await withActive();
+    const operation = await move(world);
+    await world.until(operation, 'web', 'migrate');
+    await world.forceDown('h2');
+    const asking = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({ code: 'not-rebuildable' });
   });
 
   test('at-clean-source: it has moved, and a sweep does the rest', async () => {

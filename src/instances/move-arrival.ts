@@ -1,10 +1,20 @@
 // The steps of a move after the source has handed the instance over. There is no way back from here: the instance is at its
-// target, whatever else fails, and what could not be done is asked for again.
+// target, whatever else fails. Where its ports cannot be connected it runs without them, and moves on from there.
 import { mark, put, remove, type Change } from '../fleet/index.ts';
-import { bindPorts, CLAIM, claimId, PORT, unboundPort, type Claim, type PoolKey } from '../network/index.ts';
-import { expecting, record, wait, type RecordStep } from '../operations/index.ts';
-import { buildWentWell } from '../scheduler/index.ts';
+import {
+  bindPorts,
+  CLAIM,
+  claimId,
+  PORT,
+  unboundPort,
+  type BindFault,
+  type Claim,
+  type PoolKey,
+} from '../network/index.ts';
+import { expecting, record, type RecordStep } from '../operations/index.ts';
+import { buildFailed, buildWentWell } from '../scheduler/index.ts';
 import { keptPromises } from './build-steps.ts';
+import { FAULTS, withFault, type Failed } from './faults.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import {
   ended,
@@ -18,26 +28,19 @@ import {
   towards,
   type MoveLook,
 } from './move-errand.ts';
-import { isInline, portsOf } from './place.ts';
-
-/** A target that cannot take the ports now, though it could when it was chosen, is looked at again after this time. */
-const AGAIN_MS = 5000;
+import { isAway, isInline, portsOf, reachesPools } from './place.ts';
 
 /** From here on the instance is at its target, with its claim and its ports. `bound`: what a back end has bound there. */
 export function switched(look: MoveLook, bound: readonly Change[] = []): RecordStep {
-  const { item, instance, nowMs } = look;
-  const host = targetOf(instance.doc) ?? '';
+  const host = targetOf(look.instance.doc) ?? '';
   const ports = portsThere(look, host);
-  if ('code' in ports) {
-    const reason = { code: 'not-bound', instance: instance.id, host, fault: ports.code };
-    return wait(item, reason, nowMs + AGAIN_MS);
-  }
+  if ('code' in ports) return cutOff(look, failedBind(ports));
   const changes = [putMoving(look, there(look, host)), ...claimsThere(look), ...ports, ...bound];
   return onward(look, { step: 'activate', host, changes });
 }
 
 /** The ports that the journal looks after, bound to the target; all of them unbound where the target binds by itself. */
-function portsThere({ fleet, instance, nowMs }: MoveLook, host: string): Change[] | { readonly code: string } {
+function portsThere({ fleet, instance, nowMs }: MoveLook, host: string): Change[] | BindFault {
   const ports = portsOf(fleet, instance.doc);
   const at = { host, by: MOVER, nowMs };
   if (modeThere(fleet, instance) !== 'ready') return ports.map((port) => put(PORT, port.id, unboundPort(port.doc, at)));
@@ -48,6 +51,50 @@ function portsThere({ fleet, instance, nowMs }: MoveLook, host: string): Change[
   return bound.kind === 'fault' ? bound.fault : bound.ports.map((port) => put(PORT, port.id, port.doc));
 }
 
+function failedBind(fault: BindFault): Failed {
+  return { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) };
+}
+
+/** Why the target could not be switched to now. What can be known before the source hands over is looked at before. */
+export function faultThere(look: MoveLook): Failed | undefined {
+  const { fleet, instance } = look;
+  const host = targetOf(instance.doc) ?? '';
+  if (isAway(fleet, host)) return { fault: 'host-lost' };
+  if (!reachesPools(fleet, host, instance.doc.move.tries.at(-1)?.pools ?? [])) return { fault: 'mapping-gone' };
+  const ports = portsThere(look, host);
+  return 'code' in ports ? failedBind(ports) : undefined;
+}
+
+/** Its ports cannot be connected where it is now. It runs there without them, rather than nowhere, and is moved on. */
+export function cutOff(look: MoveLook, failed: Failed): RecordStep {
+  mark('move-arrives-cut-off');
+  const { fleet, instance, nowMs } = look;
+  const { doc } = instance;
+  const host = targetOf(doc) ?? '';
+  const tries = withFault(towards(instance).doc, failed).attempts;
+  const changes = [
+    putMoving(look, { ...there(look, host), move: { ...doc.move, tries } }),
+    ...(doc.host === host ? keptPromises(fleet, instance.id) : claimsThere(look, [])),
+    ...portsOf(fleet, doc).map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs }))),
+    ...(FAULTS[failed.fault].excludes === 'host' ? buildFailed(fleet, host, nowMs) : []),
+  ];
+  return onward(look, { step: 'activate', host, changes });
+}
+
+/** Whether it is at a host that could not connect its ports. */
+export function isCutOff({ move, host }: MoveLook['instance']['doc']): boolean {
+  const last = move.tries.at(-1);
+  return last?.fault !== undefined && last.host === host;
+}
+
+/** It runs where its ports are not connected: the same move looks for another host, from there. */
+export function wentOn(look: MoveLook): RecordStep {
+  const { move, host = '' } = look.instance.doc;
+  const { from, origin = from } = move;
+  const changes = [putMoving(look, { move: { ...move, from: host, origin } }), ...swept(look, from)];
+  return onward(look, { step: 'schedule', host: null, changes });
+}
+
 /** The host that was asked for by name at its build is left behind. */
 function there({ instance }: MoveLook, host: string): Pick<Instance, 'host' | 'place'> {
   const { onlyHost: _, ...place } = instance.doc.place;
@@ -55,11 +102,11 @@ function there({ instance }: MoveLook, host: string): Pick<Instance, 'host' | 'p
 }
 
 /** The claim of the move becomes that of the instance, which has left the other. */
-function claimsThere({ fleet, instance, nowMs }: MoveLook): Change[] {
+function claimsThere({ fleet, instance, nowMs }: MoveLook, promised?: Claim['addresses']): Change[] {
   const move = fleet.get(CLAIM, claimId(instance.id, 'move'));
   if (move === undefined) throw new Error(`instance ${instance.id} moves without a claim at its target`);
   // What is bound in the same commit is promised no more.
-  const addresses = modeThere(fleet, instance) === 'ready' ? [] : move.doc.addresses;
+  const addresses = promised ?? (modeThere(fleet, instance) === 'ready' ? [] : move.doc.addresses);
   const home: Claim = { ...move.doc, role: 'home', addresses, sinceMs: nowMs };
   return [put(CLAIM, claimId(instance.id, 'home'), home), remove(CLAIM, move.id)];
 }
@@ -85,7 +132,7 @@ export function arrival(look: MoveLook): Change[] {
 export function targetLost(look: MoveLook): RecordStep {
   mark('move-target-lost');
   const { instance, nowMs } = look;
-  const host = targetOf(instance.doc) ?? '';
+  const host = targetOf(instance.doc) ?? instance.doc.host ?? '';
   const message = `Host ${host} was forced down or removed after the instance was handed over to it. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'target-lost', message, atMs: nowMs };
   return ended(look, fault, [

@@ -24,13 +24,13 @@ describe('the plan of each step', () => {
     }
     expect(steps.map((lines) => lines.join('\n  ')).join('\n')).toMatchInlineSnapshot(`
       "schedule
-        decide: running prepare at h4; instance web (moving, h2), claim web.move (move, h4)
+        decide: running prepare at h4; instance web (moving, h2), claim web:move (move, h4)
       prepare
         task for h4: prepare {"instance":"web","vcpus":1,"memoryMiB":512,"diskGiB":1,"network":"ready","nics":[{"port":"web-p0","nic":0,"network":"n","backEnd":"embedded","mac":"02:00:00:00:10:00","addresses":["10.0.0.2"],"serial":1,"segment":"seg0","createdBy":"muster","pool":"segment:seg0"}],"kind":"live"}
       migrate
         task for h2: migrate {"instance":"web","target":"h4","kind":"live"}
       switch
-        decide: running activate at h4; instance web (moving, h4), claim web (home, h4), no claim web.move, port web-p0 (made)
+        decide: running activate at h4; instance web (moving, h4), claim web (home, h4), no claim web:move, port web-p0 (made)
       activate
         task for h4: activate {"instance":"web","nics":[{"port":"web-p0","nic":0,"network":"n","backEnd":"embedded","mac":"02:00:00:00:10:00","addresses":["10.0.0.2"],"serial":2,"segment":"seg0","type":"ovs","createdBy":"muster","pool":"segment:seg0"}],"kind":"live"}
       clean-source

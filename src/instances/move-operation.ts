@@ -13,16 +13,26 @@ import {
 } from '../operations/index.ts';
 import { itemsOfHost } from './clean.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
-import { arrival, arrived, switched, targetLost } from './move-arrival.ts';
-import { movingBy, notOurs, onMoving, putMoving, swept, targetOf, towards, type MoveLook } from './move-errand.ts';
-import { afterMoveFault, scheduledMove, sourceLost, stayed } from './move-steps.ts';
+import { arrival, arrived, isCutOff, switched, targetLost } from './move-arrival.ts';
+import {
+  movingBy,
+  notOurs,
+  onMoving,
+  onward,
+  putMoving,
+  swept,
+  targetOf,
+  towards,
+  type MoveLook,
+} from './move-errand.ts';
+import { afterMoveFault, saidOf, scheduledMove, sourceLost, stayed } from './move-steps.ts';
 import { answeredMove, moveTask, observedMove } from './move-tasks.ts';
 import { bindOrder, outsidePorts } from './orders.ts';
 import { isAway, isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
 
 export const instanceMove: OperationKind = {
   name: 'instance-move',
-  steps: ['schedule', 'prepare', 'migrate', 'bind', 'switch', 'activate', 'clean-source'],
+  steps: ['schedule', 'prepare', 'migrate', 'ask-target', 'bind', 'switch', 'activate', 'clean-source'],
   cancel: {
     kind: 'none',
     because: 'an instance that is being handed over can only go forward; one that finds no host stays where it is',
@@ -61,7 +71,7 @@ function left(item: StoredItem, instance: StoredInstance | undefined): RecordSte
 
 function nextStep(look: MoveLook): readonly Next[] {
   const { item, instance } = look;
-  if (instance.doc.state === 'active') return [later(item, scheduledMove)];
+  if (instance.doc.state === 'active') return [later(item, item.doc.step === 'activate' ? resumed : scheduledMove)];
   switch (item.doc.step) {
     case 'schedule':
       return [later(item, scheduledMove)];
@@ -69,6 +79,8 @@ function nextStep(look: MoveLook): readonly Next[] {
       return toPrepare(look);
     case 'migrate':
       return toMigrate(look);
+    case 'ask-target':
+      return toAskTarget(look);
     case 'bind':
     case 'switch':
       return toSwitch(look);
@@ -100,24 +112,31 @@ function toPrepare(look: MoveLook): readonly Next[] {
   return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
 }
 
-/** Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. */
+/**
+ * Only the source knows whether it has handed the instance over: whatever becomes of the target, its answer decides. From one
+ * that is off for certain there is none: the target may have the only copy then, and is asked.
+ */
 function toMigrate(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
   const { from } = instance.doc.move;
-  if (isConfirmedGone(fleet, from)) return [later(item, sourceLost)];
+  if (isConfirmedGone(fleet, from))
+    return [later(item, (at) => onward(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
   if (isAway(fleet, from)) return [wait(item, { code: 'source-not-heard', instance: instance.id, host: from })];
   return asked(look);
+}
+
+function toAskTarget(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance } = look;
+  const host = targetOf(instance.doc) ?? '';
+  if (isConfirmedGone(fleet, host)) return [later(item, sourceLost)];
+  return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
 }
 
 function toSwitch(look: MoveLook): readonly Next[] {
   const { fleet, item, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? '';
   if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
-  if (item.doc.step === 'switch') {
-    // Looked at first: a wait that says again what the item says already is no news, and not committed.
-    const tried = switched(look);
-    return tried.progress.state === 'waiting' ? [tried] : [later(item, (at) => switched(at))];
-  }
+  if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const errand = towards(instance);
   const order = { instance: errand, host, pools: errand.doc.attempts.at(-1)?.pools ?? [] };
@@ -134,6 +153,12 @@ function toActivate(look: MoveLook): readonly Next[] {
   return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
 }
 
+/** What the deadline cut short at the target goes on there. */
+function resumed(look: MoveLook): RecordStep {
+  const { host = '' } = look.instance.doc;
+  return onward(look, { step: 'activate', host, changes: [putMoving(look, { state: 'moving' })] });
+}
+
 /** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
 function toClean(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
@@ -141,19 +166,30 @@ function toClean(look: MoveLook): readonly Next[] {
   return [later(item, (at) => arrived(at, swept(at, at.instance.doc.move.from)))];
 }
 
-/** The deadline has passed. Before the hand-over the instance stays; after it, the operation can be retried from there. */
+/**
+ * The deadline has passed. Before the hand-over the instance stays; once it is switched over it is where it went. Between the
+ * two nothing can be said but that it is on its way. In any case the operation can be retried, and goes on from there.
+ */
 function tooLate(look: MoveLook): ReturnType<typeof stayed> {
   const { item, instance, nowMs } = look;
   const fault = (message: string): InstanceFault => ({ code: 'deadline-passed', message, atMs: nowMs });
   switch (item.doc.step) {
     case 'schedule':
     case 'prepare':
-      return stayed(look, fault('The move took longer than it may. The instance stays where it is.'));
+      return stayed(look, saidOf(look, fault('The move took longer than it may. The instance stays where it is.')));
+    case 'activate': {
+      const { host = '', move } = instance.doc;
+      const late = fault(
+        `The instance was handed over to host ${host}, which has not said in time that it runs there. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
+      );
+      const said = isCutOff(instance.doc) ? saidOf(look, late) : late;
+      return [putMoving(look, { state: 'active', fault: said }), ...swept(look, move.from)];
+    }
     case 'clean-source':
       return [...arrival(look), ...swept(look, instance.doc.move.from)];
     default: {
       const { operation, from } = instance.doc.move;
-      const message = `The move from ${from} to ${targetOf(instance.doc)} took longer than it may, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance.`;
+      const message = `The move from ${from} to ${targetOf(instance.doc)} took longer than it may, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;
       return [putMoving(look, { fault: fault(message) })];
     }
   }

@@ -50,17 +50,19 @@ export function scheduledMove(asked: MoveLook): RecordStep {
 function begunAgain(look: MoveLook): MoveLook {
   const { instance } = look;
   const { doc } = instance;
-  const move: Move = { ...doc.move, from: doc.host ?? '', tries: [] };
+  const { origin: _, ...asked } = doc.move;
+  const move: Move = { ...asked, from: doc.host ?? '', tries: [] };
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
 
 function placeElsewhere({ fleet, instance, nowMs }: MoveLook): Placement {
   const { id, doc } = towards(instance);
   const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
+  const { from, origin = from } = instance.doc.move;
   return onTrial(fleet, (trial) => {
     // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
     trial.add(claimGone(trial, id));
-    return place(trial, { ...ask, excludedHosts: [instance.doc.move.from] });
+    return place(trial, { ...ask, excludedHosts: [from, origin] });
   });
 }
 
@@ -81,8 +83,20 @@ export function afterMoveFault(look: MoveLook, failed: Failed): RecordStep {
 }
 
 /** The move is over and the instance is where it was, active as before; it says why it did not move. */
-function stays(look: MoveLook, fault: InstanceFault): RecordStep {
+function stays(look: MoveLook, why: InstanceFault): RecordStep {
+  const fault = saidOf(look, why);
   return ended(look, fault, stayed(look, fault));
+}
+
+/** Of an instance whose ports are not connected where it is, that is what has to be known first. */
+export function saidOf({ fleet, instance }: MoveLook, why: InstanceFault): InstanceFault {
+  const { id, doc } = instance;
+  if (portsOf(fleet, doc).every((port) => port.doc.binding !== undefined)) return why;
+  const { host = '', move } = doc;
+  const here = move.tries.find((one) => one.host === host && one.fault !== undefined);
+  const cause = here?.text ?? `Host ${host} could not connect them.`;
+  const message = `The instance runs on host ${host}, but its ports are not connected there. Move it again with "muster instances move ${id}", or delete it. Why they are not connected: ${cause} Why it was not moved on: ${why.message}`;
+  return { ...why, code: here?.fault ?? 'binding-failed', message: message.slice(0, 1000) };
 }
 
 export function stayed(look: MoveLook, fault: InstanceFault): Change[] {
@@ -99,7 +113,8 @@ export function sourceLost(look: MoveLook): RecordStep {
   mark('move-source-lost');
   const { instance, nowMs } = look;
   const message = `Host ${instance.doc.move.from} was forced down or removed before it handed the instance over. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
-  return stays(look, { code: 'source-lost', message, atMs: nowMs });
+  const fault: InstanceFault = { code: 'source-lost', message, atMs: nowMs };
+  return ended(look, fault, stayed(look, fault));
 }
 
 /** The source says that it neither has the instance nor sent it: it is nowhere that anybody knows of. */

@@ -1,6 +1,6 @@
 // What the two hosts of a move are asked to do, and what their answers and those of the network's back end mean.
-import { merged, type FleetReader } from '../fleet/index.ts';
-import type { PortAnswer } from '../network/index.ts';
+import { merged, type FleetReader, type Reason } from '../fleet/index.ts';
+import { unasked, type PortAnswer } from '../network/index.ts';
 import {
   wait,
   type ActionOutcome,
@@ -13,14 +13,31 @@ import { buildArgs, hostsWork, nicArgs } from './build-answers.ts';
 import { boundPorts } from './build-orders.ts';
 import { found, keptPromises } from './build-steps.ts';
 import { faultNamed, type Failed } from './faults.ts';
-import { arrived, switched } from './move-arrival.ts';
+import { arrived, cutOff, faultThere, isCutOff, switched, wentOn } from './move-arrival.ts';
 import { modeThere, movingBy, onMoving, onward, targetOf, towards, type Moving, type MoveLook } from './move-errand.ts';
-import { afterMoveFault, instanceLost } from './move-steps.ts';
+import { afterMoveFault, instanceLost, sourceLost } from './move-steps.ts';
 import { outsidePorts } from './orders.ts';
 import { portsOf } from './place.ts';
 
 /** What a host or a back end could not do, when there is no way back, is asked for again after this time. */
 const AGAIN_MS = 5000;
+/** A back end that has not answered so often does not keep the instance from running any longer. */
+const BIND_CALLS_MAX = 5;
+
+/** What a host or a back end says when it is the ports that keep an instance from running there. */
+const OF_PORTS: readonly string[] = [
+  'binding-failed',
+  'pool-empty',
+  'mapping-gone',
+  'address-not-carried',
+  'not-found',
+  'taken',
+  'quota',
+  'forbidden',
+  'back-end-unavailable',
+  'no-network-access',
+  'unsupported',
+];
 
 export const moveTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   const instance = movingBy(item, found(fleet, item.id).instance);
@@ -32,6 +49,9 @@ export const moveTask: NonNullable<OperationKind['task']> = (fleet, item) => {
       return { kind: 'prepare', args: prepareArgs(fleet, instance) };
     case 'migrate':
       return { kind: 'migrate', args: { ...named, target: targetOf(instance.doc) ?? '', kind } };
+    case 'ask-target':
+      // Its ports are bound afterwards, if it is there at all.
+      return { kind: 'activate', args: { ...named, nics: toldNics(fleet, instance), kind, ifReceived: true } };
     case 'activate':
       return { kind: 'activate', args: { ...named, ...activateArgs(fleet, instance), kind } };
     case 'clean-source':
@@ -43,14 +63,18 @@ export const moveTask: NonNullable<OperationKind['task']> = (fleet, item) => {
 
 /** The ports stay connected at the source meanwhile: the target is told of them, and connects none. */
 function prepareArgs(fleet: FleetReader, instance: Moving): Readonly<Record<string, unknown>> {
-  const errand = towards(instance);
-  const pools = errand.doc.attempts.at(-1)?.pools ?? [];
-  const nics = portsOf(fleet, errand.doc).map(({ doc: { binding: _, ...doc }, ...port }, nic) =>
+  const nics = toldNics(fleet, instance);
+  return { ...buildArgs(fleet, towards(instance), 'ready'), nics, kind: instance.doc.move.kind };
+}
+
+function toldNics(fleet: FleetReader, instance: Moving): readonly object[] {
+  // A target that binds by itself would do so at once: it hears of the ports when it is to run the instance.
+  if (modeThere(fleet, instance) !== 'ready') return [];
+  const { doc: errand } = towards(instance);
+  const pools = errand.attempts.at(-1)?.pools ?? [];
+  return portsOf(fleet, errand).map(({ doc: { binding: _, ...doc }, ...port }, nic) =>
     nicArgs(fleet, { ...port, doc }, pools[nic]),
   );
-  // A target that binds by itself would do so at once: it hears of the ports when it is to run the instance.
-  const told = modeThere(fleet, instance) === 'ready' ? nics : [];
-  return { ...buildArgs(fleet, errand, 'ready'), nics: told, kind: instance.doc.move.kind };
 }
 
 function activateArgs(fleet: FleetReader, instance: Moving): Readonly<Record<string, unknown>> {
@@ -63,11 +87,11 @@ export function answeredMove(fleet: FleetReader, item: StoredItem, answer: TaskA
   return onMoving({ fleet, item: item.id, nowMs }, (look) => {
     switch (item.doc.step) {
       case 'prepare':
-        return answer.outcome === 'done'
-          ? onward(look, { step: 'migrate', host: look.instance.doc.move.from })
-          : afterMoveFault(look, failedBy(answer));
+        return answer.outcome === 'done' ? prepared(look) : afterMoveFault(look, failedBy(answer));
       case 'migrate':
         return answer.outcome === 'done' ? handedOver(look) : notMigrated(look, answer);
+      case 'ask-target':
+        return answer.outcome === 'done' ? handedOver(look) : notFoundThere(look, answer);
       case 'activate':
         return activated(look, answer);
       case 'clean-source':
@@ -89,6 +113,20 @@ function again({ item, instance, nowMs }: MoveLook, code: string, { problems = [
   return wait(item, { code, instance: instance.id, host: item.doc.host, problems }, nowMs + AGAIN_MS);
 }
 
+/** From here on there is no way back: whatever can be known of the target is looked at once more. */
+function prepared(look: MoveLook): RecordStep {
+  const failed = faultThere(look);
+  if (failed !== undefined) return afterMoveFault(look, failed);
+  return onward(look, { step: 'migrate', host: look.instance.doc.move.from });
+}
+
+/** The source is off for certain, and the target has nothing of it but room. */
+function notFoundThere(look: MoveLook, answer: TaskAnswer): RecordStep {
+  const fault = answer.facts?.['fault'];
+  const nothing = fault === 'nothing-received' || fault === 'not-prepared';
+  return nothing ? sourceLost(look) : again(look, 'not-activated', answer);
+}
+
 /** The source has sent it. Whoever binds outside the journal does so first, then the instance is at its target. */
 function handedOver(look: MoveLook): RecordStep {
   const { fleet, instance } = look;
@@ -106,15 +144,20 @@ function notMigrated(look: MoveLook, answer: TaskAnswer): RecordStep {
 
 function activated(look: MoveLook, answer: TaskAnswer): RecordStep {
   const { fleet, instance, nowMs } = look;
-  if (answer.outcome === 'failed') return again(look, 'not-activated', answer);
+  const without = isCutOff(instance.doc);
+  if (answer.outcome === 'failed') {
+    const ofPorts = !without && OF_PORTS.includes(String(answer.facts?.['fault']));
+    return ofPorts ? cutOff(look, failedBy(answer)) : again(look, 'not-activated', answer);
+  }
+  if (without) return wentOn(look);
   const made = hostsWork(fleet, towards(instance), answer, nowMs);
-  if (made.kind === 'fault') return again(look, 'not-activated', { ...answer, problems: [made.failed.fault] });
+  if (made.kind === 'fault') return cutOff(look, made.failed);
   const promises = made.changes.length === 0 ? [] : keptPromises(fleet, instance.id);
   const changes = merged([...made.changes, ...promises]);
   return onward(look, { step: 'clean-source', host: instance.doc.move.from, changes });
 }
 
-/** The back end's answer to the bind at the target. Whatever it could not do, it is asked again: the instance is there. */
+/** The back end's answer to the bind at the target. Where it says nothing, it is asked again some times. */
 export function observedMove(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   return onMoving({ fleet, item: item.id, nowMs }, (look) => {
     const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
@@ -122,9 +165,23 @@ export function observedMove(fleet: FleetReader, item: StoredItem, outcome: Acti
     const worst = answers?.find((answer) => answer.outcome !== 'ok');
     if (answers !== undefined && worst === undefined)
       return switched(look, boundPorts(fleet, towards(look.instance), answers, nowMs));
-    const host = targetOf(look.instance.doc);
-    const reason = { code: 'not-bound', instance: look.instance.id, host, fault: worst?.outcome ?? 'unavailable' };
-    const waiting = wait(item, reason, nowMs + AGAIN_MS);
-    return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
+    if (worst !== undefined && worst.outcome !== 'unavailable') return cutOff(look, failedPort(look, worst));
+    return unanswered(look, unasked(outcome), worst?.text);
   });
+}
+
+function failedPort({ fleet, instance }: MoveLook, { port, outcome, text }: PortAnswer): Failed {
+  const nic = portsOf(fleet, instance.doc).find(({ id }) => id === port)?.doc.nic ?? 0;
+  const pool = instance.doc.move.tries.at(-1)?.pools[nic];
+  return { fault: faultNamed(outcome), ...(text !== undefined && { text }), ...(pool !== undefined && { pool }) };
+}
+
+function unanswered(look: MoveLook, why: Reason | undefined, text: string | undefined): RecordStep {
+  const { item, instance, nowMs } = look;
+  const calls = Number(item.doc.reason?.['calls'] ?? 0) + 1;
+  if (calls >= BIND_CALLS_MAX)
+    return cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) });
+  const silent = { code: 'not-bound', instance: instance.id, host: targetOf(instance.doc), fault: 'unavailable' };
+  const waiting = wait(item, { ...(why ?? silent), calls }, nowMs + AGAIN_MS);
+  return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
 }

@@ -1,9 +1,16 @@
 // Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. The old host
 // is swept from the start: should it come back, its copy goes before anything of that name is placed there.
-import { put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { newOperation, type OperationId, type OperationKind } from '../operations/index.ts';
+import { CLAIM, claimId } from '../network/index.ts';
+import {
+  newOperation,
+  OPEN_ITEMS_BY_TARGET,
+  targetKey,
+  type OperationId,
+  type OperationKind,
+} from '../operations/index.ts';
 import { instanceBuild, planWhile } from './build.ts';
 import { cleaningOf } from './clean.ts';
 import { pathAgain } from './gates.ts';
@@ -56,12 +63,37 @@ function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by,
   return [
     put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', path, changedBy: by, changedAtMs: nowMs }),
     ...(swept ? cleaningOf(id, host, `${operation}.${id}`, nowMs) : []),
+    ...(doc.state === 'moving' ? moveEnds(fleet, { id, doc }, `${operation}.${id}.move`, nowMs) : []),
   ];
+}
+
+/** What a move that was cut short has at its other end: where it was going, or where it came from. */
+function moveEnds(
+  fleet: FleetReader,
+  { id, doc }: Pick<StoredInstance, 'id' | 'doc'>,
+  key: string,
+  nowMs: number,
+): Change[] {
+  const claim = fleet.get(CLAIM, claimId(id, 'move'));
+  const other = claim?.doc.host ?? doc.move?.from;
+  const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
+  return [
+    ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
+    ...(swept ? cleaningOf(id, other, key, nowMs) : []),
+  ];
+}
+
+/** A move that its deadline cut short between two hosts can be retried, and leaves nothing to be done if it is not. */
+function isLeftMoving(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
+  if (doc.state !== 'moving') return false;
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  return !open.some((item) => item.doc.operation === doc.move?.operation);
 }
 
 function rebuildProblem(fleet: FleetReader, instance: StoredInstance): Refusal | undefined {
   const { state, wasActive, host } = instance.doc;
-  if (!REBUILT_FROM.includes(state) || !wasActive) return notRebuildable(instance);
+  const rebuildable = REBUILT_FROM.includes(state) || isLeftMoving(fleet, instance);
+  if (!rebuildable || !wasActive) return notRebuildable(instance);
   return host === undefined || isConfirmedGone(fleet, host) ? undefined : notConfirmedDown(instance.id, host);
 }
 

@@ -51,6 +51,10 @@ export const instanceSentences: ReasonSentences = {
     `Host ${said(host)}, which is to hand instance ${said(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${said(host)}".`,
   'target-not-heard': ({ instance, host }) =>
     `Host ${said(host)}, which instance ${said(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
+  'binding-failed': ({ message }) => said(message),
+  'mapping-gone': ({ message }) => said(message),
+  'pool-empty': ({ message }) => said(message),
+  'address-not-carried': ({ message }) => said(message),
   'source-lost': ({ message }) => said(message),
   'target-lost': ({ message }) => said(message),
   'instance-lost': ({ message }) => said(message),

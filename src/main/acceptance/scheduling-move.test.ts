@@ -157,6 +157,35 @@ describe.each(WAYS)('$name', (way) => {
   });
 });
 
+describe('a move to a host that cannot connect the ports', () => {
+  test('goes on to the next one, and on the way the instance runs somewhere', async () => {
+    const world = await fixtureF({ backEnd: 'simulated' });
+    await world.boot();
+    world.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    await world.move('web');
+    await world.rest();
+    expectAt(world, 'web', 'h5');
+    expect(world.asked.filter(({ task, host }) => task === 'activate' && host === 'h4')).toHaveLength(1);
+  });
+
+  test('ends where it is when there is no other, and a later move connects it again', async () => {
+    const world = await fixtureF({ backEnd: 'simulated' });
+    await world.boot();
+    const before = world.addresses('web');
+    world.arm({ op: 'bind', outcome: 'binding-failed', times: 99 });
+    await world.move('web');
+    await world.rest();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5', fault: { code: 'binding-failed' } });
+    expect(world.copies('web')).toEqual(['h5']);
+    expect(world.ports('web').map(({ binding }) => binding)).toEqual([undefined]);
+    world.network.faults.disarm();
+    await world.move('web');
+    await world.rest();
+    expectAt(world, 'web', 'h2');
+    expect(world.addresses('web')).toEqual(before);
+  });
+});
+
 test.each(BOTH)('a move that finds no other host in its segment stays, and says why (%s)', async (backEnd) => {
   const world = await fixtureF({ backEnd });
   await world.boot();
