@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, type Cli } from './command.ts';
 import { hostPath } from './host-view.ts';
+import { wholeNumber } from './input-file.ts';
 import type { Column } from './table.ts';
 
 interface Tenant {
@@ -14,6 +15,11 @@ interface Tenant {
     readonly to?: string;
     readonly sentence?: string;
   };
+}
+
+interface Living {
+  readonly count: number;
+  readonly tenants: readonly Tenant[];
 }
 
 const COLUMNS: readonly Column<Tenant>[] = [
@@ -37,11 +43,13 @@ function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): st
 export function hostTenants(cli: Cli): Command {
   const command = new Command('tenants')
     .description('Show what lives on a host, and what an evacuation would do with it now')
-    .argument('<name>');
+    .argument('<name>')
+    .option('--limit <count>', 'at most so many', wholeNumber, 100);
   examples(command, ['before it is taken out', 'muster hosts tenants compute-1']);
-  return act(cli, command, async (session, { args: [name = ''] }) => {
-    const { tenants } = await session.client.get<{ readonly tenants: readonly Tenant[] }>(`${hostPath(name)}/tenants`);
+  return act<{ readonly limit: number }>(cli, command, async (session, { args: [name = ''], options: { limit } }) => {
+    const { count, tenants } = await session.client.get<Living>(`${hostPath(name)}/tenants`, { limit });
     await session.list(tenants, COLUMNS, `Nothing lives on ${name}.`);
+    if (count > tenants.length) session.note(`These are the first ${tenants.length} of ${count}; --limit shows more.`);
     return undefined;
   });
 }

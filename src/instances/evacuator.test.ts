@@ -75,6 +75,23 @@ describe('an evacuation plans', () => {
     ]);
   });
 
+  test.each([
+    ['move', () => Promise.resolve()],
+    ['rebuild', (world: World) => world.forceDown('h2')],
+  ] as const)('says-that-a-%s-tells-why, rather than look at all hosts for each tenant', async (verb, before) => {
+    const world = await World.of(merged([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
+    await world.create();
+    await world.settle();
+    await before(world);
+    const { fleet, nowMs } = world;
+    const [web] = instanceEvacuator.plan(fleet, 'h2', instanceEvacuator.inventory(fleet, 'h2'), nowMs);
+    const message = `No host fits instance web now. "muster instances ${verb} web" says what each host lacks, and so does "muster instances preview" for one like it.`;
+    expect(web?.evacuation).toEqual({
+      kind: 'wait',
+      reason: { code: 'no-valid-host', instance: 'web', message },
+    });
+  });
+
   test('waits-for-what-is-under-way, and for what is on its way there', async () => {
     const world = await withTwo();
     const by = { by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };

@@ -5,7 +5,7 @@ import type { BeginEvacuation, Evacuating, Evacuation, Evacuator, Tenant } from 
 import type { Decision } from '../journal/index.ts';
 import { CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import { claimGone, faultOf } from './give-up.ts';
+import { claimGone } from './give-up.ts';
 import { INSTANCE, INSTANCES_BY_HOST } from './model.ts';
 import { moveInstances } from './move.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
@@ -13,8 +13,6 @@ import { rebuildInstances } from './rebuild.ts';
 import { anew } from './shelve.ts';
 
 const HOW = 'live';
-/** Reasons stay small. */
-const MESSAGE_MAX = 500;
 
 export const instanceEvacuator: Evacuator = {
   name: 'instances',
@@ -75,7 +73,7 @@ function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number)
   } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
   if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
   const found = placeFor(trial, instance, host, nowMs);
-  if (typeof found !== 'string') return wait(found);
+  if (found === undefined) return wait({ code: 'no-valid-host', instance: id, message: nowhere(id, dead) });
   return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
 }
 
@@ -83,18 +81,21 @@ function wait(reason: Reason): Evacuation {
   return { kind: 'wait', reason };
 }
 
-/** The host that it would go to, with its claim there on the trial; or why there is none. */
-function placeFor(trial: Trial, instance: StoredInstance, host: string, nowMs: number): string | Reason {
+/** Why is not asked for each tenant: that costs a look at every host. Whoever wants to know it of one asks for one. */
+function nowhere(id: string, dead: boolean): string {
+  const verb = dead ? 'rebuild' : 'move';
+  return `No host fits instance ${id} now. "muster instances ${verb} ${id}" says what each host lacks, and so does "muster instances preview" for one like it.`;
+}
+
+/** The host that it would go to, with its claim there on the trial; undefined when there is none. */
+function placeFor(trial: Trial, instance: StoredInstance, host: string, nowMs: number): string | undefined {
   const { id } = instance;
   const doc = anew(instance.doc);
   const held = claimGone(trial, id);
   if (held.length > 0) trial.add(held);
-  const ask = { id, instance: doc, ports: portsOf(trial, doc), role: 'move' as const, by: 'evacuator', nowMs };
-  const placement = place(trial, { ...ask, excludedHosts: [host] });
-  if (placement.kind === 'placed') {
-    trial.add([placement.claim]);
-    return placement.host;
-  }
-  const { code, message } = faultOf(doc, placement.kind === 'none' ? placement.report : undefined, nowMs);
-  return { code, instance: id, message: message.slice(0, MESSAGE_MAX) };
+  const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
+  const placement = place(trial, { id, instance: doc, ports: portsOf(trial, doc), ...how, excludedHosts: [host] });
+  if (placement.kind !== 'placed') return undefined;
+  trial.add([placement.claim]);
+  return placement.host;
 }

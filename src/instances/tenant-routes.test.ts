@@ -7,9 +7,9 @@ import { World } from './instances-fixture.ts';
 import { instanceSentences } from './sentences.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 
-async function ask(world: World, host: string, caller: Partial<Caller>): Promise<unknown> {
+async function ask(world: World, host: string, caller: Partial<Caller>, query: object = {}): Promise<unknown> {
   const [route] = tenantRoutes({ evacuators: [instanceEvacuator], explain: explainer([instanceSentences]) });
-  const call = { params: { id: host }, query: {}, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
+  const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
   const given = { journal: world.journal, clock: world.clock };
   const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
@@ -27,6 +27,7 @@ describe('the tenants of a host', () => {
     const evacuation = { kind: 'move', how: 'live', to: 'h4' };
     expect(await ask(await withOne(), 'h2', {})).toEqual({
       host: 'h2',
+      count: 1,
       tenants: [{ kind: 'instance', id: 'web', evacuation }],
     });
   });
@@ -43,6 +44,15 @@ describe('the tenants of a host', () => {
     await world.goDown('h2');
     const sentence = expect.stringContaining('muster hosts force-down h2') as string;
     expect(await ask(world, 'h2', {})).toMatchObject({ tenants: [{ evacuation: { kind: 'wait', sentence } }] });
+  });
+
+  test('no-more-are-tried-out-than-were-asked-for, and all are counted', async () => {
+    const world = await World.of();
+    await world.create({ count: 3 });
+    await world.settle();
+    const two = await ask(world, 'h2', {}, { limit: 2 });
+    expect(two).toMatchObject({ count: 3, tenants: [{ id: 'web-1' }, { id: 'web-2' }] });
+    expect(await ask(world, 'h2', {})).toMatchObject({ count: 3, tenants: { length: 3 } });
   });
 
   test('unknown-host, also for one of another site', async () => {

@@ -1,6 +1,6 @@
 // GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each of them.
 import { Type } from 'typebox';
-import { answer, BY_ID, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
+import { answer, BY_ID, closed, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost, unknownHost, type Evacuating, type Evacuation, type Evacuator } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
@@ -10,6 +10,10 @@ export interface TenantRoutes {
   readonly evacuators: readonly Evacuator[];
   readonly explain: Explain;
 }
+
+/** Each tenant is tried out in the decider, where nothing else is decided meanwhile. */
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1000;
 
 const Evacuated = Type.Object({
   kind: Type.Enum(['move', 'rebuild', 'wait']),
@@ -21,6 +25,7 @@ const Evacuated = Type.Object({
 
 const Tenants = Type.Object({
   host: Type.String(),
+  count: Type.Integer({ description: 'how many there are in all, shown or not' }),
   tenants: Type.Array(Type.Object({ kind: Type.String(), id: Type.String(), evacuation: Evacuated }), {
     description: 'in the order of evacuators, then of ids',
   }),
@@ -37,24 +42,48 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
       scope: 'site',
       elsewhere: 'forward',
       params: BY_ID,
+      query: closed({
+        limit: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: LIMIT_MAX, description: `at most ${LIMIT_MAX}, else ${LIMIT_DEFAULT}` }),
+        ),
+      }),
       answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
       // Decided where an evacuation would be, on what is true there, and not committed.
-      handle: async ({ params: { id }, caller }, { journal, clock }) => {
+      handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller }, { journal, clock }) => {
         const nowMs = clock.nowMs();
-        const decide = (fleet: FleetReader): Decision<readonly Evacuating[]> => {
+        const decide = (fleet: FleetReader): Decision<Living> => {
           const host = findHost(fleet, id);
           if (host === undefined || !seesSite(caller, host.doc.site)) return refuse(unknownHost(id));
-          return accept(
-            [],
-            evacuators.flatMap((one) => one.plan(fleet, id, one.inventory(fleet, id), nowMs)),
-          );
+          return accept([], livingOn(fleet, id, { evacuators, limit, nowMs }));
         };
         const outcome = await journal.submit({ by: caller.name, decide });
         if (outcome.kind === 'refused') return refused(outcome.refusal);
-        return answer({ host: id, tenants: outcome.answer.map((one) => shown(one, caller, explain)) });
+        const { count, tenants } = outcome.answer;
+        return answer({ host: id, count, tenants: tenants.map((one) => shown(one, caller, explain)) });
       },
     }),
   ];
+}
+
+interface Living {
+  readonly count: number;
+  readonly tenants: readonly Evacuating[];
+}
+
+/** How many tenants a host has, and what would be done for the first of them. */
+function livingOn(
+  fleet: FleetReader,
+  host: string,
+  { evacuators, limit, nowMs }: { readonly evacuators: readonly Evacuator[]; readonly limit: number; nowMs: number },
+): Living {
+  let count = 0;
+  const tenants = evacuators.flatMap((one) => {
+    const here = one.inventory(fleet, host);
+    const first = here.slice(0, Math.max(0, limit - count));
+    count += here.length;
+    return one.plan(fleet, host, first, nowMs);
+  });
+  return { count, tenants };
 }
 
 function shown({ tenant, evacuation }: Evacuating, caller: Caller, explain: Explain): object {
