@@ -58,10 +58,10 @@ class Outside {
   readonly network = new SimulatedNetwork({ clock: STILL, emit: (one) => this.news.push(one) });
   readonly machines = new Machines(this.network.hostSide);
 
-  constructor({ copies, ports }: Ground, faults: (machines: Machines) => void) {
+  constructor({ copies, ports }: Ground, faults: (machines: Machines, network: SimulatedNetwork) => void) {
     for (const [key, state] of copies) this.machines.copies.set(key, state);
     this.network.adopt(ports);
-    faults(this.machines);
+    faults(this.machines, this.network);
   }
 
   get drivers(): Map<string, Driver> {
@@ -76,7 +76,7 @@ interface Rack {
   readonly ground: Ground;
   readonly ids?: readonly string[];
   readonly start: (fleet: FleetReader, asking: Asking) => Decision<unknown>;
-  readonly faults?: (machines: Machines) => void;
+  readonly faults?: (machines: Machines, network: SimulatedNetwork) => void;
   /** What each instance must have come to. */
   readonly done: Partial<Instance> | 'gone';
   readonly cancelled?: readonly Instance['state'][];
@@ -188,6 +188,16 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     done: { state: 'shelved' },
   });
 }
+
+onRack({
+  name: 'instance-move on simulated, with a target that cannot connect the ports',
+  kind: instanceMove,
+  ground: await grown('simulated'),
+  faults: (_machines, network) =>
+    void network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 }),
+  start: (fleet, asking) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...asking }),
+  done: { state: 'active', host: 'h5' },
+});
 
 // These two go the same way through their back end as a build does.
 const dead = await grown('embedded', async (world) => {
