@@ -1,7 +1,7 @@
 // Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
 // it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
 import { idOf, mark, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
-import { findHost, HOST, type Host } from '../hosts/index.ts';
+import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../hosts/index.ts';
 import {
   backEndOf,
   bindPorts,
@@ -129,10 +129,17 @@ function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
     ...(group !== undefined && { group: { id: group.id, policy: group.doc.policy } }),
     ...(only !== undefined && { onlyHost: only }),
     nics: ask.ports.map((port) => nicNeed(fleet, port.doc, { wasActive: instance.wasActive })),
+    ...versionFor(instance),
     ...(hosts.length > 0 && { excludedHosts: hosts }),
     ...(excluded.pools.length > 0 && { excludedPools: excluded.pools }),
     ...triedIn(instance),
   };
+}
+
+/** The build keeps to its path, also when older hosts have come (back) since: those are not asked for what they do not know. */
+function versionFor({ path, nics }: Instance): Pick<ScheduleRequest, 'serviceVersion'> {
+  if (nics.length === 0 || path.create === 'host') return {};
+  return { serviceVersion: path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION };
 }
 
 function triedIn({ attempts }: Instance): Pick<ScheduleRequest, 'tried'> {

@@ -178,8 +178,9 @@ describe('switching over', () => {
     await world.until('a host is asked', () => world.asked.length > 0);
     await install(world, 1, ...ALL);
     await world.rest();
-    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'attempts-exhausted' } });
-    expect(world.instance('web').fault?.message).toContain('service version 1');
+    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
+    expect(world.instance('web').attempts).toMatchObject([{ host: 'h2', fault: 'unsupported' }]);
+    expect(world.instance('web').fault?.message).toContain('service version 3 is needed');
     expect(world.all(PORT)).toEqual([]);
     expect(world.network.port('web-p0')).toBeUndefined();
     expect(ALL.flatMap((host) => world.runs(host))).toEqual([]);
