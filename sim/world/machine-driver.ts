@@ -20,9 +20,10 @@ import type { World } from './world.ts';
 export class WatchedHypervisor extends SimulatedHypervisor {
   readonly #changed: () => void;
 
-  constructor(rng: Rng, changed: () => void) {
+  constructor(rng: Rng, peer: (host: string) => SimulatedHypervisor | undefined, changed: () => void) {
     const take = (ms: number) => (): number => rng.between(1, ms);
     super({
+      peer,
       durations: {
         build: take(4000),
         destroy: take(1500),

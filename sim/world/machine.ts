@@ -48,7 +48,9 @@ export class Machine {
     this.link = world.newLink();
     this.#world = world;
     this.#rng = world.rng.fork();
-    this.hypervisor = new WatchedHypervisor(this.#rng.fork(), () => world.machineChanged(this));
+    const peer = (host: string): WatchedHypervisor | undefined =>
+      world.machines.find((machine) => machine.name === host)?.hypervisor;
+    this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
   }
 
   get life(): AgentLife | undefined {
