@@ -3,6 +3,7 @@
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   boundElsewhere,
+  canonicalAddresses,
   givenAway,
   madeElsewhere,
   PORT,
@@ -73,7 +74,12 @@ function isEnd({ doc }: StoredItem): boolean {
 
 function answersIn(outcome: ActionOutcome): readonly PortAnswer[] | undefined {
   if (outcome.kind !== 'applied' && outcome.kind !== 'already') return undefined;
-  return (outcome.facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports ?? [];
+  const { ports = [] } = (outcome.facts ?? {}) as { readonly ports?: readonly PortAnswer[] };
+  return ports.map((answer) => (canonicalAddresses(answer.addresses ?? []) === undefined ? garbled(answer) : answer));
+}
+
+function garbled({ port }: PortAnswer): PortAnswer {
+  return { port, outcome: 'binding-failed', text: 'The back end answered with something that is no address.' };
 }
 
 /** What the driver said of a call that came to nothing. */

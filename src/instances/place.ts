@@ -41,6 +41,8 @@ export interface PlaceAsk {
   /** Instead of the host that the instance itself asks for. */
   readonly onlyHost?: string;
   readonly excludedHosts?: readonly string[];
+  /** Without the report when nothing fits: it costs a look at the whole fleet. */
+  readonly brief?: true;
 }
 
 export type Placement =
@@ -133,6 +135,7 @@ function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
     ...(hosts.length > 0 && { excludedHosts: hosts }),
     ...(excluded.pools.length > 0 && { excludedPools: excluded.pools }),
     ...triedIn(instance),
+    ...(ask.brief === true && { brief: true }),
   };
 }
 
