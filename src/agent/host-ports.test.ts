@@ -78,12 +78,20 @@ describe('a host asked to build', () => {
       const answer = await bench.perform(task, args, { serviceVersion });
       expect(answer.outcome).toBe(knows ? 'done' : 'failed');
       if (knows) continue;
-      expect(answer.facts).toEqual({ fault: 'unsupported' });
+      expect(answer.facts).toEqual({ fault: 'unsupported', runs: false });
       expect(answer.problems?.[0]).toContain(
         `service version ${serviceVersion} and cannot ${task} with network "${mode}"`,
       );
       expect(network.calls).toEqual([]);
     }
+  });
+
+  test('an-agent-that-is-too-old-says-what-the-one-before-it-left', async () => {
+    const { bench } = benchWith();
+    const args = build('i1', { network: 'ready', nics: NICS });
+    expect(await bench.perform('build', args, { serviceVersion: 3 })).toMatchObject({ outcome: 'done' });
+    const answer = await bench.perform('build', args, { serviceVersion: 1 });
+    expect(answer.facts).toEqual({ fault: 'unsupported', runs: true });
   });
 
   test('an-instance-without-nics-is-built-by-every-version', async () => {

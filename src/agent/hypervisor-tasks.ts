@@ -49,11 +49,6 @@ export class HypervisorTasks {
   async perform(task: Task, fence: Fence): Promise<Performed> {
     const order = orderOf(task);
     if (!('task' in order)) return { outcome: 'failed', problems: order, facts: { fault: 'unsupported' } };
-    const beyond = beyondVersion(order, fence.serviceVersion);
-    if (beyond !== undefined) {
-      mark('agent-too-old-for-task');
-      return failed('unsupported', beyond);
-    }
     const { instance } = order.args;
     const performed = await this.#inTurn(instance, () => this.#tryCarryOut({ task, order, fence }));
     if (performed.outcome === 'done') return performed;
@@ -76,6 +71,11 @@ export class HypervisorTasks {
   async #tryCarryOut(work: Work): Promise<Performed> {
     try {
       await this.#machine.open();
+      const beyond = beyondVersion(work.order, work.fence.serviceVersion);
+      if (beyond !== undefined) {
+        mark('agent-too-old-for-task');
+        return failed('unsupported', beyond);
+      }
       return this.#settled(work) ?? (await this.#carryOut(work));
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;

@@ -104,15 +104,16 @@ export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: Task
   return record(item, { state: 'running', step: 'plug' }, { changes });
 }
 
-/** What was never begun there, or is known not to run, need not be destroyed. */
+/**
+ * What is said not to run there need not be destroyed. Whoever does not say so may: also an agent that is too old for the task,
+ * when the one before it was not.
+ */
 function failedBuild(fleet: FleetReader, item: StoredItem, { facts, problems }: TaskAnswer, nowMs: number): RecordStep {
   const text = problems?.join('; ');
   const pool = facts?.['pool'];
   const fault = faultNamed(facts?.['fault']);
   const failed = { fault, ...(text !== undefined && { text }), ...(typeof pool === 'string' && { pool }) };
-  const begun = fault !== 'unsupported' && fault !== 'no-network-access';
-  const clear = !begun || facts?.['runs'] === false;
-  return clear ? afterFault(fleet, item, failed, nowMs) : sweptFirst(fleet, item, failed, nowMs);
+  return facts?.['runs'] === false ? afterFault(fleet, item, failed, nowMs) : sweptFirst(fleet, item, failed, nowMs);
 }
 
 function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
