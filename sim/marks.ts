@@ -41,6 +41,7 @@ export const INSTANCE_MARKS: readonly string[] = [
   'host-left-out-until-swept',
   'host-to-be-swept',
   'kept-without-host',
+  'move-arrives-cut-off',
   'move-goes-on-elsewhere',
   'move-is-not-ours',
   'move-source-lost',

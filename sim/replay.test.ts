@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { INSTANCES } from './scenarios.ts';
 import { runSeed } from './seed.ts';
 
 const run = promisify(execFile);
@@ -12,6 +13,18 @@ describe('the same seed', () => {
     const second = await runSeed({ seed });
     expect(second.hash).toBe(first.hash);
     expect(second.steps).toBe(first.steps);
+  });
+
+  it.each(SEEDS)('%i with instances gives the same trace again', async (seed) => {
+    const first = await runSeed({ seed, scenario: INSTANCES });
+    const second = await runSeed({ seed, scenario: INSTANCES });
+    expect(second.hash).toBe(first.hash);
+  });
+
+  it('with instances gives the same trace in another process', async () => {
+    const { hash } = await runSeed({ seed: 2, scenario: INSTANCES });
+    const { stdout } = await run(process.execPath, ['sim/run.ts', '--world', 'instances', '--seed', '2']);
+    expect(stdout).toContain(`trace ${hash}`);
   });
 
   it('gives the same trace in another process, printed or not', async () => {
@@ -38,6 +51,9 @@ describe('the command', () => {
     await expect(run(process.execPath, ['sim/run.ts', '--seeds', '9-3'])).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining('usage: npm run sim') as string,
+    });
+    await expect(run(process.execPath, ['sim/run.ts', '--world', 'moon', '--seed', '1'])).rejects.toMatchObject({
+      code: 2,
     });
   });
 

@@ -1,4 +1,5 @@
 import { acknowledged } from './acknowledged.ts';
+import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
 import { onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import type { Checker } from './checker.ts';
@@ -25,6 +26,7 @@ export const CHECKERS: readonly Checker[] = [
   oneOwnerThere,
   onePortPerNic,
   portsMeant,
+  addressesKept,
   acknowledged,
   fleetsEqual,
 ];

@@ -1,10 +1,9 @@
 // What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
 // is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
 import type { MachineInstance } from '../../src/agent/runtime.ts';
-import type { Applied, Fleet } from '../../src/fleet/index.ts';
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
-import { idOf } from '../../src/fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../../src/operations/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';

@@ -19,7 +19,8 @@ export function alteredSteps(
   kind: OperationKind,
   alter: (step: RecordStep, fleet: FleetReader) => RecordStep,
 ): OperationKind {
-  const { observe, answered } = kind;
+  const observe = kind.observe?.bind(kind);
+  const answered = kind.answered?.bind(kind);
   const next = (fleet: FleetReader, one: Next): Next => {
     if (one.kind === 'record') return alter(one, fleet);
     if (one.kind === 'act') return one;

@@ -3,6 +3,7 @@ import type { LocalDriver } from '../../src/agent/runtime.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { CLAIM, PORT, type NetworkOrder, type Port } from '../../src/network/index.ts';
 import {
+  ITEM,
   OPEN_ITEMS_BY_TARGET,
   record,
   type Driver,
@@ -156,10 +157,10 @@ export const addressGivenAwayOfSilentHost: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['instance-delete'], (kind) =>
       alteredSteps(kind, (step, fleet) => {
-        const item = fleet.get({ name: 'item', check: () => undefined }, step.item as never);
+        const item = fleet.get(ITEM, step.item);
         if (step.progress.reason?.code !== 'host-silent' || item === undefined) return step;
         const released = { state: 'running', step: 'release', host: null } as const;
-        return record(item as Parameters<typeof record>[0], released);
+        return record(item, released);
       }),
     ),
 };

@@ -102,15 +102,27 @@ function isUnmapped(truth: Fleet, instance: string, id: string): boolean {
   });
 }
 
-function runsWhereItIs({ truth, machines }: World, id: string): string[] {
+/** Somebody vouched for its host being off while that was handing it over: nobody knows what became of it there. */
+function wasLost({ ledger }: World, id: string, { createdAtMs }: Instance): boolean {
+  return ledger.entries.some(({ changes }) =>
+    changes.some((change) => {
+      if (change.kind !== INSTANCE.name || change.id !== id) return false;
+      const doc = change.doc as Instance | null;
+      return doc?.createdAtMs === createdAtMs && doc.fault?.code === 'source-lost';
+    }),
+  );
+}
+
+function runsWhereItIs(world: World, id: string): string[] {
+  const { truth, machines } = world;
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'active' || isBusy(truth, id)) return [];
-  // Somebody vouched for its host being off while it was handing it over: nobody knows what became of it there.
-  if (instance.fault?.code === 'source-lost') return [];
   const machine = machines.find(({ name }) => name === instance.host);
   if (machine?.hypervisor.instance(id)?.state === 'running') return [];
   const forcedDown = truth.get(HOST, idOf(HOST, instance.host ?? ''))?.doc.forcedDown !== undefined;
-  return forcedDown ? [] : [`instance ${id} is said to run on ${instance.host}, and does not`];
+  return forcedDown || wasLost(world, id, instance)
+    ? []
+    : [`instance ${id} is said to run on ${instance.host}, and does not`];
 }
 
 /** What is on its way into service is worked on; the others may have been left by a deadline. */
@@ -151,7 +163,11 @@ function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): str
       .sort()
       .join(' '),
   );
-  if (ours !== theirs) return [`port ${id} has ${ours || 'nothing'}, at the back end ${theirs || 'nothing'}`];
+  if (ours !== theirs) return [`port ${id} has [${ours}], at the back end [${theirs}]`];
+  // A move that ended where the ports could not be connected says so; the back end may have them bound where they last were.
+  if (instance?.doc.state === 'active' && instance.doc.fault !== undefined && doc.binding === undefined) return [];
+  // Where its ports could not be connected it runs without them, and says so.
+  if (instance?.doc.fault !== undefined && doc.binding === undefined) return [];
   return doc.binding?.host === there.binding?.host
     ? []
     : [`port ${id} is bound to ${doc.binding?.host}, at the back end to ${there.binding?.host}`];

@@ -94,5 +94,5 @@ function addressesDiffer(
       .sort()
       .join(' '),
   );
-  return ours === theirs ? [] : [`user's port ${id} has ${ours || 'nothing'}, at the back end ${theirs || 'nothing'}`];
+  return ours === theirs ? [] : [`user's port ${id} has [${ours}], at the back end [${theirs}]`];
 }

@@ -18,9 +18,9 @@ export class Hearing {
     else times.push(atMs);
   }
 
-  /** When the server last heard the host, as of a time; 0 when it never did. */
+  /** When the server last heard the host before a time; 0 when it never did. What came in the same instant may have come after. */
   heardBefore(server: string, host: string, atMs: number): number {
-    return this.#heard.get(`${server} ${host}`)?.findLast((time) => time <= atMs) ?? 0;
+    return this.#heard.get(`${server} ${host}`)?.findLast((time) => time < atMs) ?? 0;
   }
 
   paused(server: string, pause: Pause): void {

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { Playing } from './playing.ts';
+import { INSTANCES } from './scenarios.ts';
+
+const playing = new Playing(INSTANCES);
+
+it.each(playing.slices)('seeds %i to %i with instances: every property holds', async (first, last) => {
+  const problem = await playing.play(first, last);
+  if (problem !== undefined) expect.fail(problem);
+});
+
+it('every guard of networks and instances was hit by some seed', () => {
+  console.log(playing.summary());
+  expect(playing.missed()).toEqual([]);
+});
