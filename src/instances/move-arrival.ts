@@ -60,9 +60,11 @@ export function faultThere(look: MoveLook): Failed | undefined {
   const { fleet, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   if (isAway(fleet, host)) return { fault: 'host-lost' };
-  if (!reachesPools(fleet, host, instance.doc.move.tries.at(-1)?.pools ?? [])) return { fault: 'mapping-gone' };
   const ports = portsThere(look, host);
-  return 'code' in ports ? failedBind(ports) : undefined;
+  if ('code' in ports) return failedBind(ports);
+  // Those that are bound outside the journal, or by the target itself.
+  const { pools = [] } = instance.doc.move.tries.at(-1) ?? {};
+  return reachesPools(fleet, host, pools) ? undefined : { fault: 'mapping-gone' };
 }
 
 /** Its ports cannot be connected where it is now. It runs there without them, rather than nowhere, and is moved on. */
