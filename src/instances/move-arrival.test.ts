@@ -161,10 +161,10 @@ describe('the deadline', () => {
     await retried(ended);
   });
 
-  test('at-activate: it is where it was handed to, and a retry goes on there', async () => {
+  test('at-activate: it is where it was handed to, not called active, and a retry goes on there', async () => {
     const ended = await passed('activate');
     expect(ended.world.instance('web')).toMatchObject({
-      state: 'active',
+      state: 'moving',
       host: 'h4',
       fault: { code: 'deadline-passed' },
     });

@@ -184,7 +184,7 @@ describe('after the source has handed the instance over', () => {
     world.clock.now += 700_000;
     await world.pass();
     await world.pass();
-    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4', fault: { code: 'binding-failed' } });
+    expect(world.instance('web')).toMatchObject({ state: 'moving', host: 'h4', fault: { code: 'binding-failed' } });
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
     expectConnected(world, 'h5');

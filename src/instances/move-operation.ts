@@ -71,7 +71,7 @@ function left(item: StoredItem, instance: StoredInstance | undefined): RecordSte
 
 function nextStep(look: MoveLook): readonly Next[] {
   const { item, instance } = look;
-  if (instance.doc.state === 'active') return [later(item, item.doc.step === 'activate' ? resumed : scheduledMove)];
+  if (instance.doc.state === 'active') return [later(item, scheduledMove)];
   switch (item.doc.step) {
     case 'schedule':
       return [later(item, scheduledMove)];
@@ -153,12 +153,6 @@ function toActivate(look: MoveLook): readonly Next[] {
   return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
 }
 
-/** What the deadline cut short at the target goes on there. */
-function resumed(look: MoveLook): RecordStep {
-  const { host = '' } = look.instance.doc;
-  return onward(look, { step: 'activate', host, changes: [putMoving(look, { state: 'moving' })] });
-}
-
 /** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
 function toClean(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
@@ -167,8 +161,8 @@ function toClean(look: MoveLook): readonly Next[] {
 }
 
 /**
- * The deadline has passed. Before the hand-over the instance stays; once it is switched over it is where it went. Between the
- * two nothing can be said but that it is on its way. In any case the operation can be retried, and goes on from there.
+ * The deadline has passed. Before the hand-over the instance stays. After it nothing can be said but that it is on its way: it
+ * is not called active before somebody said that it runs. In any case the operation can be retried, and goes on from there.
  */
 function tooLate(look: MoveLook): ReturnType<typeof stayed> {
   const { item, instance, nowMs } = look;
@@ -183,7 +177,7 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
         `The instance was handed over to host ${host}, which has not said in time that it runs there. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
       );
       const said = isCutOff(instance.doc) ? saidOf(look, late) : late;
-      return [putMoving(look, { state: 'active', fault: said }), ...swept(look, move.from)];
+      return [putMoving(look, { fault: said }), ...swept(look, move.from)];
     }
     case 'clean-source':
       return [...arrival(look), ...swept(look, instance.doc.move.from)];
