@@ -1,25 +1,28 @@
 // Once an instance has run it keeps all its addresses, wherever it goes and whatever becomes of it, until it is deleted.
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
-import { PORT, type Port } from '../../src/network/index.ts';
+import { backEndOf, PORT, type Port } from '../../src/network/index.ts';
+import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import type { Checker } from './checker.ts';
 
 export const addressesKept: Checker = {
   name: 'never: an instance that ran loses an address',
-  watch: (_world, violated) => ({
+  watch: ({ network }, violated) => ({
     onApplied: (truth, applied, { commit }) => {
-      const [lost] = applied.flatMap((change) => lostIn(truth, change));
+      const [lost] = applied.flatMap((change) => lostIn(truth, network.backEnd, change));
       if (lost !== undefined) violated(`at ${commit.revision} by ${commit.by}: ${lost}`);
     },
   }),
 };
 
-function lostIn(truth: Fleet, { kind, before, after }: Applied): string[] {
+function lostIn(truth: Fleet, backEnd: SimulatedNetwork, { kind, before, after }: Applied): string[] {
   if (kind !== PORT.name || before === undefined || after === undefined) return [];
   const [was, is] = [before.doc as Port, after.doc as Port];
   if (was.instance === undefined || was.instance !== is.instance) return [];
   const instance = truth.get(INSTANCE, idOf(INSTANCE, was.instance))?.doc;
   if (instance?.wasActive !== true || instance.state === 'deleting') return [];
+  // A port that somebody took away at the back end has no address there either.
+  if (!backEndOf(truth, is.network).inline && backEnd.port(after.id) === undefined) return [];
   const kept = new Set(is.addresses.map(({ ip }) => ip));
   return was.addresses.flatMap(({ ip }) => (kept.has(ip) ? [] : [`port ${after.id} of ${was.instance} lost ${ip}`]));
 }
