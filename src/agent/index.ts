@@ -1,2 +1,3 @@
+export { recordAnswer } from './decide.ts';
 export type { Stamp, View } from './messages.ts';
 export { composeView } from './view.ts';

@@ -17,12 +17,13 @@ const legalStates: Invariant = {
 /** The instances that a commit touched, by their documents or by their claims. */
 function touched(changed: readonly Applied[]): Set<string> {
   return new Set(
-    changed.flatMap(({ kind, before, after }) => {
-      const one = after ?? before;
-      if (one === undefined) return [];
-      if (kind === INSTANCE.name) return [one.id as string];
-      return kind === CLAIM.name ? [(one.doc as Claim).instance] : [];
-    }),
+    changed.flatMap(({ kind, before, after }) =>
+      [before, after].flatMap((one): string[] => {
+        if (one === undefined) return [];
+        if (kind === INSTANCE.name) return [one.id];
+        return kind === CLAIM.name ? [(one.doc as Claim).instance] : [];
+      }),
+    ),
   );
 }
 

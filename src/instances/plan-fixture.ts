@@ -38,7 +38,7 @@ function ordered(order: NetworkOrder): string {
 }
 
 /** A step in words: where it takes its item, why, and which documents it changes. */
-export function recorded({ progress, changes }: RecordStep): string {
+function recorded({ progress, changes }: RecordStep): string {
   const { state, step, host, reason } = progress;
   const where = host === undefined ? '' : host === null ? ', no host' : ` at ${host}`;
   const why = reason === undefined ? '' : `, because ${JSON.stringify(reason)}`;

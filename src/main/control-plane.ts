@@ -81,24 +81,22 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const liveness = new LivenessController({ journal, clock, log });
   const metrics = new Metrics();
   const networks = startNetworks(journal, options.networkCredentials, log);
+  const heard = (host: string): void => {
+    metrics.heartbeatSeen();
+    liveness.heard(host);
+  };
   const desk = new Desk({
     journal,
     clock,
     log,
     source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-    liveness: {
-      heard: (host) => {
-        metrics.heartbeatSeen();
-        liveness.heard(host);
-      },
-    },
+    liveness: { heard },
     hash: hashSecret,
     holderUrl: () => deciding.lease?.holder()?.url,
   });
-  const surface = surfaceOf(desk, networks);
   const server = createServer({
     ...serverOptions(options),
-    ...surface,
+    ...surfaceOf(desk, networks),
     journal,
     clock,
     ids,

@@ -192,8 +192,7 @@ export class OperationsController {
         this.#stale.add(step.item);
         return false;
       }
-      const { observe } = kind;
-      if (observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
+      if (kind.observe === undefined) throw new Error(`operation kind "${kind.name}" acts but does not observe`);
       // Read inside the commit. If the item moved on meanwhile (cancelled, failed by its deadline), the answer is not for it
       // any more.
       await this.#decide(operation, {
@@ -202,7 +201,7 @@ export class OperationsController {
         expected: step.expected,
         decide: (fleet, nowMs) => {
           const item = fleet.get(ITEM, step.item);
-          return item === undefined ? [] : [observe.call(kind, fleet, item, outcome, nowMs)];
+          return item === undefined || kind.observe === undefined ? [] : [kind.observe(fleet, item, outcome, nowMs)];
         },
       });
       return true;

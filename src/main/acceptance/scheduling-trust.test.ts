@@ -1,7 +1,7 @@
 // What is told by others is taken with care: hosts that speak of what is not theirs, back ends that say more than fits, and
 // instances of one request that go their own ways once they have their places.
 import { describe, expect, test } from 'vitest';
-import { recordAnswer } from '../../agent/decide.ts';
+import { recordAnswer } from '../../agent/index.ts';
 import { ITEM } from '../../operations/index.ts';
 import { OPERATION_KINDS } from '../rooms.ts';
 import { fixtureF } from './reference-fixture.ts';
