@@ -143,9 +143,13 @@ function isBusy(truth: Fleet, id: string): boolean {
   return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length > 0;
 }
 
-/** It runs, or is on the shelf because somebody put it there: one that found no host may have left something bound. */
+/**
+ * It runs, or is on the shelf because somebody put it there. One that found no host may have left something bound, and so may
+ * one whose hosts bind by themselves: the next of them takes it over.
+ */
 function isSettled(instance: Instance | undefined): boolean {
-  return instance?.state === 'active' || (instance?.state === 'shelved' && instance.fault === undefined);
+  if (instance?.state !== 'shelved') return instance?.state === 'active';
+  return instance.fault === undefined && instance.path.bind === 'conductor';
 }
 
 /** Only of instances that nothing is under way for: their ports may be half way. */
