@@ -27,6 +27,7 @@ import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { toldPorts } from './host-answer.ts';
 import { segmentOf } from './orders.ts';
+import { againAfterMs } from './pace.ts';
 import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
 
 export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
@@ -87,9 +88,6 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
   };
 }
 
-/** A host that could not destroy a copy is asked again after this time. */
-const DESTROY_AGAIN_MS = 5000;
-
 export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
   if (instance === undefined)
@@ -120,7 +118,11 @@ function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswe
   if (answer.outcome === 'done')
     return item.doc.step === 'sweep' ? afterSweep(fleet, item, nowMs) : gaveUp(fleet, item, nowMs);
   const problems = answer.problems ?? [];
-  return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + DESTROY_AGAIN_MS);
+  return wait(
+    item,
+    { code: 'not-destroyed', instance: item.doc.target.id, problems },
+    nowMs + againAfterMs(item.doc.attempt),
+  );
 }
 
 export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {

@@ -18,11 +18,11 @@ import { fail, record, wait, type ActionOutcome, type RecordStep, type StoredIte
 import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
+import { againAfterMs } from './pace.ts';
 import { portsOf, type StoredInstance } from './place.ts';
 
 /** The same call is made so often before a back end that does not answer counts as a fault. */
 const CALLS_MAX = 3;
-const CALL_AGAIN_MS = 2000;
 
 export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
@@ -101,7 +101,7 @@ function unanswered(fleet: FleetReader, { item, instance, nowMs, text, unasked: 
     const silent = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
     const reason = why ?? silent;
     mark('back-end-asked-again');
-    const again = wait(item, reason, nowMs + CALL_AGAIN_MS);
+    const again = wait(item, reason, nowMs + againAfterMs(attempt));
     return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
   }
   if (step === 'bind')

@@ -26,11 +26,10 @@ import { released } from './give-up.ts';
 import { siteOfWork } from './instance-site.ts';
 import { INSTANCE } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
+import { againAfterMs } from './pace.ts';
 import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
 
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
-/** A back end or a host that could not do it is asked again after this time. */
-const AGAIN_MS = 5000;
 /** The host that made the ports has destroyed the instance and released them. */
 const HOST_RELEASED = 'released-by-host';
 
@@ -121,7 +120,11 @@ export const instanceDelete: OperationKind = {
     const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
     if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
     const problems = answer.problems ?? [];
-    return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + AGAIN_MS);
+    return wait(
+      item,
+      { code: 'not-destroyed', instance: item.doc.target.id, problems },
+      nowMs + againAfterMs(item.doc.attempt),
+    );
   },
 
   wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
@@ -206,7 +209,7 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
     return gone(fleet, item, instance, nowMs);
   const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
-  const again = wait(item, reason, nowMs + AGAIN_MS);
+  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 

@@ -23,6 +23,8 @@ export function gateRoutes({ credentials }: GateRoutes): Route[] {
       tag: 'instances',
       about: 'Show the upgrade gates: who makes and binds the ports of a build that begins now, and why',
       access: 'viewer',
+      // The credentials that count are those of the server that decides.
+      elsewhere: 'forward',
       answers: {
         200: {
           about: 'the gates',

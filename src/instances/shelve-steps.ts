@@ -21,11 +21,10 @@ import { cleaningOf, itemsOfHost } from './clean.ts';
 import { claimGone } from './give-up.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
+import { againAfterMs } from './pace.ts';
 import { isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
 
 const SHELVER = 'operation:instance-shelve';
-/** A back end or a host that could not do it is asked again after this time. */
-const AGAIN_MS = 5000;
 
 export const instanceShelve: OperationKind = {
   name: 'instance-shelve',
@@ -59,7 +58,7 @@ export const instanceShelve: OperationKind = {
   answered: (fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return destroyed(fleet, item, nowMs);
     const reason = { code: 'not-destroyed', instance: item.doc.target.id, problems: answer.problems ?? [] };
-    return wait(item, reason, nowMs + AGAIN_MS);
+    return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   },
 
   wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
@@ -112,7 +111,7 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   if (left?.length === 0 || hosts) return shelved(fleet, item, instance, nowMs);
   const bound = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
   const reason = unasked(outcome) ?? { code: 'ports-not-unbound', instance: instance.id, ports: bound };
-  const again = wait(item, reason, nowMs + AGAIN_MS);
+  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 
