@@ -138,8 +138,9 @@ export function portsFor(
     const port = nicPort(trial, resolved, { ...of, ...(securityGroups !== undefined && { securityGroups }) });
     if ('code' in port) return port;
     const doc = path.create === 'conductor' ? port.doc : intended(port.doc);
-    // The next NIC must not be given what this one has.
-    if (nic < nics.length - 1) trial.add([put(PORT, port.id, doc)]);
+    // The other NICs must not be given what this one has, nor be promised it.
+    const isSeen = nic < nics.length - 1 || (nics.length > 1 && doc.addresses.length > 0);
+    if (isSeen) trial.add([put(PORT, port.id, doc)]);
     ports.push({ id: port.id, revision: 0, doc });
   }
   return ports;

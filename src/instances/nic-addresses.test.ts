@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { Fleet, Registry, type Change, type FleetReader } from '../fleet/index.ts';
-import { PORT, type CreateOrder, type Port, type StoredPort } from '../network/index.ts';
+import { Fleet, put, Registry, type Change, type FleetReader } from '../fleet/index.ts';
+import { HOST } from '../hosts/index.ts';
+import { CLAIM, PORT, type CreateOrder, type Port, type StoredPort } from '../network/index.ts';
 import { network, subnet } from '../network/network-fixture.ts';
 import { createInstances } from './create.ts';
 import { createOrder } from './orders.ts';
@@ -20,6 +21,7 @@ function portsOf(fleet: FleetReader, networks: readonly { network: string; fixed
     .map(({ id, doc }) => ({ id: id as never, revision: 1, doc: doc as Port }));
 }
 
+const ONE = { pools: [{ first: '10.7.0.10', last: '10.7.0.10' }] };
 const TWO = { pools: [{ first: '10.7.0.10', last: '10.7.0.11' }] };
 
 test.each([
@@ -32,6 +34,19 @@ test.each([
   expect(first?.doc.addresses).toHaveLength(1);
   expect(first?.doc.addresses[0]?.ip).not.toBe(fixedIp);
 });
+
+test.each([1, 2, 3])(
+  'what one NIC asks for by name is not promised to another: path of version %i',
+  (serviceVersion) => {
+    const fleet = world(network('p', { backEnd: 'host-local' }), subnet('ps', 'p', '10.7.0.0/24', ONE));
+    for (const { id, doc } of [...fleet.all(HOST)])
+      fleet.apply(fleet.revision + 1, [put(HOST, id, { ...doc, serviceVersion })]);
+    const networks = [{ network: 'p' }, { network: 'p', fixedIp: '10.7.0.10' }];
+    const decision = createInstances(fleet, asked('op', 1, { networks }));
+    const claims = decision.kind === 'accept' ? decision.changes.filter(({ kind }) => kind === CLAIM.name) : [];
+    expect(claims).toEqual([]);
+  },
+);
 
 test('a back end makes ports with addresses of their own first, and knows how old an order is', () => {
   const fleet = world(network('p', { backEnd: 'simulated' }), subnet('ps', 'p', '10.7.0.0/24', TWO));
