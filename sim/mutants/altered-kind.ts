@@ -34,21 +34,52 @@ export function alteredSteps(
   };
 }
 
+/** A kind that looks at another fleet than there is. */
+export function onFleet(kind: OperationKind, seen: (fleet: FleetReader) => FleetReader): OperationKind {
+  const observe = kind.observe?.bind(kind);
+  const answered = kind.answered?.bind(kind);
+  const task = kind.task?.bind(kind);
+  return {
+    ...kind,
+    plan: (fleet, operation, items, nowMs) =>
+      kind.plan(seen(fleet), operation, items, nowMs).map((next) => {
+        if (next.kind !== 'decide') return next;
+        return { ...next, decide: (at, atMs) => next.decide(seen(at), atMs) };
+      }),
+    ...(observe && { observe: (fleet, item, outcome, nowMs) => observe(seen(fleet), item, outcome, nowMs) }),
+    ...(answered && { answered: (fleet, item, answer, nowMs) => answered(seen(fleet), item, answer, nowMs) }),
+    ...(task && { task: (fleet, item) => task(seen(fleet), item) }),
+  };
+}
+
 /** A fleet that shows less of what is found by an index. */
 export function overlooking(
   fleet: FleetReader,
   index: string,
   sees: (id: string, doc: object) => boolean,
 ): FleetReader {
+  const find: FleetReader['find'] = (by, at) => {
+    const found = fleet.find(by, at);
+    return by.name === index ? [...found].filter(({ id, doc }) => sees(id, doc)) : found;
+  };
+  return replaced(fleet, { find });
+}
+
+/** A fleet that shows documents of a kind otherwise than they are. */
+export function showing(fleet: FleetReader, kind: string, shown: (doc: object) => object): FleetReader {
+  const get: FleetReader['get'] = (of, id) => {
+    const stored = fleet.get(of, id);
+    if (stored === undefined || of.name !== kind) return stored;
+    return { ...stored, doc: shown(stored.doc) as typeof stored.doc };
+  };
+  return replaced(fleet, { get });
+}
+
+function replaced(fleet: FleetReader, by: Partial<FleetReader>): FleetReader {
   return new Proxy(fleet, {
     get: (target, key): unknown => {
-      if (key === 'find') {
-        const find: FleetReader['find'] = (by, at) => {
-          const found = target.find(by, at);
-          return by.name === index ? [...found].filter(({ id, doc }) => sees(id, doc)) : found;
-        };
-        return find;
-      }
+      const other: unknown = Reflect.get(by, key);
+      if (other !== undefined) return other;
       const value: unknown = Reflect.get(target, key, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },

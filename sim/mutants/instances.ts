@@ -1,6 +1,7 @@
 // Builds, moves, deletions, agents and drivers that get one thing wrong.
 import type { LocalDriver } from '../../src/agent/runtime.ts';
-import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, PORT, type NetworkOrder, type Port } from '../../src/network/index.ts';
 import {
   ITEM,
@@ -14,7 +15,7 @@ import { portsMeant } from '../checkers/back-end.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
-import { alteredSteps, overlooking, withKinds } from './altered-kind.ts';
+import { alteredSteps, onFleet, overlooking, showing, withKinds } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 
 const KINDS = ['instance-build', 'instance-delete', 'instance-move', 'instance-rebuild', 'instance-shelve'];
@@ -112,22 +113,39 @@ export const serialNotGrown: Mutant = {
     ),
 };
 
-/** Of the work on an instance, each step sees only its own item. */
+/** The deletion sees only its own item, and the build an instance that is still to be built. */
 export const deleteDoesNotWait: Mutant = {
   name: 'delete-does-not-wait',
-  bug: 'a deletion does not wait for what else is under way for the instance',
+  bug: 'a deletion does not wait for the build of its instance, which goes on',
   scenario: INSTANCES,
-  caughtBy: [copiesAccounted.name, portsMeant.name, AT_REST, NOTHING_LEFT],
-  plant: (parts) =>
-    withKinds(parts, ['instance-delete'], (kind) => ({
+  caughtBy: [
+    'never: an instance takes a step that its table does not have',
+    ONE_HOST,
+    copiesAccounted.name,
+    portsMeant.name,
+    AT_REST,
+    NOTHING_LEFT,
+  ],
+  plant: (parts) => {
+    const building = withKinds(parts, ['instance-build'], (kind) => onFleet(kind, unleft));
+    return withKinds(building, ['instance-delete'], (kind) => ({
       ...kind,
       plan: (fleet, operation, items, nowMs) =>
         items.flatMap((item) => {
           const alone = overlooking(fleet, OPEN_ITEMS_BY_TARGET.name, (id) => id === item.id);
           return kind.plan(alone, operation, [item], nowMs);
         }),
-    })),
+    }));
+  },
 };
+
+/** A fleet in which nothing is being deleted. */
+function unleft(fleet: FleetReader): FleetReader {
+  return showing(fleet, INSTANCE.name, (doc) => {
+    const instance = doc as Instance;
+    return instance.state === 'deleting' ? { ...instance, state: 'building' } : instance;
+  });
+}
 
 export const placedOutsideTheCommit: Mutant = {
   name: 'placed-outside-the-commit',
