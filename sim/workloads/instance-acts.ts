@@ -14,7 +14,7 @@ import {
   type Instance,
 } from '../../src/instances/index.ts';
 import { accept, refuse } from '../../src/journal/index.ts';
-import { createPort, deletePort } from '../../src/network/decisions-fixture.ts';
+import { createPort, deletePort, editSubnet } from '../../src/network/decisions-fixture.ts';
 import { PORT, type RequestedNetworks } from '../../src/network/index.ts';
 import {
   cancelOperation,
@@ -81,6 +81,7 @@ export class InstanceActs {
       { weight: 3, act: (by) => this.#retry(by) },
       { weight: 5, act: (by) => this.#newPort(by) },
       { weight: 2, act: (by) => this.#dropPort(by) },
+      { weight: 2, act: (by) => this.#resizePool(by) },
     ]);
     return act.act(tag);
   }
@@ -263,6 +264,13 @@ export class InstanceActs {
     const { id } = this.#rng.pick(ports);
     const operation = idOf(OPERATION, `op-${by}`);
     return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
+  }
+
+  /** Grows and shrinks at its end, where addresses were asked for by name. */
+  #resizePool(by: string): Command<unknown> {
+    const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#ground.networks).subnets);
+    const edit = { pools: [{ first, last: this.#rng.chance(0.5) ? first : last }] };
+    return plain(by, (fleet, _life, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
   }
 
   #some(ids: readonly string[]): string[] | undefined {

@@ -5,7 +5,7 @@ import { HOST, type HostSpec } from '../../src/hosts/index.ts';
 import { createFlavor, createGroup } from '../../src/instances/decisions-fixture.ts';
 import { FLAVOR, GROUP } from '../../src/instances/index.ts';
 import { createNetwork, createSegment, createSubnet } from '../../src/network/decisions-fixture.ts';
-import { NETWORK, SEGMENT, SUBNET, type BackEndName } from '../../src/network/index.ts';
+import { bandwidthClass, NETWORK, SEGMENT, SUBNET, type BackEndName } from '../../src/network/index.ts';
 import type { Rng } from '../kernel/rng.ts';
 import { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -28,6 +28,7 @@ interface SubnetPlan {
 export interface NetworkPlan {
   readonly name: string;
   readonly backEnd: BackEndName;
+  readonly minBandwidthKbps?: number;
   /** Their physical networks, by name. */
   readonly segments: ReadonlyMap<string, string>;
   readonly subnets: readonly SubnetPlan[];
@@ -101,10 +102,11 @@ export class InstanceGround {
     }
   }
 
-  async #network({ name, backEnd, segments, subnets }: NetworkPlan): Promise<void> {
+  async #network({ segments, subnets, ...facts }: NetworkPlan): Promise<void> {
+    const { name } = facts;
     const there = (fleet: FleetReader): boolean => fleet.get(NETWORK, idOf(NETWORK, name)) !== undefined;
     await this.#make(`network-${name}`, there, (fleet, by, nowMs) =>
-      createNetwork(fleet, { name, backEnd, admin: true, by, nowMs }),
+      createNetwork(fleet, { ...facts, admin: true, by, nowMs }),
     );
     for (const [id, physicalNetwork] of segments) {
       const made = (fleet: FleetReader): boolean => fleet.get(SEGMENT, idOf(SEGMENT, id)) !== undefined;
@@ -157,7 +159,7 @@ function drawNetwork(rng: Rng, backEnd: BackEndName, routed: boolean, nth: numbe
     subnets.push({ ...subnetPlan(rng, segment, nth, at + 1), segment });
     if (rng.chance(0.2)) subnets.push({ ...subnetPlan6(rng, segment, nth, at + 1), segment });
   }
-  return { name, backEnd, segments, subnets };
+  return { name, backEnd, ...(rng.chance(0.3) && { minBandwidthKbps: 1000 }), segments, subnets };
 }
 
 /** So few that they run out. */
@@ -182,5 +184,12 @@ function drawHost(rng: Rng, name: string, room: number): HostSpec {
     diskGiB: room * rng.between(5, 20),
     ratios: { vcpus: rng.between(1, 2), memory: 1, disk: 1 },
   };
-  return { name, site: rng.pick(SITES), capacity, physicalNetworks: drawPhysicalNetworks(rng) };
+  return {
+    name,
+    site: rng.pick(SITES),
+    capacity,
+    physicalNetworks: drawPhysicalNetworks(rng),
+    resources: Object.fromEntries(PHYSICAL_NETWORKS.map((one) => [bandwidthClass(one), 1000 * rng.between(1, 4)])),
+    ...(rng.chance(0.1) && { bindsAt: 'driver' as const }),
+  };
 }
