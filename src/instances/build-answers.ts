@@ -26,7 +26,7 @@ import {
 import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { toldPorts } from './host-answer.ts';
-import { segmentOf } from './orders.ts';
+import { keptAtEnd, segmentOf } from './orders.ts';
 import { againAfterMs } from './pace.ts';
 import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
 
@@ -39,9 +39,16 @@ export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   if (state !== 'running') return undefined;
   if (step === 'sweep') return { kind: 'destroy', args: { instance: instance.id, nics: [], ports: 'leave' } };
   if (step !== 'release') return undefined;
-  const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
-  return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'delete-own' } };
+  return { kind: 'destroy', args: { instance: instance.id, nics: endNics(fleet, instance), ports: 'delete-own' } };
 };
+
+/** What a host is told of ports whose instance ends: a user's keeps the addresses that are said. */
+export function endNics(fleet: FleetReader, { doc }: StoredInstance): object[] {
+  return portsOf(fleet, doc).map((port) => ({
+    ...nicArgs(fleet, port, undefined),
+    addresses: keptAtEnd(port.doc, doc),
+  }));
+}
 
 function modeAt(fleet: FleetReader, instance: Instance): BindMode {
   const host = findHost(fleet, instance.host ?? '')?.doc;

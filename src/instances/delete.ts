@@ -20,7 +20,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { nicArgs } from './build-answers.ts';
+import { endNics } from './build-answers.ts';
 import { cleaningOf, itemsOfHost } from './clean.ts';
 import { released } from './give-up.ts';
 import { siteOfWork } from './instance-site.ts';
@@ -109,10 +109,9 @@ export const instanceDelete: OperationKind = {
   task: (fleet, item) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance === undefined) return undefined;
-    const nics = portsOf(fleet, instance.doc).map((port) => nicArgs(fleet, port, undefined));
     // A host that made the ports by itself also deletes those that are Muster's.
     const ports = instance.doc.path.create === 'host' ? 'delete-own' : 'leave';
-    return { kind: 'destroy', args: { instance: instance.id, nics, ports } };
+    return { kind: 'destroy', args: { instance: instance.id, nics: endNics(fleet, instance), ports } };
   },
 
   answered: (fleet, item, answer, nowMs) => {

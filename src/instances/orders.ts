@@ -109,6 +109,12 @@ export function endOrder(
   };
 }
 
+/** What is left of a port's addresses when its instance ends. */
+export function keptAtEnd(port: Port, { wasActive }: Pick<Instance, 'wasActive'>): string[] {
+  const [, keeps] = leftBehind(port, !wasActive);
+  return keeps;
+}
+
 /** The addresses that a port loses when it goes to another pool, and those that it keeps. */
 function leftBehind({ addresses }: Port, moves: boolean): readonly [drops: string[], holds: string[]] {
   const goes = (one: Port['addresses'][number]): boolean => moves && one.chosenBy === 'bind';

@@ -208,7 +208,7 @@ export interface HostNic {
   readonly mac: string;
   readonly serial: number;
   readonly createdBy: Port['createdBy'];
-  /** What the port holds. */
+  /** What the port holds; of one that is released, what it keeps. */
   readonly addresses: readonly string[];
   readonly pool?: PoolKey;
   readonly segment?: string;

@@ -50,4 +50,16 @@ describe('the host side', () => {
     await network.hostSide.release(ask);
     expect(network.port('p0')).toMatchObject({ instance: undefined });
   });
+
+  test('a-users-port-is-handed-back-with-the-addresses-that-the-task-says', async () => {
+    const { network } = world();
+    const user = nic({ createdBy: 'user' });
+    const ask = { instance: 'web', host: 'h1', nics: [user] };
+    const [bound] = await network.hostSide.bind(ask);
+    const [kept] = bound?.addresses ?? [];
+    await network.hostSide.release({ ...ask, nics: [{ ...user, addresses: [kept?.ip ?? ''] }] });
+    expect(network.port('p0')?.addresses).toMatchObject([{ ip: kept?.ip }]);
+    await network.hostSide.release(ask);
+    expect(network.port('p0')?.addresses).toEqual([]);
+  });
 });

@@ -35,7 +35,7 @@ export function hostSide({ network, clock, poolsOf }: HostSideOptions): HostNetw
     release: async (ask) => {
       // A host is told what to destroy, not under which serial: the instance is fence enough.
       const serialOf = ({ port, serial }: HostNic): number => Math.max(serial, network.port(port)?.serial ?? 0);
-      const ports = ask.nics.map((nic) => ({ ...nic, serial: serialOf(nic) }));
+      const ports = ask.nics.map((nic) => ({ ...nic, serial: serialOf(nic), keeps: nic.addresses }));
       const order = { ...face(ask), op: 'release', ports } as const;
       return answers(ask, await network.releaseFor(order, caller()));
     },
