@@ -46,7 +46,8 @@ const LOOK_AGAIN_MS = 7000;
 /** How often somebody looks whether the world is ready for trouble. */
 const READY_LOOK_MS = 500;
 /** Long enough to delete everything, if nothing keeps it from going. */
-const UNDO_MS = 45_000;
+const UNDO_LOOKS_MAX = 14;
+const UNDO_LOOK_MS = 5000;
 
 export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
@@ -102,15 +103,11 @@ async function trouble(world: World, scenario: Scenario): Promise<void> {
   if (world.violation !== undefined) return;
   heal(world);
   await world.scheduler.run(world.scheduler.nowMs + REST_MS);
-  await restAgain(world, () => unrest(plays));
-  if (world.violation === undefined) await atRest(world, plays);
-  if (world.violation === undefined) await undone(world, plays);
-}
-
-async function restAgain(world: World, judge: () => readonly string[]): Promise<void> {
-  for (let looks = 1; looks < LOOKS_MAX && judge().length > 0 && world.violation === undefined; looks += 1) {
+  for (let looks = 1; looks < LOOKS_MAX && unrest(plays).length > 0 && world.violation === undefined; looks += 1) {
     await world.scheduler.run(world.scheduler.nowMs + LOOK_AGAIN_MS);
   }
+  if (world.violation === undefined) await atRest(world, plays);
+  if (world.violation === undefined) await undone(world, plays);
 }
 
 /** Spreads faults over the time to come and answers until when that is. */
@@ -161,8 +158,10 @@ async function undone(world: World, plays: readonly Play[]): Promise<void> {
   const undoing = plays.flatMap(({ undo }) => undo?.() ?? []);
   if (undoing.length === 0) return;
   const left = (): readonly string[] => plays.flatMap(({ atEnd }) => atEnd?.() ?? []);
-  await world.scheduler.run(world.scheduler.nowMs + UNDO_MS);
-  await restAgain(world, left);
+  for (let looks = 1; looks <= UNDO_LOOKS_MAX && world.violation === undefined; looks += 1) {
+    await world.scheduler.run(world.scheduler.nowMs + UNDO_LOOK_MS);
+    if ((await isOver(undoing)) && left().length === 0) break;
+  }
   if (!(await isOver(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
   world.checkEnd();
   for (const sentence of left()) world.violate(NOTHING_LEFT, sentence);

@@ -1,6 +1,6 @@
 // Once an instance has run it keeps all its addresses, wherever it goes and whatever becomes of it, until it is deleted.
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
-import { INSTANCE } from '../../src/instances/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { backEndOf, PORT, type Port } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
 import type { Checker } from './checker.ts';
@@ -9,18 +9,31 @@ export const addressesKept: Checker = {
   name: 'never: an instance that ran loses an address',
   watch: ({ network }, violated) => ({
     onApplied: (truth, applied, { commit }) => {
-      const [lost] = applied.flatMap((change) => lostIn(truth, network.backEnd, change));
+      const ran = (id: string): boolean => hadRun(truth, applied, id);
+      const [lost] = applied.flatMap((change) => lostIn(truth, { ran, backEnd: network.backEnd }, change));
       if (lost !== undefined) violated(`at ${commit.revision} by ${commit.by}: ${lost}`);
     },
   }),
 };
 
-function lostIn(truth: Fleet, backEnd: SimulatedNetwork, { kind, before, after }: Applied): string[] {
+/** Before these changes. */
+function hadRun(truth: Fleet, applied: readonly Applied[], id: string): boolean {
+  const change = applied.find(({ kind, after }) => kind === INSTANCE.name && after?.id === id);
+  const instance = change === undefined ? truth.get(INSTANCE, idOf(INSTANCE, id))?.doc : change.before?.doc;
+  return (instance as Instance | undefined)?.wasActive === true;
+}
+
+interface Known {
+  readonly ran: (instance: string) => boolean;
+  readonly backEnd: SimulatedNetwork;
+}
+
+function lostIn(truth: Fleet, { ran, backEnd }: Known, { kind, before, after }: Applied): string[] {
   if (kind !== PORT.name || before === undefined || after === undefined) return [];
   const [was, is] = [before.doc as Port, after.doc as Port];
   if (was.instance === undefined || was.instance !== is.instance) return [];
   const instance = truth.get(INSTANCE, idOf(INSTANCE, was.instance))?.doc;
-  if (instance?.wasActive !== true || instance.state === 'deleting') return [];
+  if (!ran(was.instance) || instance?.state === 'deleting') return [];
   // A port that somebody took away at the back end has no address there either.
   if (!backEndOf(truth, is.network).inline && backEnd.port(after.id) === undefined) return [];
   const kept = new Set(is.addresses.map(({ ip }) => ip));

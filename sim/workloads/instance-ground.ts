@@ -13,7 +13,7 @@ import { Admin, SITES } from './admin.ts';
 import { once } from './commands.ts';
 
 export const PROJECT = 'default';
-export const PHYSICAL_NETWORKS = ['p1', 'p2', 'p3'];
+const PHYSICAL_NETWORKS = ['p1', 'p2', 'p3'];
 export const FLAVORS = ['tiny', 'wide'];
 export const GROUPS = ['apart', 'rather-apart', 'near'] as const;
 
