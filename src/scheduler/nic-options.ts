@@ -2,6 +2,7 @@
 // changes seldom and is worked out once; what is left is read for each request.
 import type { LiveStock, NicNeed, PoolChoice, PoolKey, Stock } from '../network/index.ts';
 import type { Reach } from './clusters.ts';
+import type { Place } from './places.ts';
 
 /** The choices of a NIC, sorted by how they are reached. They are named by their place in the list. */
 interface Sorted {
@@ -10,6 +11,19 @@ interface Sorted {
   readonly byNetwork: ReadonlyMap<string, readonly number[]>;
   /** By choice, one for each version that is taken. */
   readonly stocks: readonly (readonly LiveStock[])[];
+  /** By choice: room for what is left when nothing is excluded. One request ends before the next begins. */
+  readonly lefts: Float64Array;
+  /** By choice: the places of requests with one NIC. */
+  readonly places: KnownPlace[];
+}
+
+/** A place and what it was worked out from. */
+interface KnownPlace {
+  readonly place: Place;
+  readonly weight: number;
+  readonly left: number;
+  readonly low: number;
+  readonly high: number;
 }
 
 /** By the list of choices: NICs on one network have the same list, request after request. */
@@ -38,12 +52,12 @@ export class NicOptions {
     this.need = need;
     this.#prefersMost = prefers === 'most';
     this.#sorted = sortedOnce(need.choices, stock, sorted);
-    this.#lefts = new Float64Array(need.choices.length);
+    this.#lefts = excluded.size === 0 ? this.#sorted.lefts : new Float64Array(need.choices.length);
     let low = Infinity;
     let high = -Infinity;
     for (let at = 0; at < need.choices.length; at += 1) {
-      const choice = need.choices[at] as PoolChoice;
-      const left = excluded.has(choice.pool) ? -Infinity : leftIn(this.#sorted.stocks[at] as readonly LiveStock[]);
+      const isOut = excluded.size > 0 && excluded.has(this.choice(at).pool);
+      const left = isOut ? -Infinity : leftIn(this.#sorted.stocks[at] as readonly LiveStock[]);
       this.#lefts[at] = left;
       if (left === Infinity || left === -Infinity) continue;
       if (left < low) low = left;
@@ -65,7 +79,7 @@ export class NicOptions {
   /** What the pool has left of the nth version that the NIC takes there. */
   leftOf(at: number, nth: number): number {
     const stock = this.#sorted.stocks[at]?.[nth];
-    return stock === undefined ? 0 : Number(stock.total - stock.held - stock.claimed);
+    return stock?.left ?? 0;
   }
 
   /** Where the least lies between the scarcest and the richest pool that the NIC may go to, 0..1. */
@@ -87,6 +101,20 @@ export class NicOptions {
       if ((this.#lefts[at] as number) > 0 && (best === -1 || this.#compare(at, best) < 0)) best = at;
     }
     return best;
+  }
+
+  /**
+   * The place of a request with this NIC alone, at this choice. A placement changes what is left in one pool: the places at
+   * most others are what they were for the request before.
+   */
+  placeAlone(at: number, weight: number, make: (chosen: readonly number[]) => Place): Place {
+    const left = this.left(at);
+    const [low, high] = [this.#low, this.#high];
+    const known = this.#sorted.places[at];
+    if (known?.left === left && known.low === low && known.high === high && known.weight === weight) return known.place;
+    const place = make([at]);
+    this.#sorted.places[at] = { place, weight, left, low, high };
+    return place;
   }
 
   /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
@@ -123,7 +151,7 @@ function sameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolCh
 
 function leftIn(stocks: readonly LiveStock[]): number {
   let left = Infinity;
-  for (const { total, held, claimed } of stocks) left = Math.min(left, Number(total - held - claimed));
+  for (const stock of stocks) if (stock.left < left) left = stock.left;
   return left;
 }
 
@@ -138,7 +166,8 @@ function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: Sorted
     else byNetwork.set(physicalNetwork as string, [at]);
   }
   const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.live(pool, version)));
-  const made = { stock, everywhere, byNetwork, stocks };
+  const lefts = new Float64Array(choices.length);
+  const made: Sorted = { stock, everywhere, byNetwork, stocks, lefts, places: [] };
   sorted.set(choices, made);
   return made;
 }

@@ -36,6 +36,8 @@ export class Places {
   readonly termMax: number;
   readonly #weight: number;
   readonly #contend: boolean;
+  /** The NIC of a request with one. */
+  readonly #alone: NicOptions | undefined;
   /** By the number of the reach. */
   readonly #byReach: Place[] = [];
 
@@ -46,11 +48,16 @@ export class Places {
     this.needsBandwidth = nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined);
     this.termMax = Math.ceil(Math.max(0, this.#weight));
     this.#contend = this.needsBandwidth || contend(nics);
+    this.#alone = this.#contend || nics.length > 1 ? undefined : this.nics[0];
   }
 
   /** The place on hosts with this reach, as far as it is not a matter of their bandwidth. */
   of(reach: Reach): Place | undefined {
     if (this.nics.length === 0) return NOWHERE;
+    if (this.#alone !== undefined) {
+      const at = this.#alone.best(reach);
+      return at === -1 ? undefined : this.#alone.placeAlone(at, this.#weight, (chosen) => this.#place(chosen));
+    }
     let place = this.#byReach[reach.id];
     if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
     return place === NO_PLACE ? undefined : place;
