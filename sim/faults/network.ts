@@ -23,7 +23,7 @@ export const networkCut: Fault = {
 
 export const networkSlow: Fault = {
   name: 'network-slow',
-  weight: 2,
+  weight: 4,
   strike: (world) => {
     const { way } = world.network;
     way.slowMs = world.rng.pick([100, 1000, 8000]);

@@ -11,8 +11,6 @@ export interface Mutant {
   /** Where it is to be found; in the house as a whole when nothing is said. */
   readonly scenario?: Scenario;
   readonly plant: (parts: Parts) => Parts;
-  /** A seed that is known to find it: it is tried first. */
-  readonly likely?: number;
   /** The properties that may be the first to break. */
   readonly caughtBy: readonly string[];
 }

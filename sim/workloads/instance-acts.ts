@@ -74,7 +74,7 @@ export class InstanceActs {
       { weight: 4, act: (by) => this.#forceDown(by) },
       { weight: 8, act: (by) => this.#rebuild(by) },
       { weight: 5, act: (by) => this.#clear(by) },
-      { weight: 4, act: (by) => this.#remap(by) },
+      { weight: 7, act: (by) => this.#remap(by) },
       { weight: 4, act: (by) => this.#maintain(by) },
       { weight: 2, act: (by) => this.#evacuate(by) },
       { weight: 3, act: (by) => this.#cancel(by) },

@@ -77,7 +77,8 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflight());
         else {
           void simulated.perform(task, fence).then(
-            (performed) => void reply.answer(rng.between(1, 200), performed),
+            // The agent may die with what it was to say.
+            (performed) => void reply.answer(rng.between(1, 1500), performed),
             (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
           );
         }

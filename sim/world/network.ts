@@ -13,6 +13,8 @@ import type { World } from './world.ts';
 
 /** How often news that nobody confirmed are told. */
 const TELLS_MAX = 5;
+/** Some of them come when the port is bound elsewhere by now. */
+const SLOW_NEWS_MS = 20_000;
 
 export class Network {
   readonly backEnd: SimulatedNetwork;
@@ -46,8 +48,11 @@ export class Network {
 
   /** As a back end inside the deciding server does, or as one elsewhere: by a request that is repeated. */
   #tell(news: NetworkNews): void {
-    if (this.rng.chance(0.5)) void this.#ask(news);
-    else this.#whisper(news);
+    const slowMs = this.#world.troubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
+    this.#world.scheduler.after(slowMs, `the network tells of ${news.port}`, () => {
+      if (this.rng.chance(0.5)) void this.#ask(news);
+      else this.#whisper(news);
+    });
   }
 
   #whisper(news: NetworkNews): void {
