@@ -2,7 +2,16 @@
 // what it made or bound, and that is recorded as its work.
 import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import { backEndOf, bindPorts, NETWORK, PORT, type PoolKey, type StoredPort } from '../network/index.ts';
+import {
+  backEndOf,
+  bindPorts,
+  NETWORK,
+  PORT,
+  SUBNET,
+  type PoolKey,
+  type Port,
+  type StoredPort,
+} from '../network/index.ts';
 import {
   record,
   wait,
@@ -84,7 +93,7 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
     network: doc.network,
     backEnd,
     mac: doc.mac,
-    addresses: doc.addresses.map(({ ip }) => ip),
+    addresses: doc.addresses.filter((one) => staysOn(fleet, one, pool)).map(({ ip }) => ip),
     serial: doc.binding?.serial ?? doc.serial,
     ...(segment !== undefined && { segment }),
     ...(doc.binding !== undefined && { type: doc.binding.type }),
@@ -93,6 +102,13 @@ export function nicArgs(fleet: FleetReader, { id, doc }: StoredPort, pool: strin
     ...(doc.ipAllocation === 'none' && { takes: [] }),
     ...(pool !== undefined && { pool }),
   };
+}
+
+/** An address of another segment that was picked for an earlier host is given up there: the next host hears nothing of it. */
+function staysOn(fleet: FleetReader, { subnet, chosenBy }: Port['addresses'][number], pool = ''): boolean {
+  const segment = segmentOf(pool);
+  if (segment === undefined || chosenBy !== 'bind') return true;
+  return fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.segment === segment;
 }
 
 export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {

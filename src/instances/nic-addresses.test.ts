@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { Fleet, put, Registry, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
 import { CLAIM, PORT, type CreateOrder, type Port, type StoredPort } from '../network/index.ts';
-import { network, subnet } from '../network/network-fixture.ts';
+import { network, port, subnet } from '../network/network-fixture.ts';
+import { buildArgs } from './build-answers.ts';
 import { createInstances } from './create.ts';
+import { INSTANCE, type Instance } from './model.ts';
 import { createOrder } from './orders.ts';
 import { asked, fixtureF, MODELS } from './reference-fixture.ts';
 
@@ -57,3 +59,22 @@ test('a back end makes ports with addresses of their own first, and knows how ol
     { nic: 0, pick: true, serial: 0 },
   ]);
 });
+
+test.each([
+  ['an address that was picked for a host of another segment', 'bind', 'sub0', []],
+  ['one of this segment', 'bind', 'sub2', ['10.2.0.9']],
+  ['one that somebody asked for', 'user', 'sub0', ['10.0.0.9']],
+] as const)('what a host that binds by itself hears of %s', (_name, chosenBy, of, told) => {
+  const ip = of === 'sub0' ? '10.0.0.9' : '10.2.0.9';
+  const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, addresses: [{ ip, subnet: of, chosenBy }] }));
+  const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
+  const doc = { ...newInstanceOf(fleet), nics: [{ port: 'p0', network: 'n' }], attempts: [attempt] };
+  const { nics } = buildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'driver');
+  expect(nics).toMatchObject([{ port: 'p0', addresses: told, pool: 'segment:seg2' }]);
+});
+
+function newInstanceOf(fleet: FleetReader): Instance {
+  const decision = createInstances(fleet, asked('op', 1));
+  const change = decision.kind === 'accept' ? decision.changes.find(({ kind }) => kind === INSTANCE.name) : undefined;
+  return change?.doc as Instance;
+}
