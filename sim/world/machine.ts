@@ -130,7 +130,10 @@ export class Machine {
   #note({ stamp, digest, tasks }: View): void {
     for (const what of [digest, ...tasks.map(({ id }) => id)]) {
       const before = this.#issued.get(what);
-      if (before === undefined || before.leaseEpoch <= stamp.leaseEpoch) this.#issued.set(what, stamp);
+      // The same may be said under a newer lease by a server that has read less: the agent does not take that.
+      const isNewer =
+        before === undefined || (before.leaseEpoch <= stamp.leaseEpoch && before.revision <= stamp.revision);
+      if (isNewer) this.#issued.set(what, stamp);
     }
   }
 
