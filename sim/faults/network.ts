@@ -55,7 +55,8 @@ const OUTCOMES: Readonly<Record<'create' | 'bind' | 'unbind' | 'delete', readonl
     'mapping-gone',
     'address-not-carried',
   ],
-  unbind: [...LOST, 'not-found'],
+  // A port that vanishes before it is unbound would also vanish by an unbind that comes late, from under a running instance.
+  unbind: LOST,
   delete: [...LOST, 'not-found'],
 };
 
