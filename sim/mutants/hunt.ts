@@ -3,9 +3,10 @@ import { HOUSE } from '../scenarios.ts';
 import { runSeed, type SeedResult } from '../seed.ts';
 import type { Mutant } from './mutant.ts';
 
-export async function hunt({ plant, scenario = HOUSE }: Mutant): Promise<SeedResult | undefined> {
+export async function hunt({ plant, scenario = HOUSE, likely }: Mutant): Promise<SeedResult | undefined> {
   const { first, last } = scenario.seeds;
-  for (let seed = first; seed <= last; seed += 1) {
+  const seeds = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  for (const seed of likely === undefined ? seeds : [likely, ...seeds]) {
     const result = await runSeed({ seed, scenario, plant });
     if (result.violation !== undefined) return result;
   }

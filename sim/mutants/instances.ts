@@ -77,6 +77,7 @@ export const unbindSkipped = withNetworkDriver(
   {
     name: 'unbind-skipped',
     bug: 'what is to be unbound stays bound at the back end',
+    likely: 13,
     scenario: INSTANCES,
     caughtBy: [AT_REST],
   },

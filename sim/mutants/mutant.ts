@@ -11,6 +11,8 @@ export interface Mutant {
   /** Where it is to be found; in the house as a whole when nothing is said. */
   readonly scenario?: Scenario;
   readonly plant: (parts: Parts) => Parts;
+  /** One of the fixed seeds that is known to find it, and tried first: the others take their time. */
+  readonly likely?: number;
   /** The properties that may be the first to break. */
   readonly caughtBy: readonly string[];
 }
