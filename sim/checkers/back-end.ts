@@ -1,7 +1,7 @@
 // What the network back end has, beside what the journal says of it: no address has two owners there, nothing is there that the
 // journal never meant to have, and no NIC has two ports.
 import { idOf } from '../../src/fleet/index.ts';
-import { PORT } from '../../src/network/index.ts';
+import { NETWORK_EVENT, PORT, type NetworkEvent } from '../../src/network/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
@@ -44,6 +44,20 @@ export const portsMeant: Checker = {
       if (truth.get(PORT, idOf(PORT, id)) === undefined) return `${id} of ${instance ?? 'nobody'}`;
     }
     return undefined;
+  }),
+};
+
+export const eventsTrue: Checker = {
+  name: 'never: an event is written down that the back end did not tell of this binding',
+  watch: ({ network }, violated) => ({
+    onApplied: (_truth, applied) => {
+      for (const { kind, after } of applied) {
+        if (kind !== NETWORK_EVENT.name || after === undefined) continue;
+        const { port, serial, name } = after.doc as NetworkEvent;
+        const binds = network.backEnd.calls.list().filter((call) => call.op === 'bind' && call.port === port);
+        if (!binds.some((call) => call.serial === serial)) violated(`${port} ${name} under serial ${serial}`);
+      }
+    },
   }),
 };
 

@@ -1,7 +1,7 @@
 import { acknowledged } from './acknowledged.ts';
 import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
-import { onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
+import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import type { Checker } from './checker.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { invariants } from './invariants.ts';
@@ -26,6 +26,7 @@ export const CHECKERS: readonly Checker[] = [
   oneOwnerThere,
   onePortPerNic,
   portsMeant,
+  eventsTrue,
   addressesKept,
   acknowledged,
   fleetsEqual,

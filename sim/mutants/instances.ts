@@ -2,7 +2,8 @@
 import type { LocalDriver } from '../../src/agent/runtime.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { CLAIM, PORT, type NetworkOrder, type Port } from '../../src/network/index.ts';
+import { CLAIM, PORT, type NetworkNews, type NetworkOrder, type Port } from '../../src/network/index.ts';
+import { NetworkEventsController } from '../../src/network/runtime.ts';
 import {
   ITEM,
   OPEN_ITEMS_BY_TARGET,
@@ -11,7 +12,7 @@ import {
   type Next,
   type OperationKind,
 } from '../../src/operations/index.ts';
-import { portsMeant } from '../checkers/back-end.ts';
+import { eventsTrue, portsMeant } from '../checkers/back-end.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
@@ -250,3 +251,27 @@ export const destroysWhatIsNotShown = withDriver(
     };
   },
 );
+
+/** Hears of every event as if it were about how the port is bound now. */
+class HastyEvents extends NetworkEventsController {
+  constructor(options: ConstructorParameters<typeof NetworkEventsController>[0]) {
+    super(options);
+    const tell = this.tell;
+    const { fleet } = options.journal;
+    Object.assign(this, {
+      tell: (news: NetworkNews) => {
+        const serial = fleet.get(PORT, idOf(PORT, news.port))?.doc.serial ?? news.serial;
+        tell({ ...news, serial: Math.max(1, serial) });
+      },
+    });
+  }
+}
+
+export const eventOfEarlierBinding: Mutant = {
+  name: 'event-of-earlier-binding',
+  bug: 'an event of an earlier binding is taken for one of the present binding',
+  likely: 60,
+  scenario: INSTANCES,
+  caughtBy: [eventsTrue.name],
+  plant: (parts) => ({ ...parts, news: ({ journal, clock, log }) => new HastyEvents({ journal, clock, log }) }),
+};

@@ -11,6 +11,7 @@ import {
   claimKeptAfterFault,
   deleteDoesNotWait,
   destroysWhatIsNotShown,
+  eventOfEarlierBinding,
   placedOutsideTheCommit,
   portMadeTwice,
   releaseSkipped,
@@ -62,4 +63,5 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   addressGivenAwayOfSilentHost,
   portMadeTwice,
   destroysWhatIsNotShown,
+  eventOfEarlierBinding,
 ];
