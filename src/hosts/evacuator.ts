@@ -15,12 +15,21 @@ export type Evacuation =
   | { readonly kind: 'move'; readonly how: string; readonly to: string }
   /** The host is dead for certain: built elsewhere, with what is known of it. */
   | { readonly kind: 'rebuild'; readonly to: string }
+  /** It has no place elsewhere and needs none: it ends with the host, and does not keep the host from leaving. */
+  | { readonly kind: 'ends' }
   /** Nothing can be done now, and this is why. */
   | { readonly kind: 'wait'; readonly reason: Reason };
 
 export interface Evacuating {
+  readonly host: string;
   readonly tenant: Tenant;
   readonly evacuation: Evacuation;
+}
+
+/** Tenants of one host that are to leave it. */
+export interface Leavers {
+  readonly host: string;
+  readonly tenants: readonly Tenant[];
 }
 
 export interface BeginEvacuation {
@@ -36,12 +45,30 @@ export interface Evacuator {
   readonly name: string;
   /** What lives on the host or is on its way there, in the order of ids. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
-  /** What can be done now for each of these tenants of the host, were it done for all of them. Costs O(tenants). */
-  readonly plan: (fleet: FleetReader, host: string, tenants: readonly Tenant[], nowMs: number) => readonly Evacuating[];
-  /** Begins what is planned for these; those that wait are left out. Answers the operations that do it. */
+  /** Those of its tenants that are on their way off the host just now: they count against the budgets. */
+  readonly underWay: (fleet: FleetReader, host: string) => number;
+  /**
+   * What can be done now for each of these tenants, were it done for all of them: hosts that leave together are planned
+   * together. The hosts are tombstoned in `fleet` already. Costs O(tenants).
+   */
+  readonly plan: (fleet: FleetReader, leavers: readonly Leavers[], nowMs: number) => readonly Evacuating[];
+  /** Begins what is planned for these; those that wait or end are left out. Answers the operations that do it. */
   readonly begin: (
     fleet: FleetReader,
     planned: readonly Evacuating[],
     how: BeginEvacuation,
   ) => { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } | Refusal;
+  /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */
+  readonly abandon: (fleet: FleetReader, host: string, how: Abandon) => readonly Change[];
+  /** Brings back what left the host by its present scale-in, for a recover that asks for it. Absent when nothing goes back. */
+  readonly failBack?: (
+    fleet: FleetReader,
+    host: string,
+    how: BeginEvacuation,
+  ) => { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] };
+}
+
+export interface Abandon {
+  readonly by: string;
+  readonly nowMs: number;
 }

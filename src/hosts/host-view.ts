@@ -20,6 +20,31 @@ export const HOST_VIEW = viewOf<'host', Host>({
     tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
     resources: Type.Optional(HOST_FACTS.resources),
     bindsAt: Type.Optional(HOST_FACTS.bindsAt),
+    transportZone: Type.Optional(HOST_FACTS.transportZone),
+    switch: Type.Optional(
+      Type.Object({
+        datapathId: Type.Optional(Type.String()),
+        systemId: Type.Optional(Type.String()),
+        bridge: Type.Optional(Type.String()),
+      }),
+    ),
+    leaving: Type.Optional(
+      Type.Object({
+        operation: Type.String(),
+        drain: Type.Boolean(),
+        by: Type.String(),
+        why: Type.Optional(Type.String()),
+        atMs: Type.Integer(),
+        forced: Type.Optional(Said),
+      }),
+    ),
+    quarantined: Type.Optional(
+      Type.Object({
+        because: Type.Enum(['removed', 'vouched-off', 'identity']),
+        as: Type.Optional(Type.String()),
+        atMs: Type.Integer(),
+      }),
+    ),
     enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
     disabled: Type.Optional(Said),
     forcedDown: Type.Optional(Said),

@@ -57,10 +57,55 @@ export const HOST_FACTS = {
   }),
   /** Who connects an instance's ports: the control plane once the host is chosen, or the host's own driver as it builds. */
   bindsAt: Type.Enum(['conductor', 'driver']),
+  /** The hosts that it has tunnels with; the default zone when none is named. One that is not defined yet parks its tunnels. */
+  transportZone: word,
 };
+
+/** A datapath id has 64 bits: a number would lose some of them. */
+export const DATAPATH_ID = Type.String({ pattern: '^[0-9a-f]{16}$', 'x-form': '16 lower-case hexadecimal digits' });
+
+/** What tells its switch apart from any other, as its agent reports it. */
+export const SWITCH_IDENTITY = Type.Object(
+  {
+    /** Absent while the integration bridge has none: the host is not chosen for services until then. */
+    datapathId: Type.Optional(DATAPATH_ID),
+    systemId: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    /** The UUID of the OVSDB server's bridge row: what its topology id is made of. */
+    bridge: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  },
+  CLOSED,
+);
+export type SwitchIdentity = Static<typeof SWITCH_IDENTITY>;
 
 const DECREE = Type.Object(
   { reason: Type.String({ minLength: 1, maxLength: 500 }), by: Type.String(), atMs: Type.Integer() },
+  CLOSED,
+);
+
+const LEAVING = Type.Object(
+  {
+    /** The scale-in that it leaves by. */
+    operation: Type.String(),
+    /** False when the operator moves everything off it by other means. */
+    drain: Type.Boolean(),
+    by: Type.String(),
+    why: Type.Optional(Type.String()),
+    atMs: Type.Integer(),
+    /** It goes whatever lives on it: who said so, and why. Kept with the removed host. */
+    forced: Type.Optional(DECREE),
+  },
+  CLOSED,
+);
+
+const QUARANTINED = Type.Object(
+  {
+    /** `removed`: it was removed and reports again. `vouched-off`: somebody vouched for it being off, and what it had was
+     * built elsewhere. `identity`: its switch shows the identity of another host. */
+    because: Type.Enum(['removed', 'vouched-off', 'identity']),
+    /** The host whose identity it shows. */
+    as: Type.Optional(Type.String()),
+    atMs: Type.Integer(),
+  },
   CLOSED,
 );
 
@@ -72,6 +117,12 @@ const HOST_SCHEMA = Type.Object(
     tunnelAddress: Type.Optional(HOST_FACTS.tunnelAddress),
     resources: Type.Optional(HOST_FACTS.resources),
     bindsAt: Type.Optional(HOST_FACTS.bindsAt),
+    transportZone: Type.Optional(HOST_FACTS.transportZone),
+    switch: Type.Optional(SWITCH_IDENTITY),
+    /** Set from the start of its scale-in until it is active again. */
+    leaving: Type.Optional(LEAVING),
+    /** Set while it is not trusted: nothing is chosen for it, it has no tunnels, and its old flows are wiped. */
+    quarantined: Type.Optional(QUARANTINED),
     /** Set while the host takes nothing new: maintenance. */
     disabled: Type.Optional(DECREE),
     /** Set while somebody vouches for it being off. */
@@ -124,6 +175,25 @@ export const HOSTS_BY_STATE: Index<'host', Host> = {
   keysOf: (doc) => [`state:${doc.state}`, `connection:${doc.connection.state}`],
 };
 
+/**
+ * Every form in which somebody may name a host: its name, its topology id, its datapath id in hexadecimal and as an inventory
+ * id, its system id. Removed hosts keep theirs: who shows one of them is known again.
+ */
+export const HOSTS_BY_IDENTITY: Index<'host', Host> = {
+  name: 'hosts-by-identity',
+  kind: HOST,
+  keysOf: (doc) => [doc.name, ...identityForms(doc.switch)],
+};
+
+export function identityForms(identity: SwitchIdentity | undefined): string[] {
+  const { datapathId, systemId, bridge } = identity ?? {};
+  return [
+    ...(datapathId === undefined ? [] : [datapathId, `openflow:${BigInt(`0x${datapathId}`)}`]),
+    ...(systemId === undefined ? [] : [systemId]),
+    ...(bridge === undefined ? [] : [`ovsdb://uuid/${bridge}/bridge/br-int`]),
+  ];
+}
+
 export const hostsOfSite: SiteUse = {
   what: 'hosts',
   count: (fleet, site) => fleet.countOf(HOSTS_BY_SITE, site),
@@ -162,7 +232,7 @@ const activeWasHeard: Invariant = {
 
 export const hostsModel: Model = {
   kinds: [HOST],
-  indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE],
+  indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
   projections: [SERVICE_VERSIONS],
   invariants: [legalStates, hasSite, activeWasHeard],
 };

@@ -1,0 +1,76 @@
+// The switch of a host, as the agent sees it: what is on it, and how it is changed. Whoever implements this decides nothing; the
+// compiler says what should be there, the diff says what to change and in which order.
+
+/** One flow in the words of Open vSwitch; two flows with the same table, priority and match are the same one. */
+export interface Flow {
+  readonly table: number;
+  readonly priority: number;
+  /** Canonical: fields in a fixed order, so that texts compare. */
+  readonly match: string;
+  readonly actions: string;
+  /** Whose it is; in a range of our own, so that others' flows are never touched. */
+  readonly cookie: Cookie;
+}
+
+/** 16 lower-case hexadecimal digits. */
+export type Cookie = string;
+
+export interface Group {
+  readonly id: number;
+  readonly type: 'all' | 'indirect' | 'fast-failover';
+  readonly buckets: readonly string[];
+}
+
+/** What a host must know of a peer to send to it: with flow-based tunnels there is no port per peer. */
+export interface Tunnel {
+  /** The host at the other end. */
+  readonly peer: string;
+  readonly address: string;
+}
+
+export interface SwitchContents {
+  readonly flows: readonly Flow[];
+  readonly groups: readonly Group[];
+  readonly tunnels: readonly Tunnel[];
+  /** Of the integration bridge. Ours and others'. */
+  readonly externalIds: Readonly<Record<string, string>>;
+}
+
+export type SwitchChange =
+  | { readonly kind: 'put-tunnel'; readonly tunnel: Tunnel }
+  | { readonly kind: 'remove-tunnel'; readonly peer: string }
+  | { readonly kind: 'put-group'; readonly group: Group }
+  | { readonly kind: 'remove-group'; readonly id: number }
+  | { readonly kind: 'put-flow'; readonly flow: Flow }
+  | { readonly kind: 'remove-flow'; readonly flow: Pick<Flow, 'table' | 'priority' | 'match'> }
+  /** `null` takes the key away. */
+  | { readonly kind: 'set-external-id'; readonly key: string; readonly value: string | null };
+
+/** The switch is not there, or does not answer: it is tried again. */
+export class SwitchDown extends Error {
+  readonly code = 'switch-down';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'SwitchDown';
+  }
+}
+
+/** What tells a switch apart. Without a datapath id its integration bridge is not there yet. */
+export interface Identity {
+  readonly datapathId?: string;
+  readonly systemId?: string;
+  readonly bridge?: string;
+}
+
+/** Rejects with `SwitchDown`. Every call may be repeated. */
+export interface Switch {
+  identity(): Promise<Identity>;
+  /** What is really there. */
+  read(): Promise<SwitchContents>;
+  /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole. */
+  apply(changes: readonly SwitchChange[]): Promise<void>;
+  /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
+  unheardPeers(): Promise<readonly string[] | undefined>;
+}

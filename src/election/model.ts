@@ -1,0 +1,145 @@
+// Services that one host does for all: source NAT of a router, the route to a subnet, DHCP in a subnet. A service exists with
+// its subject and has at most one designated host; its epoch only grows, so that work for an older one is refused.
+import { Type, type Static } from 'typebox';
+import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+
+const CLOSED = { additionalProperties: false };
+
+export const SERVICE_TYPES = ['nat', 'subnet-route', 'dhcp'] as const;
+export type ServiceType = (typeof SERVICE_TYPES)[number];
+
+/** What an operator says of a service. */
+export const SERVICE_FACTS = {
+  /** When only leaving hosts are left: `soft` keeps it there, degraded, until they end; `hard` withdraws it. */
+  exclusion: Type.Enum(['soft', 'hard']),
+  /** When control of its host is lost while the host's peers still hear it: `move` elects another, `hold` waits. */
+  onControlLoss: Type.Enum(['move', 'hold']),
+};
+
+/** Enough to answer "why this one"; counts tell of the rest. */
+export const WHY_LISTED_MAX = 10;
+
+/** Why a host cannot be chosen, in the order in which they are asked. */
+export const REJECTIONS = [
+  'unknown-host',
+  'removed',
+  'not-in-service',
+  'tombstoned',
+  'quarantined',
+  'not-connected',
+  'no-datapath-id',
+  'no-tunnel-address',
+  'no-transport-zone',
+  'agent-too-old',
+  'no-way-out',
+] as const;
+export type Rejection = (typeof REJECTIONS)[number];
+
+const WHY = Type.Object(
+  {
+    /** What made the election. */
+    cause: Type.Enum([
+      'first-election',
+      'host-lost',
+      'host-leaving',
+      'presence-gone',
+      'fail-back',
+      'rebalance',
+      'asked-for',
+      'recovered',
+    ]),
+    chosen: Type.Optional(Type.String()),
+    /** Designations minus base weight when it was chosen; lowest first, then by host id. */
+    candidates: Type.Array(Type.Object({ host: Type.String(), score: Type.Integer() }, CLOSED), {
+      maxItems: WHY_LISTED_MAX,
+    }),
+    candidatesInAll: Type.Integer(),
+    rejected: Type.Array(Type.Object({ host: Type.String(), because: Type.Enum(REJECTIONS) }, CLOSED), {
+      maxItems: WHY_LISTED_MAX,
+    }),
+    rejectedInAll: Type.Integer(),
+    atMs: Type.Integer(),
+  },
+  CLOSED,
+);
+export type Why = Static<typeof WHY>;
+
+/**
+ * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
+ * old one still serves what reaches it. `retiring`: the old one is repointed too and passes on what comes late.
+ */
+export const HAND_OVER_PHASES = ['preparing', 'switched', 'retiring'] as const;
+
+const HAND_OVER = Type.Object(
+  {
+    operation: Type.String(),
+    from: Type.String(),
+    to: Type.String(),
+    phase: Type.Enum(HAND_OVER_PHASES),
+    sinceMs: Type.Integer(),
+  },
+  CLOSED,
+);
+
+export const SERVICE_SCHEMA = Type.Object(
+  {
+    type: Type.Enum(SERVICE_TYPES),
+    /** The router of `nat`, the subnet of the others. */
+    subject: Type.String(),
+    ...SERVICE_FACTS,
+    /** Of the present designation, or of the last one; grows with every new one. */
+    epoch: Type.Integer({ minimum: 0 }),
+    /** Absent while nobody does it. */
+    designated: Type.Optional(
+      Type.Object(
+        {
+          host: Type.String(),
+          sinceMs: Type.Integer(),
+          /** It is there only because no other host has presence. */
+          degraded: Type.Optional(Type.Literal(true)),
+        },
+        CLOSED,
+      ),
+    ),
+    handOver: Type.Optional(HAND_OVER),
+    /** Before its host left: where it goes back to if fail-back is asked for. */
+    cameFrom: Type.Optional(Type.Object({ host: Type.String(), operation: Type.String() }, CLOSED)),
+    why: Type.Optional(WHY),
+    changedBy: Type.String(),
+    changedAtMs: Type.Integer(),
+  },
+  CLOSED,
+);
+export type Service = Static<typeof SERVICE_SCHEMA>;
+export type ServiceId = Id<'service'>;
+export const SERVICE = schemaKind('service', SERVICE_SCHEMA);
+
+/** Its id tells what it is: `nat:edge`, `dhcp:rack-1-v4`. */
+export function serviceId(type: ServiceType, subject: string): ServiceId {
+  return `${type}:${subject}` as ServiceId;
+}
+
+/** The services that a host does: its weight. One that is being handed to it counts, one that it hands over does not. */
+export const SERVICES_BY_HOST: Index<'service', Service> = {
+  name: 'services-by-host',
+  kind: SERVICE,
+  keysOf: ({ designated, handOver }) => {
+    const host = handOver?.phase === 'preparing' ? handOver.to : designated?.host;
+    return host === undefined ? [] : [host];
+  },
+};
+
+/** Every host that a service has something to do with: designated, getting it, or giving it away. */
+export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
+  name: 'services-touching-host',
+  kind: SERVICE,
+  keysOf: ({ designated, handOver }) => [
+    ...new Set([designated?.host, handOver?.from, handOver?.to].filter((host) => host !== undefined)),
+  ],
+};
+
+export const SERVICES_BY_SUBJECT: Index<'service', Service> = {
+  name: 'services-by-subject',
+  kind: SERVICE,
+  keysOf: (doc) => [doc.subject],
+};
