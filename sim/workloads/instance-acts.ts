@@ -220,7 +220,7 @@ export class InstanceActs {
     const { name: host } = this.#rng.pick(this.#ground.hosts);
     return plain(by, (fleet, _life, nowMs) => {
       const { inventory, plan, begin } = instanceEvacuator;
-      const planned = plan(fleet, host, inventory(fleet, host), nowMs);
+      const planned = plan(fleet, [{ host, tenants: inventory(fleet, host) }], nowMs);
       const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
       const begun = begin(fleet, going, { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 });
       return 'code' in begun ? refuse(begun) : accept(begun.changes, null);

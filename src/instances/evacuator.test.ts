@@ -1,6 +1,7 @@
 // What an evacuation of a host would do now for each instance there, and that it does just that.
 import { describe, expect, test } from 'vitest';
-import { merged, onTrial } from '../fleet/index.ts';
+import { merged, onTrial, type FleetReader } from '../fleet/index.ts';
+import type { Evacuating } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { deleteInstances } from './delete.ts';
 import { instanceEvacuator } from './evacuator.ts';
@@ -10,13 +11,17 @@ import { flavor, fixtureF, hostF } from './reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A line for each tenant of a host. */
-function tenants(world: World, host: string): string[] {
-  const { fleet, nowMs } = world;
-  return instanceEvacuator.plan(fleet, host, instanceEvacuator.inventory(fleet, host), nowMs).map((one) => {
+function planned(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly Evacuating[] {
+  const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
+  return instanceEvacuator.plan(fleet, leavers, nowMs);
+}
+
+/** A line for each tenant of these hosts. */
+function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
+  return planned(fleet, hosts, nowMs).map((one) => {
     const { evacuation } = one;
-    const what =
-      evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind} to ${evacuation.to}`;
+    const to = 'to' in evacuation ? ` to ${evacuation.to}` : '';
+    const what = evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind}${to}`;
     return `${one.tenant.kind} ${one.tenant.id}: ${what}`;
   });
 }
@@ -31,8 +36,7 @@ async function withTwo(): Promise<World> {
 async function evacuate(world: World, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
-    const planned = instanceEvacuator.plan(fleet, host, instanceEvacuator.inventory(fleet, host), world.nowMs);
-    const begun = instanceEvacuator.begin(fleet, planned, how);
+    const begun = instanceEvacuator.begin(fleet, planned(fleet, [host], world.nowMs), how);
     if ('code' in begun) return { kind: 'refuse', refusal: begun };
     return accept(begun.changes, begun.operations);
   });
@@ -84,7 +88,7 @@ describe('an evacuation plans', () => {
     await world.settle();
     await before(world);
     const { fleet, nowMs } = world;
-    const [web] = instanceEvacuator.plan(fleet, 'h2', instanceEvacuator.inventory(fleet, 'h2'), nowMs);
+    const [web] = planned(fleet, ['h2'], nowMs);
     const message = `No host fits instance web now. "muster instances ${verb} web" says what each host lacks, and so does "muster instances preview" for one like it.`;
     expect(web?.evacuation).toEqual({
       kind: 'wait',

@@ -6,7 +6,8 @@ import type { Decision } from '../journal/index.ts';
 import { CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { claimGone } from './give-up.ts';
-import { INSTANCE, INSTANCES_BY_HOST } from './model.ts';
+import { abandoned } from './abandon.ts';
+import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING } from './model.ts';
 import { moveInstances } from './move.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
 import { rebuildInstances } from './rebuild.ts';
@@ -22,13 +23,18 @@ export const instanceEvacuator: Evacuator = {
     const coming = [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) =>
       doc.role === 'move' ? [doc.instance] : [],
     );
-    return [...new Set([...here, ...coming])].sort().map((id) => ({ kind: INSTANCE.name, id }));
+    const going = [...fleet.find(INSTANCES_LEAVING, host)].map(({ id }): string => id);
+    return [...new Set([...here, ...coming, ...going])].sort().map((id) => ({ kind: INSTANCE.name, id }));
   },
 
-  // One after the other on a trial: what one of them would take, the next does not find.
-  plan: (fleet, host, tenants, nowMs) =>
+  underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
+
+  // One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves.
+  plan: (fleet, leavers, nowMs) =>
     onTrial(fleet, (trial) =>
-      tenants.map((tenant) => ({ tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) })),
+      leavers.flatMap(({ host, tenants }) =>
+        tenants.map((tenant) => ({ host, tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) })),
+      ),
     ),
 
   begin: (fleet, planned, how) => {
@@ -43,6 +49,8 @@ export const instanceEvacuator: Evacuator = {
     const operations = [...moved.operations, ...rebuilt.operations];
     return { changes: merged([...moved.changes, ...rebuilt.changes]), operations };
   },
+
+  abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),
 };
 
 type Begun = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;

@@ -195,6 +195,17 @@ export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
   keysOf: (doc) => (doc.host === undefined ? [] : [doc.host]),
 };
 
+/** By the host that they are on their way off: its moves, until its copy is gone, and rebuilds that have no new host yet. */
+export const INSTANCES_LEAVING: Index<'instance', Instance> = {
+  name: 'instances-leaving',
+  kind: INSTANCE,
+  keysOf: ({ state, host, move, attempts }) => {
+    if (state === 'moving') return move === undefined ? [] : [move.from];
+    const waits = state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
+    return waits ? [host] : [];
+  },
+};
+
 export const INSTANCES_BY_PROJECT: Index<'instance', Instance> = {
   name: 'instances-by-project',
   kind: INSTANCE,

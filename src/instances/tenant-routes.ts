@@ -16,7 +16,7 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
 const Evacuated = Type.Object({
-  kind: Type.Enum(['move', 'rebuild', 'wait']),
+  kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
   how: Type.Optional(Type.String({ description: 'of a move: live or cold' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
   reason: Type.Optional(Type.Object({ code: Type.String() }, { additionalProperties: true })),
@@ -81,7 +81,7 @@ function livingOn(
     const here = one.inventory(fleet, host);
     const first = here.slice(0, Math.max(0, limit - count));
     count += here.length;
-    return one.plan(fleet, host, first, nowMs);
+    return one.plan(fleet, [{ host, tenants: first }], nowMs);
   });
   return { count, tenants };
 }
@@ -93,6 +93,7 @@ function shown({ tenant, evacuation }: Evacuating, caller: Caller, explain: Expl
 /** Which hosts have room is for operators to know. */
 function shownEvacuation(evacuation: Evacuation, caller: Caller, explain: Explain): object {
   if (evacuation.kind === 'wait') return { ...evacuation, sentence: explain(evacuation.reason) };
+  if (evacuation.kind === 'ends') return evacuation;
   const { to, ...rest } = evacuation;
   return permits(caller, 'operator') ? { ...rest, to } : rest;
 }

@@ -1,0 +1,47 @@
+// What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
+// be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
+import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { findHost, type Abandon } from '../hosts/index.ts';
+import { CLAIM, claimId, PORT, unboundPort } from '../network/index.ts';
+import { cleaningOf } from './clean.ts';
+import { claimGone } from './give-up.ts';
+import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceFault, type InstanceState } from './model.ts';
+import { isInline, portsOf, type StoredInstance } from './place.ts';
+
+/** The others are being built, shelved or deleted: that work looks after a host that is gone. */
+const LEFT_BEHIND: readonly InstanceState[] = ['active', 'moving', 'error'];
+
+export function abandoned(fleet: FleetReader, host: string, how: Abandon): Change[] {
+  return [...fleet.find(INSTANCES_BY_HOST, host)]
+    .filter(({ doc }) => LEFT_BEHIND.includes(doc.state))
+    .flatMap((instance) => leftBehind(fleet, instance, host, how));
+}
+
+function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, { by, nowMs }: Abandon): Change[] {
+  mark('instance-left-behind');
+  const { id } = instance;
+  const { host: _, move: __, ...rest } = instance.doc;
+  const message = `Host ${host} was removed from the fleet while the instance was there. Build it elsewhere with "muster instances rebuild ${id}", or delete it.`;
+  const fault: InstanceFault = { code: 'host-removed', message, atMs: nowMs };
+  const doc: Instance = { ...rest, state: 'error', fault, changedBy: by, changedAtMs: nowMs };
+  const bound = portsOf(fleet, instance.doc).filter(
+    (port) => port.doc.binding !== undefined || !isInline(fleet, port.doc),
+  );
+  return [
+    put(INSTANCE, id, doc),
+    ...claimGone(fleet, id),
+    ...otherEnd(fleet, instance, nowMs),
+    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by, nowMs }))),
+  ];
+}
+
+/** Where it was going may have a copy by now: that one goes before anything of the name is placed there. */
+function otherEnd(fleet: FleetReader, { id, doc, revision }: StoredInstance, nowMs: number): Change[] {
+  const claim = fleet.get(CLAIM, claimId(id, 'move'));
+  const other = claim?.doc.host ?? (doc.state === 'moving' ? doc.move?.from : undefined);
+  const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
+  return [
+    ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
+    ...(swept ? cleaningOf(id, other, `${id}.left.${revision}`, nowMs) : []),
+  ];
+}
