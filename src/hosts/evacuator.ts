@@ -43,6 +43,10 @@ export interface BeginEvacuation {
 
 export interface Evacuator {
   readonly name: string;
+  /** Where its tenants go is part of what a preview promises; of the others only that they go. */
+  readonly promisesTargets?: true;
+  /** About how long one of its moves takes, when nothing was measured. */
+  readonly aboutMs?: number;
   /** What lives on the host or is on its way there, in the order of ids. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
   /** Those of its tenants that are on their way off the host just now: they count against the budgets. */

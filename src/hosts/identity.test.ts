@@ -1,37 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
-import { alarmsModel } from '../alarms/index.ts';
-import { operationsModel } from '../operations/index.ts';
-import { sitesModel } from '../sites/index.ts';
 import { resolveHost } from './identity.ts';
-import { HOST, hostsModel, type Host } from './model.ts';
-
-type Said = Partial<Host> & { readonly name: string };
-
-function fleetOf(...hosts: readonly Said[]): Fleet {
-  const fleet = new Fleet(new Registry([operationsModel, alarmsModel, sitesModel, hostsModel]));
-  const made = hosts.map((said) => {
-    const host: Host = {
-      site: 'central',
-      zone: 'default',
-      aggregates: [],
-      traits: [],
-      physicalNetworks: [],
-      baseWeight: 0,
-      capacity: { vcpus: 8, memoryMiB: 8, diskGiB: 8, ratios: { vcpus: 1, memory: 1, disk: 1 } },
-      state: 'active',
-      connection: { state: 'up', sinceMs: 0 },
-      serviceVersion: 4,
-      changedBy: 'test',
-      changedAtMs: 0,
-      ...said,
-    };
-    expect(HOST.check(host)).toBeUndefined();
-    return put(HOST, idOf(HOST, said.name), host);
-  });
-  fleet.apply(1, made);
-  return fleet;
-}
+import { fleetOf } from './preview-fixture.ts';
 
 const BRIDGE = '6c2f7d5e-6b2a-4a35-9a7e-0f0f5f3c8b11';
 /** Two that a double cannot tell apart: they differ in the last of 64 bits. */

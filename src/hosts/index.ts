@@ -1,6 +1,7 @@
 export { clearForcedDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
 export type { HostSpec, StoredHost } from './decide.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
+export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
 export { HOST, hostsModel, hostsOfSite } from './model.ts';

@@ -1,0 +1,172 @@
+// What a scale-in would do, before anybody starts it: tried out with all its hosts tombstoned, by the same evacuators that
+// would carry it out. It writes nothing, and does not depend on the order in which the hosts are named.
+import type { FleetReader, Refusal } from '../fleet/index.ts';
+import type { StoredHost } from './decide.ts';
+import type { Evacuating, Evacuation, Evacuator, Tenant } from './evacuator.ts';
+import type { ConnectionState, HostState } from './model.ts';
+import { estimateOf, type Budgets, type Estimate } from './preview-estimate.ts';
+import { planChanged, planHashOf, type Hash } from './preview-hash.ts';
+import { leaversOf } from './preview-leavers.ts';
+import { loadsOf, type Loads } from './preview-loads.ts';
+import { planTogether, type PlannedBy } from './preview-plan.ts';
+
+export interface PreviewScaleIn {
+  /** In any form; the same one twice counts once. */
+  readonly hosts: readonly string[];
+  /** Hosts of other sites are unknown to a caller that is bound to one. */
+  readonly site?: string | undefined;
+  readonly nowMs: number;
+  readonly hash: Hash;
+  readonly budgets: Budgets;
+}
+
+export interface ScaleInPreview {
+  /** In the order of names. */
+  readonly hosts: readonly HostPreview[];
+  /** What has no place to go now. */
+  readonly blocked: readonly Evacuating[];
+  /** Services that change hands, and those that end with their host. */
+  readonly designations: readonly DesignationMove[];
+  readonly loads: Loads;
+  readonly interruptions: readonly Interrupted[];
+  readonly estimate: Estimate;
+  readonly planHash: string;
+}
+
+export interface HostPreview {
+  readonly host: string;
+  readonly state: HostState;
+  readonly connection: ConnectionState;
+  /** On their way off it just now. */
+  readonly underWay: number;
+  /** In the order of evacuators, then of ids. */
+  readonly tenants: readonly Planned[];
+}
+
+export interface Planned {
+  readonly tenant: Tenant;
+  readonly evacuation: Evacuation;
+}
+
+export interface DesignationMove {
+  readonly tenant: Tenant;
+  readonly from: string;
+  /** Absent when no other host has presence: it stays, degraded, and ends with the host. */
+  readonly to?: string;
+}
+
+/** `none`: nobody notices. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
+export type Interruption = 'none' | 'brief' | 'restart' | 'ends';
+
+export interface Interrupted {
+  readonly kind: string;
+  readonly by: Evacuation['kind'];
+  readonly how?: string;
+  readonly count: number;
+  readonly interruption: Interruption;
+}
+
+export function previewScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { hosts: names, site, nowMs, hash, budgets }: PreviewScaleIn,
+): ScaleInPreview | Refusal {
+  const hosts = leaversOf(fleet, names, site);
+  if ('code' in hosts) return hosts;
+  const planned = planTogether(fleet, evacuators, { hosts, nowMs });
+  const all = planned.flatMap(({ evacuating }) => evacuating);
+  const byHost = { evacuators, all: Map.groupBy(all, ({ host }) => host) };
+  return {
+    hosts: hosts.map((host) => hostPreview(fleet, host, byHost)),
+    blocked: all.filter(({ evacuation }) => evacuation.kind === 'wait'),
+    designations: promisedIn(planned).flatMap(designationMove),
+    loads: loadsOf(fleet, planned),
+    interruptions: interruptionsOf(all),
+    estimate: estimateOf(planned, budgets),
+    planHash: hashOf(hosts, planned, hash),
+  };
+}
+
+export interface PinnedPlan {
+  readonly hosts: readonly string[];
+  readonly site?: string | undefined;
+  /** What a preview showed. */
+  readonly plan: string;
+  readonly nowMs: number;
+  readonly hash: Hash;
+}
+
+/** For a start that is held to a preview: planned again, in its own commit. Undefined when it is the same plan. */
+export function planProblem(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { hosts: names, site, plan, nowMs, hash }: PinnedPlan,
+): Refusal | undefined {
+  const hosts = leaversOf(fleet, names, site);
+  if ('code' in hosts) return hosts;
+  return planChanged(plan, hashOf(hosts, planTogether(fleet, evacuators, { hosts, nowMs }), hash));
+}
+
+function hashOf(hosts: readonly StoredHost[], planned: readonly PlannedBy[], hash: Hash): string {
+  const all = planned.flatMap(({ evacuating }) => evacuating);
+  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedIn(planned) }, hash);
+}
+
+function promisedIn(planned: readonly PlannedBy[]): Evacuating[] {
+  return planned.flatMap(({ evacuator, evacuating }) => (evacuator.promisesTargets === true ? evacuating : []));
+}
+
+function hostPreview(
+  fleet: FleetReader,
+  { id, doc }: StoredHost,
+  { evacuators, all }: { readonly evacuators: readonly Evacuator[]; readonly all: ReadonlyMap<string, Evacuating[]> },
+): HostPreview {
+  return {
+    host: id,
+    state: doc.state,
+    connection: doc.connection.state,
+    underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
+    tenants: (all.get(id) ?? []).map(({ tenant, evacuation }) => ({ tenant, evacuation })),
+  };
+}
+
+function designationMove({ host: from, tenant, evacuation }: Evacuating): DesignationMove[] {
+  switch (evacuation.kind) {
+    case 'move':
+    case 'rebuild':
+      return [{ tenant, from, to: evacuation.to }];
+    case 'ends':
+      return [{ tenant, from }];
+    case 'wait':
+      return [];
+  }
+}
+
+function interruptionsOf(all: readonly Evacuating[]): Interrupted[] {
+  const told = new Map<string, Interrupted>();
+  for (const { tenant, evacuation } of all) {
+    const how = evacuation.kind === 'move' ? evacuation.how : undefined;
+    const key = [tenant.kind, evacuation.kind, how].join(' ');
+    const interruption = interruptionOf(evacuation);
+    const { count } = told.get(key) ?? { count: 0 };
+    const by = { kind: tenant.kind, by: evacuation.kind, ...(how !== undefined && { how }) };
+    told.set(key, { ...by, count: count + 1, interruption });
+  }
+  return [...told].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
+}
+
+/** Ways to move that a running thing notices. A hand-over is made before the old one is broken. */
+const NOTICED: Readonly<Record<string, Interruption>> = { live: 'brief', cold: 'restart' };
+
+function interruptionOf(evacuation: Evacuation): Interruption {
+  switch (evacuation.kind) {
+    case 'move':
+      return NOTICED[evacuation.how] ?? 'none';
+    case 'rebuild':
+      return 'restart';
+    case 'ends':
+      return 'ends';
+    case 'wait':
+      return 'none';
+  }
+}
