@@ -1,8 +1,9 @@
 // Deciding on hosts: joining a list of them, editing what operators say of one, and taking one in or out of maintenance.
 import type { Static } from 'typebox';
+import { revokedToken, tokensOfHost } from '../access/index.ts';
 import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
+import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
 import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
 
@@ -35,28 +36,60 @@ const DEFAULT_RATIOS = { vcpus: 4, memory: 1, disk: 1 };
 
 /** Registers hosts as joining and starts the operation that brings them into service. All of them, or none. */
 export function joinHosts(fleet: FleetReader, command: JoinHosts): Decision<{ readonly operation: OperationId }> {
-  const problem = batchProblem(fleet, command.hosts);
-  if (problem !== undefined) return refuse(problem);
+  const registered = registerHosts(fleet, command);
+  if ('code' in registered) return refuse(registered);
   const { hosts, operation, by, why, nowMs, deadlineMs } = command;
-  const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
-  const [site] = sites;
   const changes = newOperation({
     id: operation,
     kind: 'host-join',
     title: hosts.length === 1 ? `join host ${hosts[0]?.name}` : `join ${hosts.length} hosts`,
     by,
     ...(why !== undefined && { why }),
-    ...(sites.size === 1 && site !== undefined && { site }),
+    ...(registered.site !== undefined && { site: registered.site }),
     nowMs,
     deadlineMs,
+    items: registered.items,
+  });
+  return accept([...registered.changes, ...changes], { operation });
+}
+
+interface Registered {
+  readonly changes: readonly Change[];
+  /** What an operation has to do for each of them. */
+  readonly items: readonly NewItem[];
+  /** The site of all of them, when it is one. */
+  readonly site?: string;
+}
+
+/** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
+export function registerHosts(
+  fleet: FleetReader,
+  { hosts, by, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'nowMs'>,
+): Registered | Refusal {
+  const problem = batchProblem(fleet, hosts);
+  if (problem !== undefined) return problem;
+  const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
+  const [site] = sites;
+  return {
+    changes: hosts.flatMap((spec) => [putNew(fleet, spec, by, nowMs), ...oldTokens(fleet, spec.name, { by, nowMs })]),
     items: hosts.map(({ name }) => ({
       key: name,
       target: { kind: HOST.name, id: name },
       host: name,
       step: 'await-agent',
     })),
-  });
-  return accept([...hosts.map((spec) => putNew(fleet, spec, by, nowMs)), ...changes], { operation });
+    ...(sites.size === 1 && site !== undefined && { site }),
+  };
+}
+
+function oldTokens(
+  fleet: FleetReader,
+  host: string,
+  { by, nowMs }: { readonly by: string; readonly nowMs: number },
+): Change[] {
+  if (findHost(fleet, host)?.doc.state !== 'removed') return [];
+  const valid = tokensOfHost(fleet, host).filter(({ doc }) => doc.revoked === undefined);
+  return valid.map((token) => revokedToken(token, by, nowMs));
 }
 
 function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): Change {
@@ -77,10 +110,21 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     serviceVersion: 0,
     changedBy: by,
     changedAtMs: nowMs,
-    // Its agent may have joined already; it need not do so again.
-    ...(before?.credential !== undefined && { credential: before.credential, serviceVersion: before.serviceVersion }),
+    ...(before !== undefined && keptOf(before)),
   };
   return put(HOST, idOf(HOST, spec.name), host);
+}
+
+/** Of a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */
+function keptOf(before: Host): Partial<Host> {
+  const { state, readmitted, credential, serviceVersion, switch: identity } = before;
+  return {
+    ...((state === 'removed' || readmitted === true) && {
+      readmitted: true,
+      ...(identity !== undefined && { switch: identity }),
+    }),
+    ...(state !== 'removed' && credential !== undefined && { credential, serviceVersion }),
+  };
 }
 
 /** What is wrong with a list of hosts: every bad name is told, not the first one only. */
@@ -96,10 +140,10 @@ function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal |
   return undefined;
 }
 
-/** A host that is still joining while nothing brings it in any more may be joined anew. */
+/** A host that was removed may be joined anew, and one that is still joining while nothing brings it in any more. */
 function isTaken(fleet: FleetReader, name: string): boolean {
   const host = findHost(fleet, name);
-  if (host === undefined) return false;
+  if (host === undefined || host.doc.state === 'removed') return false;
   return host.doc.state !== 'joining' || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(HOST.name, name)) > 0;
 }
 
@@ -186,7 +230,7 @@ export function unknownHost(id: string): Refusal {
   return { kind: 'not-found', code: 'unknown-host', message, facts: { host: id } };
 }
 
-function removedHost(id: string): Refusal {
+export function removedHost(id: string): Refusal {
   const message = `Host "${id}" was removed. Join it again before changing it.`;
   return { kind: 'conflict', code: 'host-removed', message, facts: { host: id } };
 }

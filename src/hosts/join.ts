@@ -1,7 +1,7 @@
 // The operation `host-join`: a registered host comes into service when its agent was heard and has looked over its
 // machine. Until then it waits, and says for what.
 import { revokedToken, TOKEN, tokensOfHost } from '../access/index.ts';
-import { put, remove } from '../fleet/index.ts';
+import { put } from '../fleet/index.ts';
 import {
   expecting,
   fail,
@@ -18,6 +18,7 @@ import {
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
+import { forgotten } from './re-admit.ts';
 
 /** An agent that found its machine wanting is asked again after this time. */
 const PREFLIGHT_AGAIN_MS = 30_000;
@@ -44,7 +45,10 @@ export const hostJoin: OperationKind = {
     if (host?.doc.state !== 'joining' || others) return { changes: [], expects: [] };
     const tokens = tokensOfHost(fleet, host.id);
     return {
-      changes: [remove(HOST, host.id), ...tokens.map((token) => revokedToken(token, 'operation:host-join', nowMs))],
+      changes: [
+        forgotten(host, { by: 'operation:host-join', nowMs }),
+        ...tokens.map((token) => revokedToken(token, 'operation:host-join', nowMs)),
+      ],
       expects: [expecting(HOST, host), ...tokens.map((token) => expecting(TOKEN, token))],
     };
   },
@@ -90,8 +94,9 @@ function inService(item: StoredItem, host: StoredHost): RecordStep {
 }
 
 function activated(item: StoredItem, host: StoredHost, nowMs: number): RecordStep {
+  const { readmitted: _, ...doc } = host.doc;
   const active = {
-    ...host.doc,
+    ...doc,
     state: 'active' as const,
     joinedAtMs: nowMs,
     changedBy: 'operation:host-join',

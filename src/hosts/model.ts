@@ -91,6 +91,10 @@ const LEAVING = Type.Object(
     by: Type.String(),
     why: Type.Optional(Type.String()),
     atMs: Type.Integer(),
+    /** Something of it was built elsewhere because somebody vouched for it being off: it is not trusted when it returns. */
+    rebuilt: Type.Optional(Type.Boolean()),
+    /** It comes back, and so does what left it. */
+    failBack: Type.Optional(Type.Boolean()),
     /** It goes whatever lives on it: who said so, and why. Kept with the removed host. */
     forced: Type.Optional(DECREE),
   },
@@ -127,6 +131,8 @@ const HOST_SCHEMA = Type.Object(
     disabled: Type.Optional(DECREE),
     /** Set while somebody vouches for it being off. */
     forcedDown: Type.Optional(DECREE),
+    /** It was removed before, and joins anew: a join that is given up leaves it removed, so that it is known again. */
+    readmitted: Type.Optional(Type.Literal(true)),
     state: Type.Enum(HOST_STATES),
     connection: Type.Object({ state: Type.Enum(CONNECTION_STATES), sinceMs: Type.Integer() }, CLOSED),
     /** What its agent can do; 0 until it has said so. */
@@ -146,7 +152,7 @@ export type HostId = Id<'host'>;
 export const HOST = schemaKind('host', HOST_SCHEMA);
 
 const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
-  joining: ['active'],
+  joining: ['active', 'removed'],
   active: ['draining'],
   draining: ['drained', 'recovering'],
   drained: ['draining', 'finalizing', 'recovering'],

@@ -9,7 +9,7 @@ import { HOST, hostsModel, type Host } from './model.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-function hostChange(said: Partial<Host> & { readonly name: string }): Change {
+export function hostChange(said: Partial<Host> & { readonly name: string }): Change {
   const host: Host = {
     site: 'central',
     zone: 'default',

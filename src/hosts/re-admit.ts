@@ -1,0 +1,67 @@
+// Trusting a host again, and forgetting one that did not come in. A host that was removed comes back by joining anew, never by
+// itself; one in quarantine comes back when somebody says why.
+import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
+import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
+
+interface Forget {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** A join is given up. What was removed before stays removed: whoever shows its identity is still known. */
+export function forgotten({ id, doc }: StoredHost, { by, nowMs }: Forget): Change {
+  if (doc.readmitted !== true) return remove(HOST, id);
+  const { name, site, switch: identity } = doc;
+  const removed: Host = {
+    name,
+    site,
+    zone: 'default',
+    aggregates: [],
+    traits: [],
+    physicalNetworks: [],
+    baseWeight: 0,
+    capacity: { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } },
+    ...(identity !== undefined && { switch: identity }),
+    state: 'removed',
+    connection: { state: 'unknown', sinceMs: nowMs },
+    serviceVersion: 0,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  return put(HOST, id, removed);
+}
+
+/** Ends a quarantine. What the host has of its old life was wiped while it lasted. */
+export function reAdmitHost(fleet: FleetReader, { id, by, nowMs }: Decree): Decision<Host> {
+  const host = findHost(fleet, id);
+  if (host === undefined) return refuse(unknownHost(id));
+  if (host.doc.state === 'removed') return refuse(removedHost(id));
+  const { quarantined, forcedDown: _, ...rest } = host.doc;
+  if (quarantined === undefined) return accept([], host.doc);
+  const twins = twinsOf(fleet, host);
+  const living = twins.find(({ doc }) => doc.state !== 'removed' && doc.quarantined === undefined);
+  if (living !== undefined) return refuse(sharedIdentity(id, living.id));
+  const doc: Host = { ...rest, changedBy: by, changedAtMs: nowMs };
+  const removed = twins.filter((twin) => twin.doc.state === 'removed');
+  return accept([put(HOST, host.id, doc), ...removed.map((twin) => withoutSwitch(twin, by, nowMs))], doc);
+}
+
+/** Other hosts that have shown the same switch. */
+function twinsOf(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
+  const found = identityForms(doc.switch).flatMap((form) => [...fleet.find(HOSTS_BY_IDENTITY, form)]);
+  return [...new Map(found.map((host) => [host.id, host])).values()].filter((other) => other.id !== id);
+}
+
+/** The switch of a removed host is another's now, by somebody's word: it no longer tells of the removed one. */
+function withoutSwitch({ id, doc }: StoredHost, by: string, nowMs: number): Change {
+  const { switch: _, ...rest } = doc;
+  return put(HOST, id, { ...rest, changedBy: by, changedAtMs: nowMs });
+}
+
+/** With both of them in service nobody could tell them apart. */
+function sharedIdentity(host: string, other: string): Refusal {
+  const message = `Host "${host}" still shows the switch of host "${other}". Give its switch an identity of its own first.`;
+  return { kind: 'conflict', code: 'shared-identity', message, facts: { host, other } };
+}
