@@ -205,9 +205,14 @@ describe('a preview', () => {
       'wrong-states-are-all-told',
       ['gone', 'new', 'last'],
       'wrong-state',
-      'gone: removed, new: joining, last: finalizing',
+      'gone: in the wrong state (re-admit-first), last: in the wrong state (past-return), new: in the wrong state (still-joining)',
     ],
-    ['unknown-comes-first-and-both-are-told', ['gone', 'x'], 'unknown-host', 'gone: removed, x: unknown'],
+    [
+      'unknown-comes-first-and-both-are-told',
+      ['x', 'gone'],
+      'unknown-host',
+      'gone: in the wrong state (re-admit-first), x: unknown',
+    ],
   ])('%s', (_name, hosts, code, told) => {
     const fleet = fleetOf(
       'c1',
