@@ -83,6 +83,6 @@ export function released(fleet: FleetReader, id: string, instance: Instance, { b
   const { wasActive } = instance;
   return [
     ...claims.map((claim) => remove(CLAIM, claim)),
-    ...portsOf(fleet, instance).map((port) => endOfPort(port, { wasActive, by, nowMs })),
+    ...portsOf(fleet, instance).flatMap((port) => endOfPort(fleet, port, { wasActive, by, nowMs })),
   ];
 }

@@ -10,6 +10,9 @@ import { Registry } from '../fleet/index.ts';
 import { Journal, type Lease } from '../journal/index.ts';
 import { FatefulStore, takeLease, TestClock } from '../journal/journal-fixture.ts';
 import { MemoryDisk } from '../journal/runtime.ts';
+import { hostsModel } from '../hosts/index.ts';
+import { networkModel, TRANSPORT_ZONE } from '../network/index.ts';
+import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { CannotStart } from './start-failure.ts';
@@ -25,7 +28,7 @@ function fleetOfServers() {
 
   async function server(name: string) {
     const store = new FatefulStore(disk);
-    const registry = new Registry([accessModel, sitesModel]);
+    const registry = new Registry([accessModel, operationsModel, sitesModel, hostsModel, networkModel]);
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${name}-${(count += 1)}`, secret: () => `secret-of-${name}` };
     const journal = new Journal({ store, registry, clock, ids });
@@ -68,7 +71,11 @@ async function someRounds(): Promise<void> {
   for (let count = 0; count < 300; count += 1) await turn();
 }
 
-const begun = ({ fleet }: Journal) => ({ sites: [...fleet.all(SITE)].length, tokens: [...fleet.all(TOKEN)].length });
+const begun = ({ fleet }: Journal) => ({
+  sites: [...fleet.all(SITE)].length,
+  zones: [...fleet.all(TRANSPORT_ZONE)].map(({ id }): string => id),
+  tokens: [...fleet.all(TOKEN)].length,
+});
 
 describe('a fleet that the server which decides has not begun', () => {
   test('is begun by the one that decides next', async () => {
@@ -76,12 +83,12 @@ describe('a fleet that the server which decides has not begun', () => {
     const { other } = await pair();
     await other.begin();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 0, tokens: 0 });
+    expect(begun(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
     // The holder dies, and its lease runs out.
     clock.now += LEASE_MS + 1;
     await other.lead();
     await expect.poll(logged).toContain('made an admin token');
-    expect(begun(other.journal)).toEqual({ sites: 1, tokens: 1 });
+    expect(begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(statSync(other.tokenFile).mode & 0o777).toBe(0o600);
   });
 
@@ -94,7 +101,7 @@ describe('a fleet that the server which decides has not begun', () => {
     await expect(holder.begin()).rejects.toThrow('the store does not answer');
     clock.now += LEASE_MS + 1;
     await other.lead();
-    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, tokens: 1 });
+    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(existsSync(other.tokenFile)).toBe(true);
   });
 
@@ -109,7 +116,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     await other.lead();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 1, tokens: 1 });
+    expect(begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(existsSync(holder.tokenFile)).toBe(true);
     expect(existsSync(other.tokenFile)).toBe(false);
     // Nobody looks any more.
@@ -123,7 +130,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     other.store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await other.lead();
-    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, tokens: 1 });
+    await expect.poll(() => begun(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(logged()).toContain('the fleet is not begun yet');
   });
 
@@ -136,7 +143,7 @@ describe('a fleet that the server which decides has not begun', () => {
     clock.now += LEASE_MS + 1;
     await other.lead();
     await someRounds();
-    expect(begun(other.journal)).toEqual({ sites: 0, tokens: 0 });
+    expect(begun(other.journal)).toEqual({ sites: 0, zones: [], tokens: 0 });
   });
 });
 

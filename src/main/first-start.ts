@@ -2,7 +2,9 @@
 import type { Logger } from 'pino';
 import { hasAdmin } from '../access/index.ts';
 import { ensureAdminToken } from '../api/runtime.ts';
+import type { FleetReader } from '../fleet/index.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
+import { createTransportZone, DEFAULT_TRANSPORT_ZONE } from '../network/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
 import { CannotStart } from './start-failure.ts';
 
@@ -61,15 +63,20 @@ function notHere(holder: string): string {
   return `Only the server that decides makes tokens, and that is ${holder}. Start that one with --new-admin-token.`;
 }
 
-/** Only at the very beginning: a site that an operator has deleted does not come back. */
+/** Only at the very beginning: a site or a zone that an operator has deleted does not come back. */
 async function beginFleet(journal: Journal, nowMs: number): Promise<void> {
   if (journal.fleet.revision > 0) return;
   await journal.submit({
     by: 'first start',
-    why: 'an empty fleet has one site',
-    decide: (fleet): Decision<unknown> =>
-      fleet.count(SITE) > 0
-        ? accept([], undefined)
-        : createSite(fleet, { name: FIRST_SITE, description: 'the first site', by: 'first start', nowMs }),
+    why: 'an empty fleet has one site, and one zone for the tunnels of its hosts',
+    decide: (fleet): Decision<unknown> => (fleet.count(SITE) > 0 ? accept([], undefined) : begun(fleet, nowMs)),
   });
+}
+
+function begun(fleet: FleetReader, nowMs: number): Decision<unknown> {
+  const by = 'first start';
+  const site = createSite(fleet, { name: FIRST_SITE, description: 'the first site', by, nowMs });
+  const zone = createTransportZone(fleet, { name: DEFAULT_TRANSPORT_ZONE, by, nowMs });
+  if (site.kind === 'refuse' || zone.kind === 'refuse') return site.kind === 'refuse' ? site : zone;
+  return accept([...site.changes, ...zone.changes], undefined);
 }

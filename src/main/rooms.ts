@@ -27,7 +27,15 @@ import {
   instancesPart,
 } from '../instances/index.ts';
 import { RETENTION } from '../journal/runtime.ts';
-import { backEndSentences, networkEventsModel, networkModel, portDelete, portSentences } from '../network/index.ts';
+import {
+  backEndSentences,
+  networkEventsModel,
+  networkModel,
+  portDelete,
+  portEvacuator,
+  portEvacuatorSentences,
+  portSentences,
+} from '../network/index.ts';
 import {
   explainer,
   operationSentences,
@@ -73,7 +81,7 @@ export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
 export const VIEW_PARTS: readonly ViewPart[] = [selfPart, instancesPart];
 
 /** What knows how to bring each kind of tenant off a host. */
-export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator];
+export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator, portEvacuator];
 
 /** What keeps a site from being deleted. */
 export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
@@ -84,6 +92,7 @@ export const explain: Explain = explainer([
   livenessSentences,
   backEndSentences,
   portSentences,
+  portEvacuatorSentences,
   instanceSentences,
 ]);
 

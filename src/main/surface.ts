@@ -17,15 +17,18 @@ import {
   tenantRoutes,
 } from '../instances/runtime.ts';
 import {
+  FLOATING_ADDRESS_VIEW,
   NETWORK_EVENT_VIEW,
   NETWORK_VIEW,
   networkEventRoutes,
   networkRoutes,
   PORT_VIEW,
   QUOTA_VIEW,
+  ROUTER_VIEW,
   SEGMENT_VIEW,
   simulatedNetworkRoutes,
   SUBNET_VIEW,
+  TRANSPORT_ZONE_VIEW,
 } from '../network/runtime.ts';
 import { OPERATION, type Operation } from '../operations/index.ts';
 import { operationRoutes, operationViews } from '../operations/runtime.ts';
@@ -71,6 +74,9 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       SUBNET_VIEW,
       PORT_VIEW,
       QUOTA_VIEW,
+      ROUTER_VIEW,
+      FLOATING_ADDRESS_VIEW,
+      TRANSPORT_ZONE_VIEW,
       NETWORK_EVENT_VIEW,
       FLAVOR_VIEW,
       GROUP_VIEW,

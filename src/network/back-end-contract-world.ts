@@ -143,7 +143,7 @@ class InlineHarness extends JournalHarness {
 
   async release(id: string, { wasActive } = { wasActive: true }): Promise<string> {
     const port = this.stored(id);
-    if (port !== undefined) commit(this.fleet, [endOfPort(port, { wasActive, ...WHO })]);
+    if (port !== undefined) commit(this.fleet, endOfPort(this.fleet, port, { wasActive, ...WHO }));
     return 'ok';
   }
 
@@ -237,7 +237,7 @@ class OutsideHarness extends JournalHarness {
     const port = this.stored(id);
     const stays = (port?.doc.addresses ?? []).filter(({ chosenBy }) => wasActive || chosenBy !== 'bind');
     const outcome = await this.#end('release', id, { keeps: stays.map(({ ip }) => ip) });
-    if (outcome === 'ok' && port !== undefined) commit(this.fleet, [endOfPort(port, { wasActive, ...WHO })]);
+    if (outcome === 'ok' && port !== undefined) commit(this.fleet, endOfPort(this.fleet, port, { wasActive, ...WHO }));
     return outcome;
   }
 

@@ -262,12 +262,12 @@ describe('the end of a binding', () => {
   const stored = (doc: Port): StoredPort => ({ id: 'p' as never, revision: 1, doc });
 
   test('what Muster made is deleted (R9)', () => {
-    const change = endOfPort(stored({ ...BOUND, createdBy: 'muster' }), { wasActive: true, ...WHO });
-    expect(change).toEqual({ kind: 'port', id: 'p', doc: null });
+    const changes = endOfPort(fleetWith(), stored({ ...BOUND, createdBy: 'muster' }), { wasActive: true, ...WHO });
+    expect(changes).toEqual([{ kind: 'port', id: 'p', doc: null }]);
   });
 
   test('after an instance that ran, a user’s port keeps its addresses and loses its instance’s name', () => {
-    const { doc } = endOfPort(stored(BOUND), { wasActive: true, ...WHO });
+    const doc = endOfPort(fleetWith(), stored(BOUND), { wasActive: true, ...WHO })[0]?.doc;
     const { instance: _i, nic: _n, tag: _t, binding: _b, dnsName: _d, ...rest } = BOUND;
     expect(doc).toEqual({
       ...rest,
@@ -279,7 +279,7 @@ describe('the end of a binding', () => {
   });
 
   test('after a build that was given up, a user’s port is as it came (R14)', () => {
-    const { doc } = endOfPort(stored({ ...BOUND, dnsName: 'web' }), { wasActive: false, ...WHO });
+    const doc = endOfPort(fleetWith(), stored({ ...BOUND, dnsName: 'web' }), { wasActive: false, ...WHO })[0]?.doc;
     const { instance: _i, nic: _n, tag: _t, binding: _b, ...rest } = BOUND;
     expect(doc).toEqual({
       ...rest,

@@ -4,6 +4,7 @@ import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet
 import { findHost, type Host } from '../hosts/index.ts';
 import { canonicalAddresses, type GivenAddress } from './addresses.ts';
 import { isReleasable } from './attach.ts';
+import { portGone } from './floating-inside.ts';
 import { PORT, SUBNET, type Address, type BackEndName, type Port, type PortId } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { stockOf } from './stock.ts';
@@ -180,15 +181,16 @@ export interface PortEnd {
 
 /**
  * The end of an instance for one of its ports. What Muster made goes. A user's port is handed back: after a build that was
- * given up as it came, after an instance that ran with the addresses it has and without the instance's name.
+ * given up as it came, after an instance that ran with the addresses it has and without the instance's name. A floating
+ * address leads on to a port that stays, and nowhere when it goes.
  */
-export function endOfPort({ id, doc }: StoredPort, how: PortEnd): Change {
-  if (doc.createdBy === 'muster') return remove(PORT, id);
+export function endOfPort(fleet: FleetReader, { id, doc }: StoredPort, how: PortEnd): Change[] {
+  if (doc.createdBy === 'muster') return [remove(PORT, id), ...portGone(fleet, id, how)];
   const { instance: _instance, nic: _nic, tag: _tag, dnsName, ...rest } = unboundPort(doc, how);
   const addresses = how.wasActive
     ? doc.addresses.map((address): Address =>
         address.chosenBy === 'bind' ? { ...address, chosenBy: 'user' } : address,
       )
     : doc.addresses.filter(({ chosenBy }) => chosenBy !== 'bind');
-  return put(PORT, id, { ...rest, addresses, ...(dnsName !== undefined && !how.wasActive && { dnsName }) });
+  return [put(PORT, id, { ...rest, addresses, ...(dnsName !== undefined && !how.wasActive && { dnsName }) })];
 }

@@ -12,7 +12,8 @@ import {
   type BackEndName,
   type Network,
 } from './model.ts';
-import { conflict, forbidden, unknown } from './refusal.ts';
+import { conflict, forbidden, spoken, unknown } from './refusal.ts';
+import { FLOATING_ADDRESSES_BY_NETWORK, ROUTERS_BY_EXTERNAL_NETWORK } from './router-model.ts';
 import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
 
 type Facts = { readonly [K in keyof typeof NETWORK_FACTS]?: Static<(typeof NETWORK_FACTS)[K]> };
@@ -70,7 +71,10 @@ export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: 
   };
   // Who edits something else of such a network makes nothing that leads outside.
   const turned = network.external !== stored.doc.external || network.shared !== stored.doc.shared;
-  const problem = (turned ? outsideProblem(network, admin) : undefined) ?? sharedProblem(fleet, stored, network);
+  const problem =
+    (turned ? outsideProblem(network, admin) : undefined) ??
+    sharedProblem(fleet, stored, network) ??
+    usedOutside(fleet, stored, network);
   return problem === undefined ? accept([put(NETWORK, stored.id, network)], network) : refuse(problem);
 }
 
@@ -92,11 +96,23 @@ function sharedProblem(fleet: FleetReader, { id, doc }: StoredNetwork, after: Ne
   return conflict('network-shared', message, { field: '/shared', facts: { network: id, ports } });
 }
 
+/** What has its address outside from a network needs it to lead there. */
+function usedOutside(fleet: FleetReader, { id, doc }: StoredNetwork, after: Network): Refusal | undefined {
+  if (!doc.external || after.external) return undefined;
+  const routers = fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id);
+  const addresses = fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id);
+  if (routers + addresses === 0) return undefined;
+  const message = `Network "${id}" is the way out of ${routers} routers and has ${addresses} floating addresses, so it stays external. Take these away first.`;
+  return conflict('network-leads-outside', message, { field: '/external', facts: { network: id, routers, addresses } });
+}
+
 export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredNetwork> {
   const stored = findNetwork(fleet, id);
   if (stored === undefined) return refuse(unknown('network', id));
   const topology = topologyOf(fleet);
   const uses = [
+    ['routers that lead to it', fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id)],
+    ['floating addresses', fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id)],
     ['ports', fleet.countOf(PORTS_BY_NETWORK, id)],
     ['subnets', topology.subnetsOf(id).length],
     ['segments', topology.segmentsOf(id).length],
@@ -110,6 +126,6 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
 }
 
 export function taken(what: string, name: string): Refusal {
-  const message = `There is a ${what} "${name}" already. Choose another name.`;
+  const message = `There is a ${spoken(what)} "${name}" already. Choose another name.`;
   return conflict(`${what}-exists`, message, { field: '/name', facts: { [what]: name } });
 }

@@ -4,9 +4,11 @@ import { idOf, onTrial, put, remove, type FleetReader, type Refusal } from '../f
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { cidrOf, inUse } from './addresses.ts';
 import { taken } from './decide-network.ts';
-import { canonicalIp, formatCidr, overlaps, parseCidr } from './ip.ts';
+import { canonicalIp, formatCidr, overlaps, parseCidr, type IpVersion } from './ip.ts';
 import { SUBNET, type Subnet } from './model.ts';
-import { conflict, isRefusal, unknown } from './refusal.ts';
+import { conflict, invalid, isRefusal, unknown } from './refusal.ts';
+import { ROUTERS_BY_SUBNET } from './router-model.ts';
+import { outsideOverlap } from './router-subnets.ts';
 import { stockOf } from './stock.ts';
 import { cidrProblem, subnetForm, type AskedForm } from './subnet-form.ts';
 import { conversionProblem, segmentProblem } from './subnet-segment.ts';
@@ -17,12 +19,13 @@ export interface CreateSubnet extends AskedForm {
   readonly network: string;
   readonly segment?: string;
   readonly cidr: string;
+  readonly dhcp?: boolean;
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function createSubnet(fleet: FleetReader, command: CreateSubnet): Decision<Subnet> {
-  const { name, network, segment, by, nowMs } = command;
+  const { name, network, segment, dhcp = false, by, nowMs } = command;
   const id = idOf(SUBNET, name);
   if (fleet.get(SUBNET, id) !== undefined) return refuse(taken('subnet', name));
   if (findNetwork(fleet, network) === undefined) return refuse(unknown('network', network, '/network'));
@@ -30,7 +33,11 @@ export function createSubnet(fleet: FleetReader, command: CreateSubnet): Decisio
   if (cidr === undefined) return refuse(cidrProblem(command.cidr));
   const form = subnetForm(cidr, command);
   if (isRefusal(form)) return refuse(form);
-  const problem = overlapProblem(fleet, network, formatCidr(cidr)) ?? segmentProblem(fleet, network, segment);
+  const problem =
+    overlapProblem(fleet, network, formatCidr(cidr)) ??
+    outsideOverlap(fleet, network, formatCidr(cidr)) ??
+    segmentProblem(fleet, network, segment) ??
+    dhcpProblem(name, cidr.version, dhcp);
   if (problem !== undefined) return refuse(problem);
   const subnet: Subnet = {
     name,
@@ -39,10 +46,17 @@ export function createSubnet(fleet: FleetReader, command: CreateSubnet): Decisio
     cidr: formatCidr(cidr),
     version: cidr.version,
     ...form,
+    ...(dhcp && { dhcp }),
     changedBy: by,
     changedAtMs: nowMs,
   };
   return accept([put(SUBNET, id, subnet)], subnet);
+}
+
+function dhcpProblem(name: string, version: IpVersion, dhcp: boolean): Refusal | undefined {
+  if (!dhcp || version === 4) return undefined;
+  const message = `Subnet "${name}" is IPv${version}, and DHCP is answered in IPv4 subnets only. Leave it off.`;
+  return invalid('dhcp-needs-ipv4', message, { field: '/dhcp', facts: { subnet: name } });
 }
 
 /** Networks are apart from each other; within one an address means one thing. */
@@ -58,7 +72,7 @@ function overlapProblem(fleet: FleetReader, network: string, cidr: string): Refu
 export interface EditSubnet {
   readonly id: string;
   /** Only what is to change. `gateway: null` takes it away; a segment is set once. */
-  readonly edit: AskedForm & { readonly segment?: string };
+  readonly edit: AskedForm & { readonly segment?: string; readonly dhcp?: boolean };
   readonly by: string;
   readonly nowMs: number;
 }
@@ -66,26 +80,42 @@ export interface EditSubnet {
 export function editSubnet(fleet: FleetReader, { id, edit, by, nowMs }: EditSubnet): Decision<Subnet> {
   const stored = findSubnet(fleet, id);
   if (stored === undefined) return refuse(unknown('subnet', id));
-  const { gateway: before, ...rest } = stored.doc;
+  const { gateway: before, dhcp: answered = false, ...rest } = stored.doc;
   const asked: AskedForm = {
     gateway: edit.gateway === undefined ? (before ?? null) : edit.gateway,
     pools: edit.pools ?? stored.doc.pools,
   };
   const form = subnetForm(cidrOf(stored.doc.cidr), asked);
   if (isRefusal(form)) return refuse(form);
-  const { segment = stored.doc.segment } = edit;
+  const { segment = stored.doc.segment, dhcp = answered } = edit;
   const subnet: Subnet = {
     ...rest,
     ...form,
     ...(segment !== undefined && { segment }),
+    ...(dhcp && { dhcp }),
     changedBy: by,
     changedAtMs: nowMs,
   };
   const problem =
+    dhcpProblem(id, stored.doc.version, dhcp) ??
+    routerProblem(fleet, stored, subnet) ??
     (segment === stored.doc.segment ? undefined : conversionProblem(fleet, stored, segment)) ??
     gatewayProblem(fleet, stored, subnet) ??
     promiseProblem(fleet, stored, subnet);
   return problem === undefined ? accept([put(SUBNET, stored.id, subnet)], subnet) : refuse(problem);
+}
+
+/** The gateway of a subnet behind a router is the router: it may change, and not go. */
+function routerProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
+  return gateway === undefined ? behindRouter(fleet, stored.id, 'it keeps a gateway', '/gateway') : undefined;
+}
+
+function behindRouter(fleet: FleetReader, subnet: string, so: string, field?: string): Refusal | undefined {
+  for (const { id: router } of fleet.find(ROUTERS_BY_SUBNET, subnet)) {
+    const message = `Subnet "${subnet}" is behind router "${router}", so ${so}. Take it away from there first: muster routers edit ${router} --remove-subnet ${subnet}`;
+    return conflict('subnet-behind-router', message, { field, facts: { subnet, router } });
+  }
+  return undefined;
 }
 
 function gatewayProblem(fleet: FleetReader, stored: StoredSubnet, { gateway }: Subnet): Refusal | undefined {
@@ -116,7 +146,7 @@ export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }
     const message = `Ports still have ${held} addresses of subnet "${id}". Delete them first.`;
     return refuse(conflict('subnet-in-use', message, { facts: { subnet: id, addresses: held } }));
   }
-  const problem = promiseProblem(fleet, stored, undefined);
+  const problem = behindRouter(fleet, id, 'it stays') ?? promiseProblem(fleet, stored, undefined);
   return problem === undefined ? accept([remove(SUBNET, stored.id)], stored) : refuse(problem);
 }
 

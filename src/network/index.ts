@@ -17,11 +17,13 @@ export {
 export type { Credentials } from './credentials.ts';
 export { isPlugged, NETWORK_EVENT, networkEventsModel, recordNetworkEvents } from './event.ts';
 export type { NetworkEvent, NetworkNews } from './event.ts';
+export { createTransportZone, zoneOfHost } from './decide-transport-zone.ts';
 export { givenAway } from './given-away.ts';
 export {
   DEFAULT_PROJECT,
   NETWORK,
   PORT,
+  PORTS_BY_HOST,
   PORTS_BY_INSTANCE,
   PORTS_BY_NETWORK,
   PROJECT,
@@ -33,15 +35,30 @@ export { bandwidthClass, pciClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
 export { orderPools } from './order-pools.ts';
+export { reachesOutside } from './outside.ts';
+export { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
+export { presenceOf } from './presence.ts';
 export { QUOTA, quotaRefusal } from './quota.ts';
 export type { Quota } from './quota.ts';
 export { portDelete, portSentences } from './port-delete.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { RequestedNetworks, ResolvedNic } from './resolve.ts';
+export {
+  DEFAULT_TRANSPORT_ZONE,
+  FLOATING_ADDRESS,
+  FLOATING_ADDRESSES_BY_PORT,
+  FLOATING_ADDRESSES_BY_ROUTER,
+  HOSTS_BY_TRANSPORT_ZONE,
+  ROUTER,
+  ROUTERS_BY_EXTERNAL_NETWORK,
+  ROUTERS_BY_SUBNET,
+  TRANSPORT_ZONE,
+} from './router-model.ts';
+export type { FloatingAddress, Router, TransportZone } from './router-model.ts';
 export { stockOf } from './stock.ts';
 export type { LiveStock, Stock } from './stock.ts';
 export { addressKey } from './subnet-stock.ts';
-export { hostReaches, segmentOfPool } from './topology.ts';
+export { hostReaches, segmentOfPool, topologyOf } from './topology.ts';
 export type { StoredPort } from './topology.ts';
 export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';

@@ -84,6 +84,8 @@ export const SUBNET_SCHEMA = Type.Object(
     gateway: Type.Optional(IP),
     /** Where addresses are picked from, in order; they do not overlap. */
     pools: Type.Array(POOL, { maxItems: POOLS_MAX }),
+    /** A host of those with ports in it answers DHCP; IPv4 only. Absent: nobody does. */
+    dhcp: Type.Optional(Type.Literal(true)),
     ...CHANGED,
   },
   CLOSED,
@@ -117,6 +119,8 @@ const BINDING = Type.Object(
   CLOSED,
 );
 
+const USED_BY = Type.Object({ kind: Type.Enum(['router', 'floating-address']), id: Type.String() }, CLOSED);
+
 export const PORT_SCHEMA = Type.Object(
   {
     name: Type.Optional(Type.String({ maxLength: 200 })),
@@ -130,6 +134,8 @@ export const PORT_SCHEMA = Type.Object(
     instance: Type.Optional(Type.String()),
     nic: Type.Optional(Type.Integer({ minimum: 0 })),
     tag: Type.Optional(Type.String({ maxLength: 100 })),
+    /** What has its address in place of an instance: then it is never attached, never bound, and goes with its user. */
+    usedBy: Type.Optional(USED_BY),
     ipAllocation: Type.Enum(IP_ALLOCATIONS),
     addresses: Type.Array(ADDRESS, { maxItems: ADDRESSES_MAX }),
     binding: Type.Optional(BINDING),
@@ -219,4 +225,11 @@ export const PORTS_BY_INSTANCE: Index<'port', Port> = {
   name: 'ports-by-instance',
   kind: PORT,
   keysOf: (doc) => (doc.instance === undefined ? [] : [doc.instance]),
+};
+
+/** The ports that are bound to a host, whoever has them. */
+export const PORTS_BY_HOST: Index<'port', Port> = {
+  name: 'ports-by-host',
+  kind: PORT,
+  keysOf: ({ binding }) => (binding === undefined ? [] : [binding.host]),
 };

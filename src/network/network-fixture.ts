@@ -8,7 +8,6 @@ import { SITE, sitesModel } from '../sites/index.ts';
 import { CLAIM, claimId, type Claim } from './claim.ts';
 import { parseCidr, parseIp, type Cidr } from './ip.ts';
 import { NETWORK, PORT, SEGMENT, SUBNET, type Network, type Port, type Segment, type Subnet } from './model.ts';
-import { NETWORK_INVARIANTS } from './invariants.ts';
 import { networkModel } from './network-model.ts';
 import { defaultGateway, defaultPools } from './subnet-form.ts';
 
@@ -28,7 +27,7 @@ export function commit(fleet: Fleet, changes: readonly Change[]): void {
     if (doc !== null) expect(fleet.registry.kinds.get(kind)?.check(doc), `${kind}/${id}`).toBeUndefined();
   }
   const applied = fleet.apply(fleet.revision + 1, changes);
-  for (const { name, check } of NETWORK_INVARIANTS)
+  for (const { name, check } of networkModel.invariants ?? [])
     expect({ name, broken: check(fleet, applied) }).toEqual({ name, broken: [] });
 }
 

@@ -7,6 +7,7 @@ import {
   NETWORK,
   NETWORKS_BY_USER,
   PORT,
+  PORTS_BY_HOST,
   PORTS_BY_INSTANCE,
   PORTS_BY_NETWORK,
   PORTS_BY_NETWORK_AND_PROJECT,
@@ -18,12 +19,25 @@ import {
   SUBNET,
   SUBNETS_BY_NETWORK,
 } from './model.ts';
+import { PRESENCE } from './presence.ts';
 import { QUOTA, USAGE } from './quota.ts';
+import { ROUTER_INVARIANTS } from './router-invariants.ts';
+import {
+  FLOATING_ADDRESS,
+  FLOATING_ADDRESSES_BY_NETWORK,
+  FLOATING_ADDRESSES_BY_PORT,
+  FLOATING_ADDRESSES_BY_ROUTER,
+  HOSTS_BY_TRANSPORT_ZONE,
+  ROUTER,
+  ROUTERS_BY_EXTERNAL_NETWORK,
+  ROUTERS_BY_SUBNET,
+  TRANSPORT_ZONE,
+} from './router-model.ts';
 import { STOCK } from './stock.ts';
 import { TOPOLOGY } from './topology.ts';
 
 export const networkModel: Model = {
-  kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA],
+  kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA, ROUTER, FLOATING_ADDRESS, TRANSPORT_ZONE],
   indexes: [
     NETWORKS_BY_USER,
     SEGMENTS_BY_NETWORK,
@@ -34,8 +48,15 @@ export const networkModel: Model = {
     PORTS_BY_NETWORK_AND_PROJECT,
     PORTS_BY_SEGMENT,
     PORTS_BY_INSTANCE,
+    PORTS_BY_HOST,
     CLAIMS_BY_HOST,
+    ROUTERS_BY_SUBNET,
+    ROUTERS_BY_EXTERNAL_NETWORK,
+    FLOATING_ADDRESSES_BY_PORT,
+    FLOATING_ADDRESSES_BY_ROUTER,
+    FLOATING_ADDRESSES_BY_NETWORK,
+    HOSTS_BY_TRANSPORT_ZONE,
   ],
-  projections: [TOPOLOGY, STOCK, MACS, USAGE],
-  invariants: NETWORK_INVARIANTS,
+  projections: [TOPOLOGY, STOCK, MACS, USAGE, PRESENCE],
+  invariants: [...NETWORK_INVARIANTS, ...ROUTER_INVARIANTS],
 };

@@ -18,7 +18,9 @@ import {
 } from '../operations/index.ts';
 import { backEndOf, type EndOrder, type PortAnswer } from './back-end.ts';
 import { releasing } from './decide-port.ts';
+import { ledToProblem } from './floating-inside.ts';
 import { PORT } from './model.ts';
+import { usedProblem } from './port-use.ts';
 import { conflict, unknown } from './refusal.ts';
 import { findNetwork, type StoredPort } from './topology.ts';
 import { unasked } from './unasked.ts';
@@ -45,6 +47,8 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
   const port = fleet.get(PORT, idOf(PORT, id));
   if (port === undefined) return refuse(unknown('port', id));
   if (port.doc.instance !== undefined) return refuse(inUse(port));
+  const used = usedProblem(port) ?? ledToProblem(fleet, id);
+  if (used !== undefined) return refuse(used);
   if (port.doc.state === 'releasing') return refuse(releasing(id));
   if (isOursAlone(fleet, port)) return accept([remove(PORT, port.id)], { port });
   const begun = newOperation({

@@ -1,74 +1,100 @@
 // Presence: the hosts on which something of a subnet or a network lives. Derived from bound ports and from nothing else, port
 // by port, so that one that goes does not take the host's row with it while others remain.
-import type { Applied, Projected, Projection } from '../fleet/index.ts';
-import type { Port } from './model.ts';
+import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import { PORT, type Port } from './model.ts';
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
 
-class Presence implements Projected {
-  /** Ports by subnet or network, then by host. */
-  readonly #bySubject = new Map<string, Map<string, number>>();
-  /** The same the other way round. */
-  readonly #byHost = new Map<string, Map<string, number>>();
+/** How many ports, by one thing and then by another. */
+class Counts {
+  readonly #rows = new Map<string, Map<string, number>>();
 
-  apply({ before, after }: Applied): void {
-    this.#count(before?.doc as Port | undefined, -1);
-    this.#count(after?.doc as Port | undefined, 1);
+  of(outer: string): ReadonlyMap<string, number> {
+    return this.#rows.get(outer) ?? NOBODY;
   }
 
-  #count(port: Port | undefined, by: number): void {
-    const host = port?.binding?.host;
-    if (port === undefined || host === undefined) return;
-    this.#add(networkKey(port.network), host, by);
-    for (const [nth, { subnet }] of port.addresses.entries()) {
-      // Two addresses in one subnet are one presence.
-      if (port.addresses.findIndex((one) => one.subnet === subnet) === nth) this.#add(subnetKey(subnet), host, by);
+  add(outer: string, inner: string, by: number): void {
+    let row = this.#rows.get(outer);
+    if (row === undefined) this.#rows.set(outer, (row = new Map<string, number>()));
+    const count = (row.get(inner) ?? 0) + by;
+    if (count !== 0) row.set(inner, count);
+    else {
+      row.delete(inner);
+      if (row.size === 0) this.#rows.delete(outer);
     }
   }
+}
 
-  #add(subject: string, host: string, by: number): void {
-    step(this.#bySubject, subject, host, by);
-    step(this.#byHost, host, subject, by);
+/** One kind of subject, both ways round. */
+class Places {
+  readonly hosts = new Counts();
+  readonly subjects = new Counts();
+
+  add(subject: string, host: string, by: number): void {
+    this.hosts.add(subject, host, by);
+    this.subjects.add(host, subject, by);
+  }
+
+  on(host: string): string[] {
+    return [...this.subjects.of(host).keys()].sort();
+  }
+}
+
+class Presence implements Projected {
+  readonly #subnets = new Places();
+  readonly #networks = new Places();
+
+  apply({ before, after }: Applied): void {
+    const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
+    if (was?.binding === undefined && is?.binding === undefined) return;
+    if (was !== undefined && is !== undefined && isSamePlace(was, is)) return;
+    this.#count(was, -1);
+    this.#count(is, 1);
+  }
+
+  #count(port: Port | undefined, by: 1 | -1): void {
+    const host = port?.binding?.host;
+    if (port === undefined || host === undefined) return;
+    this.#networks.add(port.network, host, by);
+    for (const [nth, { subnet }] of port.addresses.entries()) {
+      // Two addresses in one subnet are one presence.
+      if (port.addresses.findIndex((one) => one.subnet === subnet) === nth) this.#subnets.add(subnet, host, by);
+    }
   }
 
   /** The hosts with a port in the subnet, and how many each. */
   ofSubnet(subnet: string): ReadonlyMap<string, number> {
-    return this.#bySubject.get(subnetKey(subnet)) ?? NOBODY;
+    return this.#subnets.hosts.of(subnet);
   }
 
   ofNetwork(network: string): ReadonlyMap<string, number> {
-    return this.#bySubject.get(networkKey(network)) ?? NOBODY;
+    return this.#networks.hosts.of(network);
   }
 
-  /** The subnets that a host has ports in. */
+  /** The subnets that a host has ports in, in order. */
   subnetsOn(host: string): string[] {
-    return this.#subjectsOn(host, 'subnet/');
+    return this.#subnets.on(host);
   }
 
   networksOn(host: string): string[] {
-    return this.#subjectsOn(host, 'network/');
-  }
-
-  #subjectsOn(host: string, prefix: string): string[] {
-    const subjects = [...(this.#byHost.get(host) ?? NOBODY).keys()];
-    return subjects.flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : [])).sort();
+    return this.#networks.on(host);
   }
 }
 
-function step(table: Map<string, Map<string, number>>, outer: string, inner: string, by: number): void {
-  let row = table.get(outer);
-  if (row === undefined) table.set(outer, (row = new Map()));
-  const count = (row.get(inner) ?? 0) + by;
-  if (count === 0) row.delete(inner);
-  else row.set(inner, count);
-  if (row.size === 0) table.delete(outer);
+/** Ports change often, and seldom where they are. */
+function isSamePlace(was: Port, is: Port): boolean {
+  if (was.binding?.host !== is.binding?.host || was.network !== is.network) return false;
+  if (was.addresses === is.addresses) return true;
+  const { length } = was.addresses;
+  return length === is.addresses.length && was.addresses.every(({ subnet }, at) => is.addresses[at]?.subnet === subnet);
 }
-
-const subnetKey = (subnet: string): string => `subnet/${subnet}`;
-const networkKey = (network: string): string => `network/${network}`;
 
 export const PRESENCE: Projection<Presence> = {
   name: 'presence',
-  kinds: ['port'],
+  kinds: [PORT.name],
   create: () => new Presence(),
 };
+
+export function presenceOf(fleet: FleetReader): Presence {
+  return fleet.projection(PRESENCE);
+}

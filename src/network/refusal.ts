@@ -28,7 +28,13 @@ export function forbidden(code: string, message: string, more: Told = {}): Refus
 
 /** What is not there: not found when it is the resource itself, a wrong value when a field names it. */
 export function unknown(what: string, id: string, field?: string): Refusal {
-  const message = `There is no ${what} "${id}". List them with "muster ${what}s list".`;
+  const plural = what.endsWith('s') ? `${what}es` : `${what}s`;
+  const message = `There is no ${spoken(what)} "${id}". List them with "muster ${plural} list".`;
   const kind = field === undefined ? 'not-found' : 'invalid';
   return told(kind, `unknown-${what}`, message, { field, facts: { [what]: id } });
+}
+
+/** A kind as people say it. */
+export function spoken(kind: string): string {
+  return kind.replaceAll('-', ' ');
 }

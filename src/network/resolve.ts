@@ -5,6 +5,7 @@ import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/inde
 import { askedAddress, type GivenAddress } from './addresses.ts';
 import { defaultTopology } from './default-topology.ts';
 import { IP, NETWORKS_BY_USER, PORT, SHARED, type NetworkId, type Port } from './model.ts';
+import { usedProblem } from './port-use.ts';
 import { conflict, forbidden, invalid, isRefusal, unknown } from './refusal.ts';
 import { addressKey } from './subnet-stock.ts';
 import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
@@ -234,6 +235,8 @@ function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): R
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts });
   }
+  const used = usedProblem({ id, doc }, field);
+  if (used !== undefined) return used;
   if (doc.instance !== undefined && doc.instance !== (ask.instanceId ?? ask.instance)) {
     const message = `Port "${id}" is attached to "${doc.instance}". Delete that instance first, or use another port.`;
     return conflict('port-in-use', message, { field, facts: { ...facts, instance: doc.instance } });

@@ -1,7 +1,8 @@
 // Routers, the addresses that float, and the zones that tunnels stay in. Every address that one of them has is a port's: an
 // address has one owner, whoever uses it.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Index } from '../fleet/index.ts';
+import { schemaKind, type Index, type Stored } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
 import { NAME } from '../sites/index.ts';
 import { IP, PROJECT } from './model.ts';
 
@@ -9,10 +10,11 @@ const CLOSED = { additionalProperties: false };
 const CHANGED = { changedBy: Type.String(), changedAtMs: Type.Integer() };
 
 /** More subnets behind one router than this should be two routers. */
-const SUBNETS_MAX = 64;
+export const SUBNETS_MAX = 64;
 
 /** Where a router or a floating address has its address from: a port of its own on the external network. */
 const OUTSIDE = Type.Object({ port: Type.String(), ip: IP }, CLOSED);
+export type Outside = Static<typeof OUTSIDE>;
 
 export const ROUTER_SCHEMA = Type.Object(
   {
@@ -28,6 +30,7 @@ export const ROUTER_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Router = Static<typeof ROUTER_SCHEMA>;
+export type StoredRouter = Stored<'router', Router>;
 export const ROUTER = schemaKind('router', ROUTER_SCHEMA);
 
 export const FLOATING_ADDRESS_SCHEMA = Type.Object(
@@ -43,6 +46,7 @@ export const FLOATING_ADDRESS_SCHEMA = Type.Object(
   CLOSED,
 );
 export type FloatingAddress = Static<typeof FLOATING_ADDRESS_SCHEMA>;
+export type StoredFloatingAddress = Stored<'floating-address', FloatingAddress>;
 export const FLOATING_ADDRESS = schemaKind('floating-address', FLOATING_ADDRESS_SCHEMA);
 
 /** The zone of hosts that name none, while it is enabled. */
@@ -58,6 +62,7 @@ export const TRANSPORT_ZONE_SCHEMA = Type.Object(
   CLOSED,
 );
 export type TransportZone = Static<typeof TRANSPORT_ZONE_SCHEMA>;
+export type StoredTransportZone = Stored<'transport-zone', TransportZone>;
 export const TRANSPORT_ZONE = schemaKind('transport-zone', TRANSPORT_ZONE_SCHEMA);
 
 export const ROUTERS_BY_SUBNET: Index<'router', Router> = {
@@ -76,4 +81,24 @@ export const FLOATING_ADDRESSES_BY_PORT: Index<'floating-address', FloatingAddre
   name: 'floating-addresses-by-port',
   kind: FLOATING_ADDRESS,
   keysOf: ({ inside, outside }) => (inside === undefined ? [outside.port] : [outside.port, inside.port]),
+};
+
+/** Those that lead inside through a router. */
+export const FLOATING_ADDRESSES_BY_ROUTER: Index<'floating-address', FloatingAddress> = {
+  name: 'floating-addresses-by-router',
+  kind: FLOATING_ADDRESS,
+  keysOf: ({ inside }) => (inside === undefined ? [] : [inside.router]),
+};
+
+export const FLOATING_ADDRESSES_BY_NETWORK: Index<'floating-address', FloatingAddress> = {
+  name: 'floating-addresses-by-network',
+  kind: FLOATING_ADDRESS,
+  keysOf: (doc) => [doc.network],
+};
+
+/** The hosts of a zone, defined or not; those that name none are in the default one. A removed host is in none. */
+export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
+  name: 'hosts-by-transport-zone',
+  kind: HOST,
+  keysOf: ({ state, transportZone }) => (state === 'removed' ? [] : [transportZone ?? DEFAULT_TRANSPORT_ZONE]),
 };

@@ -4,4 +4,13 @@ export { NetworkDriver } from './network-driver.ts';
 export { networkRoutes } from './routes.ts';
 export { SimulatedNetwork } from './simulated-network-driver.ts';
 export { simulatedNetworkRoutes } from './simulated-routes.ts';
-export { NETWORK_VIEW, PORT_VIEW, QUOTA_VIEW, SEGMENT_VIEW, SUBNET_VIEW } from './views.ts';
+export {
+  FLOATING_ADDRESS_VIEW,
+  NETWORK_VIEW,
+  PORT_VIEW,
+  QUOTA_VIEW,
+  ROUTER_VIEW,
+  SEGMENT_VIEW,
+  SUBNET_VIEW,
+  TRANSPORT_ZONE_VIEW,
+} from './views.ts';

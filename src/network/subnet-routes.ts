@@ -14,6 +14,7 @@ const FORM = {
   gateway: Type.Optional(Type.Union([IP, Type.Null()])),
   pools: Type.Optional(pools),
   segment: Type.Optional(ID),
+  dhcp: Type.Optional(Type.Boolean({ description: 'a host with ports in it answers DHCP; IPv4 only' })),
 };
 
 const LISTING: Listing<'subnet', Subnet> = {
@@ -22,6 +23,7 @@ const LISTING: Listing<'subnet', Subnet> = {
     network: { schema: ID, of: (doc) => [doc.network], index: SUBNETS_BY_NETWORK },
     segment: { schema: ID, of: (doc) => [doc.segment] },
     version: { schema: version, of: (doc) => [doc.version] },
+    dhcp: { schema: Type.Boolean(), of: (doc) => [doc.dhcp === true] },
   },
   nameIsId: true,
   sorts: { name: (doc) => doc.name, network: (doc) => doc.network },
@@ -51,7 +53,8 @@ const edit = write({
   method: 'PATCH',
   path: `${PATH}/:id`,
   tag: 'subnets',
-  about: 'Edit the pools and the gateway of a subnet, or set the segment of a network with one subnet and one segment',
+  about:
+    'Edit the pools, the gateway and DHCP of a subnet, or set the segment of a network with one subnet and one segment',
   access: 'operator',
   params: BY_ID,
   body: closed(FORM, { minProperties: 1 }),
@@ -73,7 +76,7 @@ export const subnetRoutes: readonly Route[] = [
   edit,
   deleteRoute({
     ...NAMES,
-    about: 'Delete a subnet that no port has an address of',
+    about: 'Delete a subnet that no port has an address of and no router has behind it',
     access: 'operator',
     view: SUBNET_VIEW,
     decide: deleteSubnet,

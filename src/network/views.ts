@@ -1,4 +1,4 @@
-// How networks, segments, subnets, ports and quotas are shown. Ports are shown as they are: nothing of them is a secret.
+// How networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones are shown. Ports are shown as they are: nothing of them is a secret.
 import { Type } from 'typebox';
 import { viewOf } from '../access/index.ts';
 import { findHost } from '../hosts/index.ts';
@@ -17,12 +17,33 @@ import {
   type Subnet,
 } from './model.ts';
 import { QUOTA, QUOTA_SCHEMA, type Quota } from './quota.ts';
+import {
+  FLOATING_ADDRESS,
+  FLOATING_ADDRESS_SCHEMA,
+  ROUTER,
+  ROUTER_SCHEMA,
+  TRANSPORT_ZONE,
+  TRANSPORT_ZONE_SCHEMA,
+  type FloatingAddress,
+  type Router,
+  type TransportZone,
+} from './router-model.ts';
 
 /** These belong to the whole fleet: no site-bound caller sees them. */
 export const NETWORK_VIEW = viewOf<'network', Network>({ kind: NETWORK, fields: NETWORK_SCHEMA.properties });
 export const SEGMENT_VIEW = viewOf<'segment', Segment>({ kind: SEGMENT, fields: SEGMENT_SCHEMA.properties });
 export const SUBNET_VIEW = viewOf<'subnet', Subnet>({ kind: SUBNET, fields: SUBNET_SCHEMA.properties });
 export const QUOTA_VIEW = viewOf<'quota', Quota>({ kind: QUOTA, fields: QUOTA_SCHEMA.properties });
+
+export const ROUTER_VIEW = viewOf<'router', Router>({ kind: ROUTER, fields: ROUTER_SCHEMA.properties });
+export const FLOATING_ADDRESS_VIEW = viewOf<'floating-address', FloatingAddress>({
+  kind: FLOATING_ADDRESS,
+  fields: FLOATING_ADDRESS_SCHEMA.properties,
+});
+export const TRANSPORT_ZONE_VIEW = viewOf<'transport-zone', TransportZone>({
+  kind: TRANSPORT_ZONE,
+  fields: TRANSPORT_ZONE_SCHEMA.properties,
+});
 
 /** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
 export const PORT_VIEW = viewOf<'port', Port>({

@@ -1,0 +1,132 @@
+// The HTTP surface of floating addresses: to have one, to let it lead to a port, and to let it go.
+import { Type } from 'typebox';
+import {
+  BY_ID,
+  closed,
+  ID,
+  permits,
+  resourceAfter,
+  write,
+  type Listing,
+  type Route,
+  type Write,
+} from '../access/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import type { Decision } from '../journal/index.ts';
+import {
+  associateFloatingAddress,
+  createFloatingAddress,
+  deleteFloatingAddress,
+  disassociateFloatingAddress,
+} from './decide-floating-address.ts';
+import { IP } from './model.ts';
+import { deleteRoute, readRoutes } from './resource-routes.ts';
+import {
+  FLOATING_ADDRESS_SCHEMA,
+  FLOATING_ADDRESSES_BY_NETWORK,
+  FLOATING_ADDRESSES_BY_PORT,
+  FLOATING_ADDRESSES_BY_ROUTER,
+  type FloatingAddress,
+} from './router-model.ts';
+import { FLOATING_ADDRESS_VIEW } from './views.ts';
+
+const PATH = '/api/v1/floating-addresses';
+const NAMES = { path: PATH, what: 'floating-addresses', one: 'floating address' };
+const { project } = FLOATING_ADDRESS_SCHEMA.properties;
+const PORT_IP = Type.Unsafe<string>({ ...IP, description: 'which address of the port, if it has more than one' });
+
+const LISTING: Listing<'floating-address', FloatingAddress> = {
+  view: FLOATING_ADDRESS_VIEW,
+  filters: {
+    project: { schema: project, of: (doc) => [doc.project] },
+    network: { schema: ID, of: (doc) => [doc.network], index: FLOATING_ADDRESSES_BY_NETWORK },
+    router: { schema: ID, of: (doc) => [doc.inside?.router], index: FLOATING_ADDRESSES_BY_ROUTER },
+    port: { schema: ID, of: (doc) => [doc.inside?.port], index: FLOATING_ADDRESSES_BY_PORT },
+    address: { schema: IP, of: (doc) => [doc.outside.ip] },
+    associated: { schema: Type.Boolean(), of: (doc) => [doc.inside !== undefined] },
+  },
+  sorts: { network: (doc) => doc.network, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
+};
+
+const create = write({
+  method: 'POST',
+  path: PATH,
+  tag: 'floating-addresses',
+  about: 'Take an address of an external network, and let it lead to a port if one is named',
+  access: 'operator',
+  body: closed({
+    network: ID,
+    project: Type.Optional(project),
+    ip: Type.Optional(Type.Unsafe<string>({ ...IP, description: 'this address; else the lowest that is free' })),
+    port: Type.Optional(ID),
+    portIp: Type.Optional(PORT_IP),
+  }),
+  answers: { 201: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  handle: ({ body, caller }, { clock, ids }) => {
+    const id = ids.next('floating');
+    const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
+    const command = { ...body, id, portId: ids.next('port'), ...who };
+    return {
+      why: `create floating address ${id}`,
+      decide: (fleet) => createFloatingAddress(fleet, command),
+      answer: (_, after) => resourceAfter(FLOATING_ADDRESS_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+    };
+  },
+});
+
+/** A change of one that is there. */
+function turning(
+  id: string,
+  why: string,
+  decide: (fleet: FleetReader) => Decision<{ readonly id: string }>,
+): Write<{ readonly id: string }> {
+  return {
+    target: { view: FLOATING_ADDRESS_VIEW, id },
+    why,
+    decide,
+    answer: (_, after) => resourceAfter(FLOATING_ADDRESS_VIEW, after, { id }),
+  };
+}
+
+const associate = write({
+  method: 'POST',
+  path: `${PATH}/:id/associate`,
+  tag: 'floating-addresses',
+  about: 'Let a floating address lead to a port behind a router; it leads there and nowhere else from then on',
+  access: 'operator',
+  params: BY_ID,
+  body: closed({ port: ID, portIp: Type.Optional(PORT_IP) }),
+  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  handle: ({ params, body, caller }, { clock }) => {
+    const command = { id: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
+    return turning(params.id, `associate with port ${body.port}`, (fleet) => associateFloatingAddress(fleet, command));
+  },
+});
+
+const disassociate = write({
+  method: 'POST',
+  path: `${PATH}/:id/disassociate`,
+  tag: 'floating-addresses',
+  about: 'Let a floating address lead nowhere; it stays with its project',
+  access: 'operator',
+  params: BY_ID,
+  answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
+  handle: ({ params, caller }, { clock }) => {
+    const command = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
+    return turning(params.id, 'disassociate', (fleet) => disassociateFloatingAddress(fleet, command));
+  },
+});
+
+export const floatingAddressRoutes: readonly Route[] = [
+  ...readRoutes({ ...NAMES, listing: LISTING }),
+  create,
+  associate,
+  disassociate,
+  deleteRoute({
+    ...NAMES,
+    about: 'Delete a floating address that leads nowhere; the address is free again',
+    access: 'operator',
+    view: FLOATING_ADDRESS_VIEW,
+    decide: deleteFloatingAddress,
+  }),
+];

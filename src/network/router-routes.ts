@@ -1,0 +1,98 @@
+// The HTTP surface of routers. Everybody who sees the fleet reads them; operators make them.
+import { Type } from 'typebox';
+import { BY_ID, closed, ID, permits, resourceAfter, write, type Listing, type Route } from '../access/index.ts';
+import { createRouter, deleteRouter, editRouter } from './decide-router.ts';
+import { IP } from './model.ts';
+import { deleteRoute, readRoutes } from './resource-routes.ts';
+import {
+  ROUTER_SCHEMA,
+  ROUTERS_BY_EXTERNAL_NETWORK,
+  ROUTERS_BY_SUBNET,
+  SUBNETS_MAX,
+  type Router,
+} from './router-model.ts';
+import { ROUTER_VIEW } from './views.ts';
+
+const PATH = '/api/v1/routers';
+const NAMES = { path: PATH, what: 'routers', one: 'router' };
+const { name, project } = ROUTER_SCHEMA.properties;
+const SUBNETS = Type.Array(ID, { maxItems: SUBNETS_MAX, uniqueItems: true });
+const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its address outside; else the lowest that is free' });
+
+const LISTING: Listing<'router', Router> = {
+  view: ROUTER_VIEW,
+  filters: {
+    project: { schema: project, of: (doc) => [doc.project] },
+    subnet: { schema: ID, of: (doc) => doc.subnets, index: ROUTERS_BY_SUBNET },
+    externalNetwork: { schema: ID, of: (doc) => [doc.externalNetwork], index: ROUTERS_BY_EXTERNAL_NETWORK },
+  },
+  nameIsId: true,
+  sorts: { name: (doc) => doc.name, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
+};
+
+const create = write({
+  method: 'POST',
+  path: PATH,
+  tag: 'routers',
+  about: 'Create a router; with an external network its subnets reach outside from one address',
+  access: 'operator',
+  body: closed({
+    name,
+    project: Type.Optional(project),
+    subnets: Type.Optional(SUBNETS),
+    externalNetwork: Type.Optional(ID),
+    natAddress: Type.Optional(NAT_ADDRESS),
+  }),
+  answers: { 201: { about: 'the router', schema: ROUTER_VIEW.schema } },
+  handle: ({ body, caller }, { clock, ids }) => {
+    const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
+    const command = { ...body, portId: ids.next('port'), ...who };
+    return {
+      why: `create router ${body.name}`,
+      decide: (fleet) => createRouter(fleet, command),
+      answer: ({ id }, after) => resourceAfter(ROUTER_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+    };
+  },
+});
+
+const edit = write({
+  method: 'PATCH',
+  path: `${PATH}/:id`,
+  tag: 'routers',
+  about: 'Put subnets behind a router or take them away, set or clear (null) its external network, change its address',
+  access: 'operator',
+  params: BY_ID,
+  body: closed(
+    {
+      addSubnets: Type.Optional(SUBNETS),
+      removeSubnets: Type.Optional(SUBNETS),
+      externalNetwork: Type.Optional(Type.Union([ID, Type.Null()])),
+      natAddress: Type.Optional(NAT_ADDRESS),
+    },
+    { minProperties: 1 },
+  ),
+  answers: { 200: { about: 'the router', schema: ROUTER_VIEW.schema } },
+  handle: ({ params, body, caller }, { clock, ids }) => {
+    const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
+    const command = { id: params.id, edit: body, portId: ids.next('port'), ...who };
+    return {
+      target: { view: ROUTER_VIEW, id: params.id },
+      why: `edit ${Object.keys(body).join(', ')}`,
+      decide: (fleet) => editRouter(fleet, command),
+      answer: (_, after) => resourceAfter(ROUTER_VIEW, after, params),
+    };
+  },
+});
+
+export const routerRoutes: readonly Route[] = [
+  ...readRoutes({ ...NAMES, listing: LISTING }),
+  create,
+  edit,
+  deleteRoute({
+    ...NAMES,
+    about: 'Delete a router that no floating address leads through; its address outside is free again',
+    access: 'operator',
+    view: ROUTER_VIEW,
+    decide: deleteRouter,
+  }),
+];
