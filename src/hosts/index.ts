@@ -4,14 +4,20 @@ export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
-export { HOST, hostsModel, hostsOfSite } from './model.ts';
+export { HOST, hostsModel, hostsOfSite, isTombstoned } from './model.ts';
 export type { Host, HostId } from './model.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
 export {
   CURRENT_SERVICE_VERSION,
+  DESIGNATIONS_VERSION,
   EARLY_BIND_VERSION,
   EARLY_CREATE_VERSION,
   SERVICE_VERSIONS,
 } from './service-version.ts';
 export type * from './evacuator.ts';
+export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
+export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
+export { SCALE_IN } from './scale-in-settings.ts';
+export { scaleOutKind, scaleOutSentences } from './scale-out.ts';
+export type { Rebalance } from './scale-out.ts';

@@ -42,11 +42,23 @@ const Spec = closed({
   ),
 });
 
-const Join = closed({
+/** What is said of hosts that come in. */
+export const JOIN = {
   hosts: Type.Array(Spec, { minItems: 1, maxItems: JOIN_AT_ONCE_MAX }),
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: JOIN_DEADLINE_MAX_MS })),
-});
+};
+
+/** The specs of a request, in the caller's own site unless they say otherwise; refused when they name another. */
+export function specsOf<S extends { readonly site?: string | undefined }>(
+  hosts: readonly S[],
+  caller: Caller,
+): readonly S[] | Refusal {
+  if (caller.site === undefined) return hosts;
+  const { site } = caller;
+  const away = hosts.findIndex((spec) => spec.site !== undefined && spec.site !== site);
+  return away === -1 ? hosts.map((spec) => ({ ...spec, site })) : otherSite(caller, `/hosts/${away}/site`);
+}
 
 export function joinRoutes(): Route[] {
   return [joinRoute, joinTokenRoute()];
@@ -59,7 +71,7 @@ const joinRoute = write({
   about: 'Join hosts: register them all, or none, and start the operation that brings them into service',
   access: 'operator',
   scope: 'site',
-  body: Join,
+  body: closed(JOIN),
   answers: {
     202: {
       about: 'the operation to follow',
@@ -67,9 +79,8 @@ const joinRoute = write({
     },
   },
   handle: ({ body, caller }, { clock, ids }) => {
-    const hosts = body.hosts.map((spec) => ({ ...(caller.site !== undefined && { site: caller.site }), ...spec }));
-    const away = hosts.findIndex((spec) => caller.site !== undefined && spec.site !== caller.site);
-    if (away !== -1) return refused(otherSite(caller, `/hosts/${away}/site`));
+    const hosts = specsOf(body.hosts, caller);
+    if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
     const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };

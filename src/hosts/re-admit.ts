@@ -4,6 +4,7 @@ import { put, remove, type Change, type FleetReader, type Refusal } from '../fle
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
 import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
+import { removedHost as removedDoc } from './scale-in-removed.ts';
 
 interface Forget {
   readonly by: string;
@@ -13,24 +14,7 @@ interface Forget {
 /** A join is given up. What was removed before stays removed: whoever shows its identity is still known. */
 export function forgotten({ id, doc }: StoredHost, { by, nowMs }: Forget): Change {
   if (doc.readmitted !== true) return remove(HOST, id);
-  const { name, site, switch: identity } = doc;
-  const removed: Host = {
-    name,
-    site,
-    zone: 'default',
-    aggregates: [],
-    traits: [],
-    physicalNetworks: [],
-    baseWeight: 0,
-    capacity: { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } },
-    ...(identity !== undefined && { switch: identity }),
-    state: 'removed',
-    connection: { state: 'unknown', sinceMs: nowMs },
-    serviceVersion: 0,
-    changedBy: by,
-    changedAtMs: nowMs,
-  };
-  return put(HOST, id, removed);
+  return put(HOST, id, removedDoc(doc, { by, nowMs }));
 }
 
 /** Ends a quarantine. What the host has of its old life was wiped while it lasted. */

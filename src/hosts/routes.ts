@@ -20,6 +20,8 @@ import type { Decision } from '../journal/index.ts';
 import { clearForcedDown, disableHost, editHost, enableHost, forceDownHost, type Decree } from './decide.ts';
 import { HOST_VIEW } from './host-view.ts';
 import { joinRoutes } from './join-routes.ts';
+import { reAdmitHost } from './re-admit.ts';
+import { scaleOutRoute } from './scale-out-routes.ts';
 import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
 
 const LISTING: Listing<'host', Host> = {
@@ -110,7 +112,9 @@ export const hostRoutes: readonly Route[] = [
   withReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
   withoutReason('enable', 'Take a host out of maintenance', enableHost),
   withoutReason('clear-force-down', 'Stop vouching for a host being off', clearForcedDown),
+  withReason('re-admit', 'Trust a host again that was put into quarantine', reAdmitHost),
   ...joinRoutes(),
+  scaleOutRoute,
 ];
 
 function withReason(

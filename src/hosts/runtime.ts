@@ -1,3 +1,4 @@
 export { HOST_VIEW } from './host-view.ts';
 export { LivenessController } from './liveness-controller.ts';
 export { hostRoutes } from './routes.ts';
+export { scaleInRoutes } from './scale-in-routes.ts';

@@ -1,0 +1,131 @@
+// How a preview is shown: bounded, with the sentences of reasons, and without what is not the caller's to know.
+import { Type } from 'typebox';
+import { permits, seesSite, type Caller } from '../access/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import type { Explain } from '../operations/index.ts';
+import { findHost } from './decide.ts';
+import type { Evacuating, Evacuation } from './evacuator.ts';
+import { CONNECTION_STATES, HOST_STATES } from './model.ts';
+import type { Planned, ScaleInPreview } from './preview.ts';
+
+const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
+
+const Evacuated = Type.Object({
+  kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
+  how: Type.Optional(Type.String({ description: 'of a move: live, cold or hand-over' })),
+  to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
+  reason: Type.Optional(Reason),
+  sentence: Type.Optional(Type.String({ description: 'the reason, for a person' })),
+});
+
+const TENANT = { kind: Type.String(), id: Type.String() };
+const Counts = Type.Record(Type.String(), Type.Integer());
+
+export const PREVIEW = Type.Object({
+  plan: Type.String({
+    description: 'names this plan: a start that is given it is refused if the plan is another by then',
+  }),
+  hosts: Type.Array(
+    Type.Object({
+      host: Type.String(),
+      state: Type.Enum(HOST_STATES),
+      connection: Type.Enum(CONNECTION_STATES),
+      underWay: Type.Integer({ description: 'tenants on their way off it just now' }),
+      count: Type.Integer({ description: 'its tenants, shown or not' }),
+      tenants: Type.Array(Type.Object({ ...TENANT, evacuation: Evacuated })),
+    }),
+  ),
+  counts: Type.Object({
+    tenants: Type.Integer(),
+    moves: Type.Integer(),
+    blocked: Type.Integer(),
+    designations: Type.Integer(),
+    ends: Type.Integer({ description: 'services that end with their host' }),
+  }),
+  blocked: Type.Array(Type.Object({ host: Type.String(), ...TENANT, reason: Reason, sentence: Type.String() }), {
+    description: 'what has no place to go now',
+  }),
+  designations: Type.Array(Type.Object({ ...TENANT, from: Type.String(), to: Type.Optional(Type.String()) }), {
+    description: 'services that change hands; without "to" one stays, degraded, and ends with its host',
+  }),
+  loads: Type.Object({
+    hosts: Type.Integer({ description: 'hosts that would get something' }),
+    busiest: Type.Array(Type.Object({ host: Type.String(), before: Counts, after: Counts }), {
+      description: 'those that would get the most, by kind of tenant; for operators',
+    }),
+  }),
+  interruptions: Type.Array(
+    Type.Object({
+      kind: Type.String(),
+      by: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
+      how: Type.Optional(Type.String()),
+      count: Type.Integer(),
+      interruption: Type.Enum(['none', 'brief', 'restart', 'ends']),
+    }),
+  ),
+  estimate: Type.Object({
+    durationMs: Type.Integer(),
+    moves: Type.Integer(),
+    assuming: Type.Array(Type.Object({ kind: Type.String(), moves: Type.Integer(), eachMs: Type.Integer() })),
+    budgets: Type.Object({ movesAtOnce: Type.Integer(), movesPerHostAtOnce: Type.Integer() }),
+  }),
+});
+
+export interface Showing {
+  readonly fleet: FleetReader;
+  readonly caller: Caller;
+  readonly explain: Explain;
+  /** Entries of each list, in all. */
+  readonly limit: number;
+}
+
+export function shownPreview(preview: ScaleInPreview, showing: Showing): object {
+  const { hosts, blocked, designations, loads, interruptions, estimate, planHash } = preview;
+  const { explain, limit } = showing;
+  let left = limit;
+  return {
+    plan: planHash,
+    hosts: hosts.map(({ tenants, ...host }) => {
+      const first = tenants.slice(0, left);
+      left -= first.length;
+      return { ...host, count: tenants.length, tenants: first.map((one) => shownTenant(one, showing)) };
+    }),
+    counts: {
+      tenants: hosts.reduce((sum, { tenants }) => sum + tenants.length, 0),
+      moves: estimate.moves,
+      blocked: blocked.length,
+      designations: designations.length,
+      ends: designations.filter(({ to }) => to === undefined).length,
+    },
+    blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, explain)),
+    designations: designations.slice(0, limit).map(({ tenant, from, to }) => ({
+      ...tenant,
+      from,
+      ...(to !== undefined && mayKnow(to, showing) && { to }),
+    })),
+    loads: { ...loads, busiest: loads.busiest.filter(({ host }) => mayKnow(host, showing)) },
+    interruptions,
+    estimate,
+  };
+}
+
+/** Which hosts have room is for operators to know, and of their own site only. */
+function mayKnow(host: string, { fleet, caller }: Showing): boolean {
+  return permits(caller, 'operator') && seesSite(caller, findHost(fleet, host)?.doc.site);
+}
+
+function shownTenant({ tenant, evacuation }: Planned, showing: Showing): object {
+  return { ...tenant, evacuation: shownEvacuation(evacuation, showing) };
+}
+
+function shownEvacuation(evacuation: Evacuation, showing: Showing): object {
+  if (evacuation.kind === 'wait') return { ...evacuation, sentence: showing.explain(evacuation.reason) };
+  if (evacuation.kind === 'ends') return evacuation;
+  const { to, ...rest } = evacuation;
+  return mayKnow(to, showing) ? { ...rest, to } : rest;
+}
+
+function shownBlocked({ host, tenant, evacuation }: Evacuating, explain: Explain): object {
+  const reason = evacuation.kind === 'wait' ? evacuation.reason : { code: evacuation.kind };
+  return { host, ...tenant, reason, sentence: explain(reason) };
+}

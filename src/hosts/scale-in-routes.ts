@@ -1,0 +1,228 @@
+// The HTTP surface of scale-in: look at what it would do, start it, end it, bring hosts back, see how far it is. Hosts are named
+// in any form; each answer tells of every host that was named.
+import { Type, type Static, type TProperties } from 'typebox';
+import {
+  answer,
+  closed,
+  read,
+  refused,
+  write,
+  type Answer,
+  type Caller,
+  type Route,
+  type World,
+} from '../access/index.ts';
+import { idOf, valueOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { OPERATION, type Explain, type OperationId } from '../operations/index.ts';
+import type { Evacuator } from './evacuator.ts';
+import { PREVIEW, shownPreview } from './preview-view.ts';
+import { previewScaleIn } from './preview.ts';
+import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
+import { SCALE_IN } from './scale-in-settings.ts';
+import { scaleInStatusRoute } from './scale-in-status-routes.ts';
+import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
+
+export interface ScaleInRoutes {
+  readonly evacuators: readonly Evacuator[];
+  readonly explain: Explain;
+}
+
+const PATH = '/api/v1/scale-in';
+/** A batch is planned in one go, where nothing else is decided meanwhile. */
+const HOSTS_AT_ONCE_MAX = 1000;
+const DEADLINE_MAX_MS = 30 * 24 * 3600 * 1000;
+const SHOWN_DEFAULT = 1000;
+const SHOWN_MAX = 10_000;
+
+const HOSTS = Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+  minItems: 1,
+  maxItems: HOSTS_AT_ONCE_MAX,
+  description: 'in any form: name, topology id, datapath id, openflow:<number>, system id',
+});
+const REASON = Type.String({ minLength: 1, maxLength: 500 });
+const WHY = Type.Optional(REASON);
+
+const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
+
+const ANSWER = Type.Object({
+  operation: Type.Optional(Type.String({ description: 'what to follow, when all hosts have one in common' })),
+  hosts: Type.Array(
+    Type.Object({
+      host: Type.String({ description: 'as it was named' }),
+      name: Type.Optional(Type.String({ description: 'when it was named otherwise' })),
+      result: Type.Enum(['accepted', 'unchanged', 'unknown', 'wrong-state', 'blocked']),
+      operation: Type.Optional(Type.String({ description: 'when it is another one' })),
+      reason: Type.Optional(Reason),
+      sentence: Type.Optional(Type.String()),
+      blockers: Type.Optional(
+        Type.Array(Type.Object({ code: Type.String(), sentence: Type.String() }, { additionalProperties: true })),
+      ),
+    }),
+  ),
+});
+
+export function scaleInRoutes(options: ScaleInRoutes): Route[] {
+  return [
+    scaleInStatusRoute(options),
+    previewRoute(options),
+    verbRoute(options, {
+      verb: 'start',
+      about: 'Take hosts out of service: tombstone all of them, or none, and move everything off them',
+      fields: {
+        drain: Type.Optional(
+          Type.Boolean({ description: 'false: instances are moved by other means; true if not said' }),
+        ),
+        plan: Type.Optional(
+          Type.String({ maxLength: 100, description: 'of a preview: refused if it is another by then' }),
+        ),
+        deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
+      },
+      decide: (fleet, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
+        startScaleIn(fleet, options.evacuators, {
+          ...asked,
+          drain,
+          ...(plan !== undefined && { plan: { plan, hash } }),
+          deadlineMs: deadlineMs ?? valueOf(fleet, SCALE_IN).drainDeadlineMs,
+        }),
+    }),
+    verbRoute(options, {
+      verb: 'end',
+      about: 'Remove hosts that are proven empty and disconnected, each judged on its own',
+      fields: {
+        disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
+        force: Type.Optional(closed({ reason: REASON })),
+      },
+      decide: (fleet, { body: { disconnect = false, force }, asked }) =>
+        endScaleIn(fleet, options.evacuators, { ...asked, disconnect, ...(force !== undefined && { force }) }),
+    }),
+    verbRoute(options, {
+      verb: 'recover',
+      about: 'Bring hosts back that were being taken out of service, each judged on its own',
+      fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
+      decide: (fleet, { body: { failBack = false }, asked }) =>
+        recoverHosts(fleet, options.evacuators, { ...asked, failBack }),
+    }),
+  ];
+}
+
+function previewRoute({ evacuators, explain }: ScaleInRoutes): Route {
+  return read({
+    method: 'POST',
+    path: `${PATH}/preview`,
+    tag: 'scale-in',
+    about: 'Show what a scale-in of hosts would do; nothing is changed',
+    access: 'viewer',
+    scope: 'site',
+    elsewhere: 'forward',
+    body: closed({
+      hosts: HOSTS,
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: SHOWN_MAX,
+          description: `entries of each list; ${SHOWN_DEFAULT} if not said`,
+        }),
+      ),
+    }),
+    answers: { 200: { about: 'the plan', schema: PREVIEW } },
+    // Decided where a start would be, on what is true there, and not committed.
+    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller }, { journal, clock, hash }) => {
+      const nowMs = clock.nowMs();
+      const decide = (fleet: FleetReader): Decision<object> => {
+        const asked = { hosts, site: caller.site, nowMs, hash, budgets: valueOf(fleet, SCALE_IN) };
+        const preview = previewScaleIn(fleet, evacuators, asked);
+        if ('code' in preview) return refuse(told(preview, explain));
+        return accept([], shownPreview(preview, { fleet, caller, explain, limit }));
+      };
+      const outcome = await journal.submit({ by: caller.name, decide });
+      return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
+    },
+  });
+}
+
+interface Asked {
+  readonly hosts: readonly string[];
+  readonly site: string | undefined;
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+}
+
+interface Verb<F extends TProperties> {
+  readonly verb: 'start' | 'end' | 'recover';
+  readonly about: string;
+  readonly fields: F;
+  readonly decide: (
+    fleet: FleetReader,
+    given: {
+      readonly body: Static<ReturnType<typeof closed<F>>>;
+      readonly asked: Asked;
+      readonly hash: World['hash'];
+    },
+  ) => Decision<ScaleInAnswer>;
+}
+
+function verbRoute<F extends TProperties>({ explain }: ScaleInRoutes, { verb, about, fields, decide }: Verb<F>): Route {
+  return write({
+    method: 'POST',
+    path: `${PATH}/${verb}`,
+    tag: 'scale-in',
+    about,
+    access: 'operator',
+    scope: 'site',
+    body: closed({ hosts: HOSTS, reason: WHY, ...fields }),
+    answers: {
+      200: { about: 'nothing was left to do: a result for each host', schema: ANSWER },
+      202: { about: 'the operation to follow, and a result for each host', schema: ANSWER },
+    },
+    handle: ({ body, caller }, { clock, ids, hash }) => {
+      const { hosts, reason: why } = body as unknown as { readonly hosts: readonly string[]; readonly reason?: string };
+      const operation = idOf(OPERATION, ids.next('op'));
+      const asked = { hosts, operation, ...whoAsks(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+      const given = { body: body as unknown as Static<ReturnType<typeof closed<F>>>, asked, hash };
+      return {
+        why: why ?? `scale-in ${verb}`,
+        operation,
+        decide: (fleet) => {
+          const decision = decide(fleet, given);
+          return decision.kind === 'refuse' ? refuse(told(decision.refusal, explain)) : decision;
+        },
+        answer: (made: ScaleInAnswer) => shownAnswer(made, operation, explain),
+      };
+    },
+  });
+}
+
+function whoAsks({ name, site }: Caller): Pick<Asked, 'by' | 'site'> {
+  return { by: name, site };
+}
+
+function shownAnswer(made: ScaleInAnswer, begun: OperationId, explain: Explain): Answer {
+  const { operation } = made;
+  const body = {
+    ...(operation !== undefined && { operation }),
+    hosts: made.hosts.map((one) => shownResult(one, explain, operation)),
+  };
+  const shown = answer(body, operation === begun ? 202 : 200);
+  return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
+}
+
+/** Without what is said elsewhere in the answer: it is kept for a repetition only if it is small. */
+function shownResult({ name, operation, blockers, ...one }: HostResult, explain: Explain, shared?: string): object {
+  return {
+    ...one,
+    ...(name !== undefined && name !== one.host && { name }),
+    ...(operation !== undefined && operation !== shared && { operation }),
+    ...(one.reason !== undefined && { sentence: explain(one.reason) }),
+    ...(blockers !== undefined && { blockers: blockers.map((reason) => ({ ...reason, sentence: explain(reason) })) }),
+  };
+}
+
+/** A refusal with a sentence for every host that it tells of. */
+function told(refusal: Refusal, explain: Explain): Refusal {
+  const hosts = refusal.facts?.['hosts'] as readonly HostResult[] | undefined;
+  if (hosts === undefined) return refusal;
+  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => shownResult(one, explain)) } };
+}
