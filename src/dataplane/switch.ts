@@ -57,6 +57,17 @@ export class SwitchDown extends Error {
   }
 }
 
+/** The switch does not take these changes: they point at nothing. Nothing was changed; asking again alone does not help. */
+export class SwitchRefused extends Error {
+  readonly code = 'switch-refused';
+  readonly retryable = false;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'SwitchRefused';
+  }
+}
+
 /** What tells a switch apart. Without a datapath id its integration bridge is not there yet. */
 export interface Identity {
   readonly datapathId?: string;
@@ -69,7 +80,8 @@ export interface Switch {
   identity(): Promise<Identity>;
   /** What is really there. */
   read(): Promise<SwitchContents>;
-  /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole. */
+  /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
+   * with `SwitchRefused`. */
   apply(changes: readonly SwitchChange[]): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;

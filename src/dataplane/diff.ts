@@ -1,0 +1,130 @@
+// From what is on a switch to what should be there, in the fewest changes and in an order in which nothing ever points at
+// nothing: tunnels, groups, flows; away in the reverse order. What is not ours is never touched.
+import { flowKey, TOMBSTONED_KEY } from './compile.ts';
+import { isOurCookie, isOurGroup } from './keys.ts';
+import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import { groupsIn, peersIn } from './words.ts';
+
+export interface Difference {
+  readonly changes: readonly SwitchChange[];
+  /** Somebody else's flows where ours should be: only their owner can take them away. */
+  readonly inTheWay: readonly Flow[];
+}
+
+/** A group that has to exist and must not send anywhere for the moment. */
+const SENDS_NOWHERE = 'drop';
+
+export function diff(wanted: SwitchContents, read: SwitchContents): Difference {
+  const there = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
+  const inTheWay = wanted.flows.flatMap((flow) => {
+    const other = there.get(flowKey(flow));
+    return other === undefined || isOurCookie(other.cookie) ? [] : [other];
+  });
+  const theirs = read.flows.filter(({ cookie }) => !isOurCookie(cookie));
+  const moved = movedTunnels(wanted.tunnels, read.tunnels);
+  const aside = setAside(read, moved);
+  const groups = new Map([...read.groups, ...aside.groups].map((group) => [group.id, group]));
+  for (const flow of aside.flows) there.delete(flowKey(flow));
+  return {
+    changes: [
+      ...idsToSet(wanted, read),
+      ...aside.flows.map(removeFlow),
+      ...aside.groups.map(putGroup),
+      ...newTunnels(wanted.tunnels, read.tunnels),
+      ...wanted.groups.filter((group) => !isSameGroup(groups.get(group.id), group)).map(putGroup),
+      ...wanted.flows.filter((flow) => isMissing(flow, there.get(flowKey(flow)))).map(putFlow),
+      ...staleFlows(wanted, there.values()).map(removeFlow),
+      ...staleGroups(wanted, [...groups.values()], theirs),
+      ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
+      ...idsToTakeAway(wanted, read),
+    ],
+    inTheWay,
+  };
+}
+
+/** Addresses that a peer has no more: what sends there has to stop before the tunnel is another. */
+function movedTunnels(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
+  const next = new Map(wanted.map(({ peer, address }) => [peer, address]));
+  const moved = read.filter(({ peer, address }) => next.has(peer) && next.get(peer) !== address);
+  return new Set(moved.map(({ address }) => address));
+}
+
+interface Aside {
+  readonly flows: readonly Flow[];
+  readonly groups: readonly Group[];
+}
+
+function setAside(read: SwitchContents, moved: ReadonlySet<string>): Aside {
+  if (moved.size === 0) return { flows: [], groups: [] };
+  const sendsThere = (text: string): boolean => peersIn(text).some((address) => moved.has(address));
+  return {
+    flows: read.flows.filter(({ cookie, actions }) => isOurCookie(cookie) && sendsThere(actions)),
+    groups: read.groups
+      .filter(({ id, buckets }) => isOurGroup(id) && buckets.some(sendsThere))
+      .map((group) => ({ ...group, buckets: [SENDS_NOWHERE] })),
+  };
+}
+
+function newTunnels(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
+  const there = new Map(read.map(({ peer, address }) => [peer, address]));
+  const missing = wanted.filter(({ peer, address }) => there.get(peer) !== address);
+  return missing.map((tunnel) => ({ kind: 'put-tunnel', tunnel }));
+}
+
+function isMissing(flow: Flow, there: Flow | undefined): boolean {
+  if (there === undefined) return true;
+  return isOurCookie(there.cookie) && (there.actions !== flow.actions || there.cookie !== flow.cookie);
+}
+
+function staleFlows(wanted: SwitchContents, there: Iterable<Flow>): Flow[] {
+  const keys = new Set(wanted.flows.map(flowKey));
+  return [...there].filter((flow) => isOurCookie(flow.cookie) && !keys.has(flowKey(flow)));
+}
+
+/** A group that somebody else's flow uses by now stays until that flow is gone, and sends nowhere. */
+function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: readonly Flow[]): SwitchChange[] {
+  const ids = new Set(wanted.groups.map(({ id }) => id));
+  const used = new Set(theirs.flatMap(({ actions }) => groupsIn(actions)));
+  return groups.flatMap((group): SwitchChange[] => {
+    if (!isOurGroup(group.id) || ids.has(group.id)) return [];
+    if (!used.has(group.id)) return [{ kind: 'remove-group', id: group.id }];
+    const emptied = { ...group, buckets: [SENDS_NOWHERE] };
+    return isSameGroup(group, emptied) ? [] : [putGroup(emptied)];
+  });
+}
+
+function staleTunnels(wanted: SwitchContents, read: SwitchContents, theirs: readonly Flow[]): Tunnel[] {
+  const peers = new Set(wanted.tunnels.map(({ peer }) => peer));
+  const others = read.groups.filter(({ id }) => !isOurGroup(id)).flatMap(({ buckets }) => buckets);
+  const used = new Set([...theirs.map(({ actions }) => actions), ...others].flatMap(peersIn));
+  return read.tunnels.filter(({ peer, address }) => !peers.has(peer) && !used.has(address));
+}
+
+/** Of the external ids one is ours. */
+function idsToSet({ externalIds: wanted }: SwitchContents, { externalIds: read }: SwitchContents): SwitchChange[] {
+  const value = wanted[TOMBSTONED_KEY];
+  if (value === undefined || value === read[TOMBSTONED_KEY]) return [];
+  return [{ kind: 'set-external-id', key: TOMBSTONED_KEY, value }];
+}
+
+function idsToTakeAway({ externalIds: wanted }: SwitchContents, { externalIds: read }: SwitchContents): SwitchChange[] {
+  if (wanted[TOMBSTONED_KEY] !== undefined || read[TOMBSTONED_KEY] === undefined) return [];
+  return [{ kind: 'set-external-id', key: TOMBSTONED_KEY, value: null }];
+}
+
+function isSameGroup(one: Group | undefined, other: Group): boolean {
+  if (one?.type !== other.type || one.buckets.length !== other.buckets.length) return false;
+  return one.buckets.every((bucket, nth) => bucket === other.buckets[nth]);
+}
+
+function putGroup(group: Group): SwitchChange {
+  return { kind: 'put-group', group };
+}
+
+function putFlow(flow: Flow): SwitchChange {
+  return { kind: 'put-flow', flow };
+}
+
+function removeFlow({ table, priority, match }: Flow): SwitchChange {
+  return { kind: 'remove-flow', flow: { table, priority, match } };
+}

@@ -1,0 +1,8 @@
+export { compile, TOMBSTONED_KEY, WIPED } from './compile.ts';
+export { diff } from './diff.ts';
+export { simulatedIdentity } from './keys.ts';
+export { peersOf, peersPart } from './peers.ts';
+export { servicesPart } from './services-part.ts';
+export { dataplaneView } from './shown.ts';
+export { SwitchDown, SwitchRefused } from './switch.ts';
+export type * from './switch.ts';

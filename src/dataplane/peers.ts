@@ -1,0 +1,187 @@
+// The hosts that a host has tunnels with: those of its transport zone, all of them or those that it has to do with. Tunnels are
+// mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
+import type { Applied, FleetReader } from '../fleet/index.ts';
+import { SERVICE, type Service } from '../election/index.ts';
+import { findHost, HOST, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
+import {
+  DEFAULT_TRANSPORT_ZONE,
+  HOSTS_BY_TRANSPORT_ZONE,
+  PORT,
+  PORTS_BY_HOST,
+  ROUTER,
+  TRANSPORT_ZONE,
+  zoneOfHost,
+  type Port,
+  type Router,
+  type TransportZone,
+} from '../network/index.ts';
+import { addPresence, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
+import type { ShownPeer } from './shown.ts';
+
+type Member = Host & { readonly tunnelAddress: string };
+
+/** What a host must be to have tunnels, its zone apart. A host that joins has them once its switch is there. */
+function canHaveTunnels(host: Host): host is Member {
+  const { state, tunnelAddress, quarantined } = host;
+  if (tunnelAddress === undefined || quarantined !== undefined) return false;
+  if (state === 'joining') return host.switch?.datapathId !== undefined;
+  return state !== 'removed' && state !== 'finalizing';
+}
+
+function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
+  const zone = zoneOfHost(fleet, host);
+  return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
+}
+
+function zoneName({ transportZone }: Host): string {
+  return transportZone ?? DEFAULT_TRANSPORT_ZONE;
+}
+
+/** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
+function neighbours(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
+  const mesh = meshOf(fleet, doc);
+  if (mesh === undefined) return [];
+  const found =
+    mesh === 'full'
+      ? [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(doc))]
+      : [...hostsSharing(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
+  return found.filter((other) => other.id !== id && zoneName(other.doc) === zoneName(doc) && canHaveTunnels(other.doc));
+}
+
+export const peersPart: ViewPart = {
+  name: 'peers',
+  build: (fleet, id): readonly ShownPeer[] | undefined => {
+    const host = findHost(fleet, id);
+    if (host === undefined) return undefined;
+    if (!canHaveTunnels(host.doc)) return [];
+    return neighbours(fleet, host).map((peer) => ({
+      host: peer.id,
+      tunnelAddress: (peer.doc as Member).tunnelAddress,
+    }));
+  },
+  affects: (fleet, change) => {
+    switch (change.kind) {
+      case HOST.name:
+        return byHost(fleet, change);
+      case TRANSPORT_ZONE.name:
+        return byZone(fleet, change);
+      case PORT.name:
+        return byPort(fleet, change);
+      case ROUTER.name:
+        return byRouter(fleet, change);
+      case SERVICE.name:
+        return byService(fleet, change);
+      default:
+        return [];
+    }
+  },
+};
+
+/**
+ * Who has, or may still have, a tunnel to a host that is going: those that should have one were it to stay, and where tunnels
+ * come and go with what lives on hosts, everybody in its zone who is not heard now and may have missed the last change.
+ */
+export function peersOf(fleet: FleetReader, id: string): readonly string[] {
+  const host = findHost(fleet, id);
+  if (host?.doc.tunnelAddress === undefined) return [];
+  const peers = neighbours(fleet, host).map((peer): string => peer.id);
+  if (meshOf(fleet, host.doc) !== 'needed') return peers;
+  const known = new Set([id, ...peers]);
+  const silent = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))].filter(
+    (other) => !known.has(other.id) && other.doc.connection.state !== 'up' && canHaveTunnels(other.doc),
+  );
+  return [...peers, ...silent.map((other): string => other.id)].sort();
+}
+
+function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
+  const id = (after ?? before)?.id ?? '';
+  if (tunnelFacts(was) === tunnelFacts(is)) return [];
+  const hosts = new Set([id]);
+  for (const side of [was, is]) {
+    if (side === undefined) continue;
+    const mesh = meshOf(fleet, side);
+    if (mesh === 'needed') for (const other of hostsSharing(fleet, id)) hosts.add(other);
+    else if (mesh === 'full') {
+      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(side))) hosts.add(other.id);
+    }
+  }
+  return [...hosts];
+}
+
+/** What others see of a host here: the same for as long as nothing of it concerns them. */
+function tunnelFacts(host: Host | undefined): string {
+  return host !== undefined && canHaveTunnels(host) ? `${zoneName(host)}|${host.tunnelAddress}` : '';
+}
+
+function byZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as TransportZone | undefined, after?.doc as TransportZone | undefined];
+  if (was?.mesh === is?.mesh) return [];
+  return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, (after ?? before)?.id ?? '')].map((host) => host.id);
+}
+
+/** Only the first and the last port of a network or a subnet on a host make a difference. */
+function byPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const hosts = new Set<string>();
+  for (const side of [before, after]) {
+    const port = side?.doc as Port | undefined;
+    const host = port?.binding === undefined ? undefined : findHost(fleet, port.binding.host);
+    if (port === undefined || host === undefined || meshOf(fleet, host.doc) !== 'needed') continue;
+    const other = (side === before ? after : before)?.doc as Port | undefined;
+    const places = placesOf(port, other?.binding?.host === host.id ? other : undefined);
+    const alone = withoutThoseBefore(fleet, places, { id: side?.id ?? '', host: host.id, revision: after?.revision });
+    if (alone.networks.length + alone.subnets.length === 0) continue;
+    hosts.add(host.id);
+    for (const one of hostsSharingPlaces(fleet, alone)) hosts.add(one);
+  }
+  return [...hosts];
+}
+
+interface PortPlaces {
+  readonly networks: readonly string[];
+  readonly subnets: readonly string[];
+}
+
+/** Where a port is, but for where it is on the other side of the change as well. */
+function placesOf(port: Port, other: Port | undefined): PortPlaces {
+  const subnets = new Set(port.addresses.map(({ subnet }) => subnet));
+  for (const { subnet } of other?.addresses ?? []) subnets.delete(subnet);
+  return { networks: port.network === other?.network ? [] : [port.network], subnets: [...subnets] };
+}
+
+/**
+ * The places where this port is, or was, the only one of its host. Ports that were changed in the same commit or later do not
+ * count against it: of several that come together, each may be the first.
+ */
+function withoutThoseBefore(
+  fleet: FleetReader,
+  { networks, subnets }: PortPlaces,
+  of: { readonly id: string; readonly host: string; readonly revision: number | undefined },
+): PortPlaces {
+  if (networks.length + subnets.length === 0) return { networks, subnets };
+  const others = [...fleet.find(PORTS_BY_HOST, of.host)].filter(
+    (port) => port.id !== of.id && (of.revision === undefined || port.revision < of.revision),
+  );
+  return {
+    networks: networks.filter((network) => !others.some(({ doc }) => doc.network === network)),
+    subnets: subnets.filter((subnet) => !others.some(({ doc }) => doc.addresses.some((one) => one.subnet === subnet))),
+  };
+}
+
+function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
+  const [old, now] = [was?.subnets ?? [], is?.subnets ?? []];
+  if (old.length === now.length && old.every((subnet) => now.includes(subnet))) return [];
+  const hosts = new Set<string>();
+  addPresence(fleet, hosts, [...old, ...now]);
+  return [...hosts];
+}
+
+function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
+  const [old, now] = [was, is].map((side) => new Set(side === undefined ? [] : hostsTouchedBy(side)));
+  const service = is ?? was;
+  if (service === undefined || old === undefined || now === undefined) return [];
+  if (old.size === now.size && [...old].every((host) => now.has(host))) return [];
+  return [...new Set([...hostsOfService(fleet, service), ...old])];
+}

@@ -1,0 +1,87 @@
+// Who has to do with whom: the services that concern a host, and the hosts that something lives on with which a host shares a
+// network, a router or a service. All of it derived from bound ports, routers and designations, in the cost of what is found.
+import type { FleetReader, Id } from '../fleet/index.ts';
+import {
+  SERVICE,
+  SERVICES_BY_SUBJECT,
+  SERVICES_TOUCHING_HOST,
+  type Service,
+  type StoredService,
+} from '../election/index.ts';
+import { presenceOf, ROUTER, ROUTERS_BY_SUBNET } from '../network/index.ts';
+
+/** The subnets whose ports make the presence of a service. */
+export function subnetsOfService(
+  fleet: FleetReader,
+  { type, subject }: Pick<Service, 'type' | 'subject'>,
+): readonly string[] {
+  return type === 'nat' ? (fleet.get(ROUTER, subject as Id<'router'>)?.doc.subnets ?? []) : [subject];
+}
+
+export function hostsTouchedBy({ designated, handOver }: Service): string[] {
+  return [designated?.host, handOver?.from, handOver?.to].filter((host) => host !== undefined);
+}
+
+/** Everybody whom a service concerns: where it has presence, who does it, who is about to or did. */
+export function hostsOfService(fleet: FleetReader, service: Service): Set<string> {
+  const hosts = new Set(hostsTouchedBy(service));
+  addPresence(fleet, hosts, subnetsOfService(fleet, service));
+  return hosts;
+}
+
+/** The services of these subnets: their own, and the translation of the routers that they are behind. */
+export function servicesOfSubnets(fleet: FleetReader, subnets: Iterable<string>): Map<string, StoredService> {
+  const found = new Map<string, StoredService>();
+  const add = (subject: string, isNat: boolean): void => {
+    for (const service of fleet.find(SERVICES_BY_SUBJECT, subject)) {
+      if ((service.doc.type === 'nat') === isNat) found.set(service.id, service);
+    }
+  };
+  for (const subnet of subnets) {
+    add(subnet, false);
+    for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) add(router.id, true);
+  }
+  return found;
+}
+
+/** The services that a host has presence for or something to do with, in the order of ids. */
+export function servicesOfHost(fleet: FleetReader, host: string): StoredService[] {
+  if (fleet.count(SERVICE) === 0) return [];
+  const found = servicesOfSubnets(fleet, presenceOf(fleet).subnetsOn(host));
+  for (const service of fleet.find(SERVICES_TOUCHING_HOST, host)) found.set(service.id, service);
+  return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** The hosts that share a network, a router or a service with a host. The relation is mutual. */
+export function hostsSharing(fleet: FleetReader, host: string): Set<string> {
+  const presence = presenceOf(fleet);
+  const hosts = hostsSharingPlaces(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
+  for (const { doc } of fleet.find(SERVICES_TOUCHING_HOST, host)) {
+    for (const other of hostsOfService(fleet, doc)) hosts.add(other);
+  }
+  return hosts;
+}
+
+export interface Places {
+  readonly networks: readonly string[];
+  readonly subnets: readonly string[];
+}
+
+/** Those with whom a host has to do that has something in these places. */
+export function hostsSharingPlaces(fleet: FleetReader, { networks, subnets }: Places): Set<string> {
+  const presence = presenceOf(fleet);
+  const hosts = new Set<string>();
+  for (const network of networks) for (const host of presence.ofNetwork(network).keys()) hosts.add(host);
+  for (const subnet of subnets) {
+    for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) addPresence(fleet, hosts, router.doc.subnets);
+  }
+  for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
+    for (const host of hostsTouchedBy(doc)) hosts.add(host);
+  }
+  return hosts;
+}
+
+export function addPresence(fleet: FleetReader, hosts: Set<string>, subnets: Iterable<string>): void {
+  const presence = presenceOf(fleet);
+  for (const subnet of subnets) for (const host of presence.ofSubnet(subnet).keys()) hosts.add(host);
+}

@@ -1,0 +1,1 @@
+export { SimulatedSwitch } from './simulated-switch-driver.ts';

@@ -1,0 +1,173 @@
+// What a host is shown of services: those that it has presence for or something to do with, its own role in each, and what is
+// needed to compile it. Where several hosts are told the same, they are told it in the same commit.
+import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST, type Service, type StoredService } from '../election/index.ts';
+import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
+import {
+  FLOATING_ADDRESS,
+  FLOATING_ADDRESSES_BY_PORT,
+  FLOATING_ADDRESSES_BY_ROUTER,
+  PORT,
+  PORTS_BY_HOST,
+  ROUTER,
+  SUBNET,
+  type FloatingAddress,
+  type Port,
+  type Router,
+  type Subnet,
+} from '../network/index.ts';
+import { addPresence, hostsOfService, servicesOfHost, servicesOfSubnets, subnetsOfService } from './relations.ts';
+import type { Role, ShownService, ShownSubnet } from './shown.ts';
+
+export const servicesPart: ViewPart = {
+  name: 'services',
+  build: (fleet, id): readonly ShownService[] | undefined => {
+    const host = findHost(fleet, id)?.doc;
+    if (host === undefined) return undefined;
+    if (host.quarantined !== undefined || host.state === 'removed') return [];
+    return servicesOfHost(fleet, id).map((service) => shown(fleet, id, service));
+  },
+  affects: (fleet, change) => {
+    switch (change.kind) {
+      case SERVICE.name:
+        return byService(fleet, change);
+      case HOST.name:
+        return byHost(fleet, change);
+      case ROUTER.name:
+        return byRouter(fleet, change);
+      case SUBNET.name:
+        return bySubnet(fleet, change);
+      case FLOATING_ADDRESS.name:
+        return byFloatingAddress(fleet, change);
+      case PORT.name:
+        return [change.before, change.after].flatMap((side) => hostOf(side?.doc as Port | undefined) ?? []);
+      default:
+        return [];
+    }
+  },
+};
+
+function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): ShownService {
+  const { type, epoch, designated, handOver } = doc;
+  const subnets = subnetsOfService(fleet, doc).flatMap((subnet) => shownSubnet(fleet, subnet));
+  const other = handOver === undefined ? undefined : otherEnd(handOver, host);
+  return {
+    id,
+    type,
+    epoch,
+    role: roleOf(doc, host),
+    ...(designated !== undefined && { designated: { host: designated.host, ...addressOf(fleet, designated.host) } }),
+    ...(handOver !== undefined &&
+      other !== undefined && { handOver: { phase: handOver.phase, other, ...addressOf(fleet, other) } }),
+    subnets,
+    ...(type === 'nat' && natFacts(fleet, host, doc.subject)),
+  };
+}
+
+/** The old host goes on doing what it did until it is told that it retires. */
+export function roleOf({ designated, handOver }: Pick<Service, 'designated' | 'handOver'>, host: string): Role {
+  if (designated?.host === host) return 'designated';
+  if (handOver?.phase === 'preparing') return handOver.to === host ? 'preparing' : 'other';
+  return handOver?.from === host ? 'retiring' : 'other';
+}
+
+function otherEnd({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
+  if (host === from) return to;
+  return host === to ? from : undefined;
+}
+
+function addressOf(fleet: FleetReader, host: string): { readonly tunnelAddress?: string } {
+  const tunnelAddress = findHost(fleet, host)?.doc.tunnelAddress;
+  return tunnelAddress === undefined ? {} : { tunnelAddress };
+}
+
+function shownSubnet(fleet: FleetReader, id: string): ShownSubnet[] {
+  const subnet = fleet.get(SUBNET, id as Id<'subnet'>)?.doc;
+  if (subnet === undefined) return [];
+  const { network, cidr, gateway } = subnet;
+  return [{ id, network, cidr, ...(gateway !== undefined && { gateway }) }];
+}
+
+function natFacts(fleet: FleetReader, host: string, router: string): Pick<ShownService, 'nat' | 'floating'> {
+  const ip = fleet.get(ROUTER, router as Id<'router'>)?.doc.nat?.ip;
+  const floating = floatingFor(fleet, host, router).flatMap(({ doc }) => {
+    const port = insidePort(fleet, doc);
+    if (doc.inside?.router !== router || port?.doc.binding?.host !== host) return [];
+    return [{ outside: doc.outside.ip, inside: doc.inside.ip, network: port.doc.network }];
+  });
+  floating.sort((one, other) => (one.outside < other.outside ? -1 : 1));
+  return { ...(ip !== undefined && { nat: { router, ip } }), ...(floating.length > 0 && { floating }) };
+}
+
+/** Those of the router, or those of the host's ports, whichever are fewer to look through. */
+function floatingFor(fleet: FleetReader, host: string, router: string): Stored<'floating-address', FloatingAddress>[] {
+  const ofRouter = fleet.countOf(FLOATING_ADDRESSES_BY_ROUTER, router);
+  if (ofRouter <= fleet.countOf(PORTS_BY_HOST, host)) return [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, router)];
+  return [...fleet.find(PORTS_BY_HOST, host)].flatMap(({ id }) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]);
+}
+
+function insidePort(fleet: FleetReader, { inside }: FloatingAddress): Stored<'port', Port> | undefined {
+  return inside === undefined ? undefined : fleet.get(PORT, inside.port as Id<'port'>);
+}
+
+function hostOf(port: Port | undefined): string | undefined {
+  return port?.binding?.host;
+}
+
+/** What others see of it: why it is where it is concerns nobody's switch. */
+function seen({ epoch, designated, handOver }: Service): string {
+  return [epoch, designated?.host, handOver?.from, handOver?.to, handOver?.phase].join('|');
+}
+
+function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
+  if (was !== undefined && is !== undefined && seen(was) === seen(is)) return [];
+  const hosts = new Set<string>();
+  for (const side of [was, is]) {
+    if (side !== undefined) for (const host of hostsOfService(fleet, side)) hosts.add(host);
+  }
+  return [...hosts];
+}
+
+/** Its own view is another by its quarantine; those of others only by the address at which it does their services. */
+function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
+  const id = (after ?? before)?.id ?? '';
+  if (was?.tunnelAddress === is?.tunnelAddress) return [id];
+  const hosts = new Set([id]);
+  for (const { doc } of fleet.find(SERVICES_TOUCHING_HOST, id)) {
+    for (const host of hostsOfService(fleet, doc)) hosts.add(host);
+  }
+  return [...hosts];
+}
+
+function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
+  const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
+  if (was?.nat?.ip === is?.nat?.ip && was?.subnets.join() === is?.subnets.join()) return [];
+  return concerned(fleet, subnets);
+}
+
+function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
+  if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
+  return concerned(fleet, [(after ?? before)?.id ?? '']);
+}
+
+/** Everybody whom the services of these subnets concern. */
+function concerned(fleet: FleetReader, subnets: Iterable<string>): readonly string[] {
+  const hosts = new Set<string>();
+  const all = [...subnets];
+  addPresence(fleet, hosts, all);
+  for (const { doc } of servicesOfSubnets(fleet, all).values()) {
+    for (const host of hostsOfService(fleet, doc)) hosts.add(host);
+  }
+  return [...hosts];
+}
+
+function byFloatingAddress(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  return [before, after].flatMap((side) => {
+    const floating = side?.doc as FloatingAddress | undefined;
+    return hostOf(floating === undefined ? undefined : insidePort(fleet, floating)?.doc) ?? [];
+  });
+}

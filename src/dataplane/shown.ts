@@ -1,0 +1,80 @@
+// What the view says to the data plane of a host: itself, its peers, the services that it has to do with, and the ports that
+// are bound there. The server builds it (`view-parts.ts`), the agent compiles it; a part that an older server does not send is
+// not the same as an empty one.
+import type { ServiceType } from '../election/index.ts';
+
+export interface ShownPeer {
+  readonly host: string;
+  readonly tunnelAddress: string;
+}
+
+export interface ShownSubnet {
+  readonly id: string;
+  readonly network: string;
+  readonly cidr: string;
+  readonly gateway?: string;
+}
+
+/**
+ * `designated`: does it. `preparing`: is built to do it. `retiring`: did it until just now. `other`: sends what is to be done to
+ * the designated host.
+ */
+export type Role = 'designated' | 'preparing' | 'retiring' | 'other';
+
+export interface ShownService {
+  readonly id: string;
+  readonly type: ServiceType;
+  readonly epoch: number;
+  readonly role: Role;
+  /** Who does it; absent while nobody does. */
+  readonly designated?: { readonly host: string; readonly tunnelAddress?: string };
+  /** While it is handed over, for both ends: how far, and who is at the other end. */
+  readonly handOver?: {
+    readonly phase: 'preparing' | 'switched' | 'retiring';
+    readonly other: string;
+    readonly tunnelAddress?: string;
+  };
+  /** What it is about: the subnet, or those of the router. */
+  readonly subnets: readonly ShownSubnet[];
+  /** Of `nat`: the address that its subnets are seen from outside with. */
+  readonly nat?: { readonly router: string; readonly ip: string };
+  /** Of `nat`: addresses of instances on this host, translated here whoever is designated. */
+  readonly floating?: readonly { readonly outside: string; readonly inside: string; readonly network: string }[];
+}
+
+export interface ShownSwitchPort {
+  readonly id: string;
+  readonly mac: string;
+  readonly network: string;
+}
+
+export interface DataplaneView {
+  readonly host: string;
+  readonly tombstoned: boolean;
+  /** Removed or not trusted: nothing of ours is to be on its switch. */
+  readonly outcast: boolean;
+  readonly peers: readonly ShownPeer[];
+  readonly services: readonly ShownService[];
+  readonly ports: readonly ShownSwitchPort[];
+}
+
+interface Parts {
+  readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
+  readonly peers?: readonly ShownPeer[];
+  readonly services?: readonly ShownService[];
+  readonly instances?: readonly { readonly ports?: readonly ShownSwitchPort[] }[];
+}
+
+/** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
+export function dataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
+  const { self = {}, peers, services, instances = [] } = parts as Parts;
+  if (peers === undefined || services === undefined) return undefined;
+  return {
+    host,
+    tombstoned: self.tombstoned === true,
+    outcast: self.quarantined === true || self.state === 'removed',
+    peers,
+    services,
+    ports: instances.flatMap(({ ports = [] }) => ports),
+  };
+}

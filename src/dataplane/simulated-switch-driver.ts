@@ -1,0 +1,152 @@
+// A switch that is not there. It keeps what is on it whatever becomes of the agent, and beyond the process too when it is given
+// a place to remember. It can be down, slow, forgetful, and shared with others.
+import type { Clock } from '../journal/index.ts';
+import { simulatedIdentity } from './keys.ts';
+import { SwitchState } from './switch-state.ts';
+import {
+  SwitchDown,
+  SwitchRefused,
+  type Flow,
+  type Identity,
+  type Switch,
+  type SwitchChange,
+  type SwitchContents,
+} from './switch.ts';
+
+export interface SimulatedSwitchOptions {
+  /** Its identity is made of it, unless one is given. */
+  readonly host: string;
+  readonly identity?: Identity;
+  /** For a switch that is slow. */
+  readonly clock?: Clock;
+  /** Where it remembers what is on it. */
+  readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
+  /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
+  readonly hears?: (peer: string) => boolean;
+}
+
+/** What can go wrong with it. Each stays armed until it is taken back. */
+export interface SwitchFaults {
+  /** It does not answer. */
+  down: boolean;
+  /** Every call takes this long. */
+  slowMs: number;
+  /** So many of the next flows that are put are lost: it says that they are there. */
+  losesFlows: number;
+}
+
+type Call = 'identity' | 'read' | 'apply';
+
+const CALLS_KEPT = 1000;
+
+export class SimulatedSwitch implements Switch {
+  readonly faults: SwitchFaults = { down: false, slowMs: 0, losesFlows: 0 };
+  /** What was asked of it lately, in order. */
+  readonly calls: Call[] = [];
+  identityNow: Identity;
+  readonly #options: SimulatedSwitchOptions;
+  #state = new SwitchState();
+  #changes = 0;
+  #opened: Promise<void> | undefined;
+
+  constructor(options: SimulatedSwitchOptions) {
+    this.#options = options;
+    this.identityNow = options.identity ?? simulatedIdentity(options.host);
+  }
+
+  /** How many changes were made to it. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** What is on it, for those who look at the machine and not through the agent. */
+  get contents(): SwitchContents {
+    return this.#state.contents;
+  }
+
+  async identity(): Promise<Identity> {
+    await this.#called('identity');
+    return this.identityNow;
+  }
+
+  async read(): Promise<SwitchContents> {
+    await this.#called('read');
+    return this.#state.contents;
+  }
+
+  async apply(changes: readonly SwitchChange[]): Promise<void> {
+    await this.#called('apply');
+    const kept = changes.filter((change) => !this.#isLost(change));
+    const problem = this.#state.apply(kept);
+    if (problem !== undefined) throw new SwitchRefused(problem);
+    this.#changes += kept.length;
+    await this.#remember();
+  }
+
+  async unheardPeers(): Promise<readonly string[] | undefined> {
+    const { hears } = this.#options;
+    if (hears === undefined || this.faults.down) return undefined;
+    await this.#open();
+    return this.contents.tunnels.flatMap(({ peer }) => (hears(peer) ? [] : [peer]));
+  }
+
+  /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
+  meddle(changes: readonly SwitchChange[]): void {
+    const problem = this.#state.apply(changes);
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  /** It was set up anew: nothing is on it any more. */
+  forget(): void {
+    this.#state = new SwitchState();
+  }
+
+  #isLost({ kind }: SwitchChange): boolean {
+    if (kind !== 'put-flow' || this.faults.losesFlows === 0) return false;
+    this.faults.losesFlows -= 1;
+    return true;
+  }
+
+  async #called(what: Call): Promise<void> {
+    this.calls.push(what);
+    if (this.calls.length > CALLS_KEPT) this.calls.shift();
+    const { clock } = this.#options;
+    if (this.faults.slowMs > 0) await clock?.sleep(this.faults.slowMs);
+    if (this.faults.down) throw new SwitchDown('the switch does not answer');
+    await this.#open();
+  }
+
+  async #open(): Promise<void> {
+    this.#opened ??= this.#load();
+    await this.#opened;
+  }
+
+  async #load(): Promise<void> {
+    const text = await this.#options.keep?.read();
+    if (text !== undefined) this.#state.apply(remembered(text));
+  }
+
+  async #remember(): Promise<void> {
+    await this.#options.keep?.write(JSON.stringify(this.contents));
+  }
+}
+
+/** A file that cannot be read back is a switch that forgot. */
+function remembered(text: string): SwitchChange[] {
+  try {
+    return changesTo(JSON.parse(text) as SwitchContents);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [];
+    throw error;
+  }
+}
+
+/** From an empty switch to this one. */
+function changesTo({ tunnels, groups, flows, externalIds }: SwitchContents): SwitchChange[] {
+  return [
+    ...tunnels.map((tunnel): SwitchChange => ({ kind: 'put-tunnel', tunnel })),
+    ...groups.map((group): SwitchChange => ({ kind: 'put-group', group })),
+    ...flows.map((flow: Flow): SwitchChange => ({ kind: 'put-flow', flow })),
+    ...Object.entries(externalIds).map(([key, value]): SwitchChange => ({ kind: 'set-external-id', key, value })),
+  ];
+}

@@ -1,0 +1,138 @@
+// What every switch keeps to, the simulated and the real ones.
+import { afterEach, describe, expect, test } from 'vitest';
+import { Numbers } from './keys.ts';
+import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
+
+export interface SwitchUnderTest {
+  readonly it: Switch;
+  /** Somebody else's changes, past our own way to it. */
+  readonly meddle: (changes: readonly SwitchChange[]) => Promise<void>;
+  /** Another way to the same switch, as an agent has it that was started anew. */
+  readonly again: () => Promise<Switch>;
+  readonly close: () => Promise<void>;
+}
+
+const numbers = new Numbers();
+const COOKIE = numbers.cookie({ kind: 'service', id: 'nat:edge' });
+const GROUP = numbers.group('nat:edge');
+const FOREIGN = '00000000000000aa';
+
+const tunnel: Tunnel = { peer: 'c2', address: '172.16.0.2' };
+const group: Group = {
+  id: GROUP,
+  type: 'indirect',
+  buckets: ['set_field:172.16.0.2->tun_dst,set_field:0x3e8->tun_id,output:"muster-tun"'],
+};
+const flow: Flow = { table: 30, priority: 10, match: 'xreg0=0x1', actions: `group:${GROUP}`, cookie: COOKIE };
+const plain: Flow = { table: 0, priority: 0, match: '', actions: 'drop', cookie: COOKIE };
+const foreign: Flow = { table: 0, priority: 7, match: 'dl_dst=02:00:00:00:00:01', actions: 'drop', cookie: FOREIGN };
+
+const putTunnel: SwitchChange = { kind: 'put-tunnel', tunnel };
+const putGroup: SwitchChange = { kind: 'put-group', group };
+const putFlow: SwitchChange = { kind: 'put-flow', flow };
+const ALL = [putTunnel, putGroup, putFlow];
+
+export function switchContract(name: string, open: () => Promise<SwitchUnderTest>): void {
+  describe(`switch contract: ${name}`, () => {
+    let opened: SwitchUnderTest | undefined;
+    const start = async (): Promise<SwitchUnderTest> => (opened = await open());
+    afterEach(async () => opened?.close());
+
+    test('is-empty-of-ours-at-first', async () => {
+      const { it } = await start();
+      expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
+    });
+
+    test('says-who-it-is-and-says-the-same-again', async () => {
+      const { it, again } = await start();
+      const identity = await it.identity();
+      expect(identity.datapathId).toMatch(/^[0-9a-f]{16}$/);
+      expect(await (await again()).identity()).toEqual(identity);
+    });
+
+    test('shows-what-was-put', async () => {
+      const { it } = await start();
+      await it.apply(ALL);
+      expect(await it.read()).toMatchObject({ flows: [flow], groups: [group], tunnels: [tunnel] });
+    });
+
+    test('the-same-changes-twice-change-nothing', async () => {
+      const { it } = await start();
+      await it.apply(ALL);
+      const once = await it.read();
+      await it.apply(ALL);
+      expect(await it.read()).toEqual(once);
+    });
+
+    test('a-flow-with-the-same-table-priority-and-match-takes-the-place-of-the-one-before', async () => {
+      const { it } = await start();
+      await it.apply([{ kind: 'put-flow', flow: plain }]);
+      await it.apply([{ kind: 'put-flow', flow: { ...plain, actions: 'resubmit(,10)' } }]);
+      expect((await it.read()).flows).toEqual([{ ...plain, actions: 'resubmit(,10)' }]);
+    });
+
+    test.each<readonly [string, readonly SwitchChange[], readonly SwitchChange[]]>([
+      ['a-flow-before-its-group', [putTunnel], [putFlow, putGroup]],
+      ['a-group-before-its-tunnel', [], [putGroup, putTunnel]],
+      ['a-group-that-a-flow-uses-goes', ALL, [{ kind: 'remove-group', id: GROUP }]],
+      ['a-tunnel-that-a-group-uses-goes', ALL, [{ kind: 'remove-tunnel', peer: 'c2' }]],
+      [
+        'a-tunnel-that-a-group-uses-leads-elsewhere',
+        ALL,
+        [{ kind: 'put-tunnel', tunnel: { ...tunnel, address: '172.16.0.9' } }],
+      ],
+    ])('%s is refused as a whole', async (_name, before, refused) => {
+      const { it } = await start();
+      await it.apply(before);
+      const there = await it.read();
+      await expect(it.apply([{ kind: 'put-flow', flow: plain }, ...refused])).rejects.toBeInstanceOf(SwitchRefused);
+      expect(await it.read()).toEqual(there);
+    });
+
+    test('what-is-there-goes-in-the-reverse-order', async () => {
+      const { it } = await start();
+      await it.apply(ALL);
+      await it.apply([
+        { kind: 'remove-flow', flow },
+        { kind: 'remove-group', id: GROUP },
+        { kind: 'remove-tunnel', peer: 'c2' },
+      ]);
+      expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
+    });
+
+    test('taking-away-what-is-not-there-is-no-failure', async () => {
+      const { it } = await start();
+      await it.apply([
+        { kind: 'remove-flow', flow },
+        { kind: 'remove-group', id: GROUP },
+        { kind: 'remove-tunnel', peer: 'c2' },
+        { kind: 'set-external-id', key: 'tombstoned', value: null },
+      ]);
+      expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
+    });
+
+    test('external-ids-come-and-go-one-by-one', async () => {
+      const { it, meddle } = await start();
+      await meddle([{ kind: 'set-external-id', key: 'theirs', value: 'x' }]);
+      await it.apply([{ kind: 'set-external-id', key: 'tombstoned', value: 'true' }]);
+      expect((await it.read()).externalIds).toMatchObject({ theirs: 'x', tombstoned: 'true' });
+      await it.apply([{ kind: 'set-external-id', key: 'tombstoned', value: null }]);
+      expect((await it.read()).externalIds).toMatchObject({ theirs: 'x' });
+      expect((await it.read()).externalIds).not.toHaveProperty('tombstoned');
+    });
+
+    test('others-flows-are-shown-and-stay', async () => {
+      const { it, meddle } = await start();
+      await meddle([{ kind: 'put-flow', flow: foreign }]);
+      await it.apply(ALL);
+      await it.apply([{ kind: 'remove-flow', flow }]);
+      expect((await it.read()).flows).toEqual([foreign]);
+    });
+
+    test('what-is-on-it-outlives-whoever-put-it-there', async () => {
+      const { it, again } = await start();
+      await it.apply(ALL);
+      expect(await (await again()).read()).toMatchObject({ flows: [flow], groups: [group], tunnels: [tunnel] });
+    });
+  });
+}

@@ -1,0 +1,144 @@
+// What a switch holds, and what it does not take: a flow that uses a group which is not there, anything that sends to a peer
+// without a tunnel. A list of changes is taken as a whole or not at all.
+import { flowKey } from './compile.ts';
+import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
+import { groupsIn, peersIn } from './words.ts';
+
+type Undo = () => void;
+
+export class SwitchState {
+  readonly #flows = new Map<string, Flow>();
+  readonly #groups = new Map<number, Group>();
+  /** By peer. */
+  readonly #tunnels = new Map<string, Tunnel>();
+  readonly #externalIds = new Map<string, string>();
+  /** How many flows use a group, and how many flows and buckets send to an address; how many tunnels lead there. */
+  readonly #uses = new Map<string, number>();
+  /** Where the tunnel led that was changed last. */
+  #left: string | undefined;
+
+  get contents(): SwitchContents {
+    return {
+      flows: [...this.#flows.values()].sort((one, other) => (flowKey(one) < flowKey(other) ? -1 : 1)),
+      groups: [...this.#groups.values()].sort((one, other) => one.id - other.id),
+      tunnels: [...this.#tunnels.values()].sort((one, other) => (one.peer < other.peer ? -1 : 1)),
+      externalIds: Object.fromEntries([...this.#externalIds].sort(([one], [other]) => (one < other ? -1 : 1))),
+    };
+  }
+
+  /** Makes all of the changes, or none and says why. */
+  apply(changes: readonly SwitchChange[]): string | undefined {
+    const undone: Undo[] = [];
+    for (const change of changes) {
+      undone.push(this.#make(change));
+      const problem = this.#problemAfter(change);
+      if (problem === undefined) continue;
+      for (const undo of undone.reverse()) undo();
+      return problem;
+    }
+    return undefined;
+  }
+
+  #make(change: SwitchChange): Undo {
+    switch (change.kind) {
+      case 'put-tunnel':
+        return this.#setTunnel(change.tunnel.peer, change.tunnel);
+      case 'remove-tunnel':
+        return this.#setTunnel(change.peer, undefined);
+      case 'put-group':
+        return this.#setGroup(change.group.id, change.group);
+      case 'remove-group':
+        return this.#setGroup(change.id, undefined);
+      case 'put-flow':
+        return this.#setFlow(flowKey(change.flow), change.flow);
+      case 'remove-flow':
+        return this.#setFlow(flowKey(change.flow), undefined);
+      case 'set-external-id':
+        return this.#setExternalId(change.key, change.value ?? undefined);
+    }
+  }
+
+  #setTunnel(peer: string, tunnel: Tunnel | undefined): Undo {
+    const before = this.#tunnels.get(peer);
+    this.#left = before?.address;
+    if (before !== undefined) this.#count(`to/${before.address}`, -1);
+    if (tunnel !== undefined) this.#count(`to/${tunnel.address}`, 1);
+    replace(this.#tunnels, peer, tunnel);
+    return () => this.#setTunnel(peer, before);
+  }
+
+  #setGroup(id: number, group: Group | undefined): Undo {
+    const before = this.#groups.get(id);
+    for (const address of (before?.buckets ?? []).flatMap(peersIn)) this.#count(`sends/${address}`, -1);
+    for (const address of (group?.buckets ?? []).flatMap(peersIn)) this.#count(`sends/${address}`, 1);
+    replace(this.#groups, id, group);
+    return () => this.#setGroup(id, before);
+  }
+
+  #setFlow(key: string, flow: Flow | undefined): Undo {
+    const before = this.#flows.get(key);
+    this.#countFlow(before, -1);
+    this.#countFlow(flow, 1);
+    replace(this.#flows, key, flow);
+    return () => this.#setFlow(key, before);
+  }
+
+  #setExternalId(key: string, value: string | undefined): Undo {
+    const before = this.#externalIds.get(key);
+    replace(this.#externalIds, key, value);
+    return () => this.#setExternalId(key, before);
+  }
+
+  #countFlow(flow: Flow | undefined, by: number): void {
+    if (flow === undefined) return;
+    for (const id of groupsIn(flow.actions)) this.#count(`group/${id}`, by);
+    for (const address of peersIn(flow.actions)) this.#count(`sends/${address}`, by);
+  }
+
+  #count(what: string, by: number): void {
+    const count = (this.#uses.get(what) ?? 0) + by;
+    if (count === 0) this.#uses.delete(what);
+    else this.#uses.set(what, count);
+  }
+
+  /** Only what this change may have broken is looked at: each change before it left nothing broken. */
+  #problemAfter(change: SwitchChange): string | undefined {
+    switch (change.kind) {
+      case 'put-flow':
+        return this.#flowProblem(change.flow);
+      case 'put-group':
+        return this.#addressProblem(change.group.buckets.flatMap(peersIn), `group ${change.group.id}`);
+      case 'remove-group':
+        return this.#uses.has(`group/${change.id}`) ? `group ${change.id} is used by a flow` : undefined;
+      case 'put-tunnel':
+      case 'remove-tunnel':
+        return this.#leftBehind();
+      case 'remove-flow':
+      case 'set-external-id':
+        return undefined;
+    }
+  }
+
+  #flowProblem(flow: Flow): string | undefined {
+    const missing = groupsIn(flow.actions).find((id) => !this.#groups.has(id));
+    if (missing !== undefined) return `flow ${flowKey(flow)} uses group ${missing}, which is not there`;
+    return this.#addressProblem(peersIn(flow.actions), `flow ${flowKey(flow)}`);
+  }
+
+  #addressProblem(addresses: readonly string[], what: string): string | undefined {
+    const missing = addresses.find((address) => !this.#uses.has(`to/${address}`));
+    return missing === undefined ? undefined : `${what} sends to ${missing}, to which there is no tunnel`;
+  }
+
+  /** Whether something sends to the address that a tunnel just had. */
+  #leftBehind(): string | undefined {
+    const address = this.#left;
+    if (address === undefined || !this.#uses.has(`sends/${address}`)) return undefined;
+    return this.#addressProblem([address], 'something');
+  }
+}
+
+function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}
