@@ -14,6 +14,7 @@ interface Requirement {
 const REQUIREMENTS: readonly Requirement[] = [
   { name: 'PostgreSQL', installer: at('test/postgres/install.ts'), ensure: 'ensurePostgres' },
   { name: 'strace', installer: at('test/durability/install.ts'), ensure: 'ensureStrace' },
+  { name: 'yanglint', installer: at('test/restconf/install.ts'), ensure: 'ensureYanglint' },
 ];
 
 /** One after the other: Debian's package manager holds a lock. */

@@ -83,7 +83,7 @@ type Now<T> = T | Promise<T>;
 /** What every route says of itself. */
 export interface RouteFace {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With `:name` for parameters: `/api/v1/hosts/:id`. */
+  /** With `:name` for parameters: `/api/v1/hosts/:id`. A colon that is meant as one is written twice. */
   readonly path: string;
   /** Groups routes in the API description. */
   readonly tag: string;
@@ -97,6 +97,8 @@ export interface RouteFace {
    * to go there itself (`misdirect`, 421).
    */
   readonly elsewhere?: 'answer' | 'forward' | 'misdirect';
+  /** Media types and errors are another protocol's; this API's own when nothing is said. */
+  readonly dialect?: 'restconf';
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;

@@ -6,9 +6,9 @@ import { HttpProblem } from './problem.ts';
 export function notFound(routes: readonly Route[]): (method: string, url: string) => HttpProblem {
   const patterns = routes.map((route) => ({
     route,
-    form: new RegExp(`^${route.path.replaceAll('.', String.raw`\.`).replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+    form: new RegExp(`^${formOf(route.path)}$`),
   }));
-  const paths = [...new Set(routes.map((route) => route.path))];
+  const paths = [...new Set(routes.map((route) => route.path.replaceAll('::', ':')))];
   return (method, url) => {
     const path = url.split('?', 1)[0] ?? '';
     const allowed = patterns.filter(({ form }) => form.test(path)).map(({ route }) => route.method);
@@ -17,6 +17,12 @@ export function notFound(routes: readonly Route[]): (method: string, url: string
     const detail = `There is nothing at this path${hint}. What there is, is described at /api/v1/openapi.json.`;
     return new HttpProblem({ status: 404, code: 'route-not-found', detail });
   };
+}
+
+/** A parameter is anything but a slash; two colons are one that begins no parameter. */
+function formOf(path: string): string {
+  const escaped = path.replaceAll('.', String.raw`\.`).split('::');
+  return escaped.map((part) => part.replaceAll(/:[A-Za-z]+/g, '[^/]+')).join(':');
 }
 
 function wrongMethod(method: string, allowed: readonly string[]): HttpProblem {

@@ -1,6 +1,7 @@
 // The API description, OpenAPI 3.1, made from the routes: what is described is what is served.
 import { Type, type TObject, type TSchema } from 'typebox';
 import type { AnswerFace, Route } from '../access/index.ts';
+import { YANG_JSON } from './restconf/errors.ts';
 
 const Problem = Type.Object(
   {
@@ -23,6 +24,11 @@ const PROBLEM_ANSWER = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
+const RESTCONF_ANSWER = {
+  description: 'Anything that is not the answer asked for (RFC 8040, section 7.1)',
+  content: { [YANG_JSON]: { schema: { type: 'object' } } },
+};
+
 const ROLE_SENTENCES: Readonly<Record<Route['access'], string>> = {
   public: 'Needs no token.',
   viewer: 'Needs a token with the role viewer, operator or admin.',
@@ -35,7 +41,7 @@ const ROLE_SENTENCES: Readonly<Record<Route['access'], string>> = {
 export function openApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of [...routes].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))) {
-    const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+    const path = described(route.path);
     (paths[path] ??= {})[route.method.toLowerCase()] = operation(route);
   }
   return {
@@ -57,6 +63,14 @@ export function openApi(routes: readonly Route[], version: string): object {
   };
 }
 
+/** `/a::b/:id` is `/a:b/{id}`: two colons are one that begins no parameter. */
+function described(path: string): string {
+  return path
+    .split('::')
+    .map((part) => part.replaceAll(/:([A-Za-z]+)/g, '{$1}'))
+    .join(':');
+}
+
 function keyOf({ path, method }: Route): string {
   return `${path} ${method}`;
 }
@@ -72,13 +86,17 @@ function operation(route: Route): object {
     security: route.access === 'public' ? [] : [{ bearer: [] }, { header: [] }],
     parameters: [...fields('path', route.params), ...fields('query', route.query), ...headerFields(route)],
     ...(route.body !== undefined && {
-      requestBody: { required: isRequired(route.body), content: { 'application/json': { schema: route.body } } },
+      requestBody: { required: isRequired(route.body), content: { [mediaOf(route)]: { schema: route.body } } },
     }),
     responses: {
       ...Object.fromEntries(Object.entries(route.answers).map(([status, face]) => [status, answerOf(face)])),
-      default: PROBLEM_ANSWER,
+      default: route.dialect === 'restconf' ? RESTCONF_ANSWER : PROBLEM_ANSWER,
     },
   };
+}
+
+function mediaOf({ dialect }: Route): string {
+  return dialect === 'restconf' ? YANG_JSON : 'application/json';
 }
 
 function answerOf({ about, schema, type = 'application/json' }: AnswerFace): object {

@@ -6,6 +6,7 @@ import type { Answer } from '../access/index.ts';
 import type { Forwarded } from './forward.ts';
 import type { Metrics } from './metrics.ts';
 import { PROBLEM_TYPE, type HttpProblem } from './problem.ts';
+import { restconfProblem, YANG_JSON } from './restconf/errors.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -39,12 +40,23 @@ export class Replies {
 
   problem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
     const { id } = reply.request;
+    if (isRestconf(reply.request)) return this.#restconfProblem(reply, problem);
     void reply
       .code(problem.status)
       .headers(problem.headers)
       .header('content-type', PROBLEM_TYPE)
       .header('x-request-id', id);
     return this.#send(reply, JSON.stringify(problem.body(id)));
+  }
+
+  #restconfProblem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
+    const { status, body } = restconfProblem(problem);
+    void reply
+      .code(status)
+      .headers(problem.headers)
+      .header('content-type', YANG_JSON)
+      .header('x-request-id', reply.request.id);
+    return this.#send(reply, JSON.stringify(body));
   }
 
   /** What another server has answered. */
@@ -63,6 +75,11 @@ export class Replies {
     this.#metrics.requests.observe(admitted?.route, status, ms);
     if (this.#log.isLevelEnabled('debug')) this.#log.debug(accessFacts(request, status, ms), 'answered');
   }
+}
+
+/** What no route takes is answered in the words of the surface that it was meant for. */
+function isRestconf({ admitted, url }: FastifyRequest): boolean {
+  return admitted === undefined ? /^\/restconf(?:[/?]|$)/.test(url) : admitted.route.dialect === 'restconf';
 }
 
 /** The path without its query, and whose token it was: nothing of what was sent or answered. */

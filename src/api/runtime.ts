@@ -4,5 +4,6 @@ export { InsecureListen } from './listen.ts';
 export { Metrics } from './metrics.ts';
 export type { Tally } from './metrics.ts';
 export { openApi } from './openapi.ts';
+export { restconfRoutes } from './restconf/routes.ts';
 export { createServer } from './server.ts';
 export type { Server, ServerOptions } from './server.ts';

@@ -16,6 +16,7 @@ import { callerOf, forwards } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
+import { refuseUnacceptable } from './restconf/acceptable.ts';
 import type { Replies } from './replies.ts';
 import type { Streams } from './streams.ts';
 
@@ -131,7 +132,9 @@ async function submit(write: Write, request: FastifyRequest, world: World): Prom
 
 function callMaker(route: Route): (request: FastifyRequest) => Call {
   const check = inputChecker(route);
+  const isRestconf = route.dialect === 'restconf';
   return (request) => {
+    if (isRestconf) refuseUnacceptable(request.headers.accept);
     const { params, query, body } = check(request);
     const lastEventId = request.headers['last-event-id'];
     return {

@@ -21,6 +21,8 @@ import { notFound } from './not-found.ts';
 import { HttpProblem, PROBLEM_TYPE, problemOf } from './problem.ts';
 import { Replies } from './replies.ts';
 import { handlerOf } from './serve.ts';
+import { refuseYangElsewhere } from './restconf/acceptable.ts';
+import { YANG_JSON } from './restconf/errors.ts';
 import { Streams } from './streams.ts';
 
 export interface ServerOptions {
@@ -164,6 +166,14 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
     try {
+      done(null, parseJson(body as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.addContentTypeParser(YANG_JSON, { parseAs: 'string' }, (request, body, done) => {
+    try {
+      refuseYangElsewhere(request.admitted?.route);
       done(null, parseJson(body as string));
     } catch (error) {
       done(error as Error);

@@ -226,7 +226,9 @@ const WRONG_QUERY_NAMES = ['__proto__', 'constructor', 'a[b]', 'Limit', 'limits'
 
 /** The path of a request that names what may exist, so that nothing but the input is wrong. */
 function pathOf(route: Route, id: (name: string) => string): string {
-  return route.path.replaceAll(/:([a-zA-Z]+)/g, (_, name: string) => id(name));
+  // Two colons are one that begins no parameter.
+  const parts = route.path.split('::').map((part) => part.replaceAll(/:([a-zA-Z]+)/g, (_, name: string) => id(name)));
+  return parts.join(':');
 }
 
 type Make = (random: Random, route: Route, ids: (name: string) => string) => InjectOptions | undefined;

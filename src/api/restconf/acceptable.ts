@@ -1,0 +1,28 @@
+// The media types of RESTCONF: JSON in and out. A client that wants XML hears so before anything is done for it.
+import type { Route } from '../../access/index.ts';
+import { HttpProblem } from '../problem.ts';
+import { YANG_JSON } from './errors.ts';
+
+const GOOD = new Set([
+  YANG_JSON,
+  'application/json',
+  'application/*',
+  '*/*',
+  'application/yang',
+  'application/xrd+xml',
+]);
+
+export function refuseUnacceptable(accept: string | undefined): void {
+  if (accept === undefined || accept.trim() === '') return;
+  const wanted = accept.split(',').map((one) => one.split(';', 1)[0]?.trim().toLowerCase() ?? '');
+  if (wanted.some((one) => GOOD.has(one))) return;
+  const detail = `This server answers in ${YANG_JSON} and in nothing else; ask for that.`;
+  throw new HttpProblem({ status: 406, code: 'not-acceptable', detail });
+}
+
+/** A native route takes plain JSON only. */
+export function refuseYangElsewhere(route: Route | undefined): void {
+  if (route?.dialect === 'restconf') return;
+  const detail = 'Send the body as application/json.';
+  throw new HttpProblem({ status: 415, code: 'unsupported-media-type', detail });
+}

@@ -1,0 +1,204 @@
+// The RESTCONF surface (RFC 8040) for tools that speak to the SDN controllers which this program replaces. JSON only.
+import { Type } from 'typebox';
+import { closed, read, refused, write, type Answer, type Answered, type Route } from '../../access/index.ts';
+import { idOf, valueOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import {
+  endScaleIn,
+  recoverHosts,
+  SCALE_IN,
+  startScaleIn,
+  type Evacuator,
+  type ScaleInAnswer,
+} from '../../hosts/index.ts';
+import { refuse, type Decision } from '../../journal/index.ts';
+import { OPERATION, type Explain } from '../../operations/index.ts';
+import { YANG_JSON } from './errors.ts';
+import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
+import { inputSchema, nodesOf, outputOf, withSentences } from './rpc.ts';
+import { inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
+
+export interface RestconfOptions {
+  readonly evacuators: readonly Evacuator[];
+  readonly explain: Explain;
+}
+
+const FACE = { tag: 'restconf', dialect: 'restconf', access: 'viewer', scope: 'site' } as const;
+const TEXT = Type.String({ minLength: 1, maxLength: 300 });
+const TREE = Type.Object({}, { additionalProperties: true });
+const yang = (body: object): Answer => ({ kind: 'answer', status: 200, body, type: YANG_JSON });
+const ok = (about: string) => ({ 200: { about, schema: TREE, type: YANG_JSON } });
+
+export function restconfRoutes(options: RestconfOptions): Route[] {
+  return [hostMeta, ...library(), ...topology(), ...inventory(), ...RPCS.map((rpc) => rpcRoute(rpc, options))];
+}
+
+/** How a client finds the root (RFC 8040, section 3.1). */
+const hostMeta = read({
+  method: 'GET',
+  path: '/.well-known/host-meta',
+  tag: 'restconf',
+  about: 'Say where the RESTCONF root is',
+  access: 'public',
+  answers: { 200: { about: 'a resource descriptor', type: 'application/xrd+xml' } },
+  handle: () => ({
+    kind: 'answer',
+    status: 200,
+    text: "<XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>\n  <Link rel='restconf' href='/restconf'/>\n</XRD>\n",
+    type: 'application/xrd+xml',
+  }),
+});
+
+function library(): Route[] {
+  const plain = (path: string, about: string, body: () => object): Route =>
+    read({ ...FACE, method: 'GET', path, about, answers: ok(about), handle: () => yang(body()) });
+  const version = { 'yang-library-version': LIBRARY_VERSION };
+  return [
+    plain('/restconf', 'Show the RESTCONF root', () => ({
+      'ietf-restconf:restconf': { data: {}, operations: operations(), ...version },
+    })),
+    plain('/restconf/yang-library-version', 'Show the version of the YANG library', () => ({
+      'ietf-restconf:yang-library-version': LIBRARY_VERSION,
+    })),
+    plain('/restconf/operations', 'List the RESTCONF operations', () => ({
+      'ietf-restconf:operations': operations(),
+    })),
+    plain('/restconf/data/ietf-yang-library::yang-library', 'Show the YANG library', () => ({
+      'ietf-yang-library:yang-library': yangLibrary(),
+    })),
+    read({
+      ...FACE,
+      method: 'GET',
+      path: '/restconf/modules/:module',
+      about: 'Download a YANG module',
+      params: closed({ module: TEXT }),
+      answers: { 200: { about: 'the module', type: 'application/yang' } },
+      handle: ({ params: { module } }): Answered => {
+        const { text, revision } = scaleInModule();
+        const known = [`${MODULE}.yang`, `${MODULE}@${revision}.yang`];
+        if (!known.includes(module)) return refused(nothing('module', module, known.join(' and ')));
+        return { kind: 'answer', status: 200, text, type: 'application/yang' };
+      },
+    }),
+  ];
+}
+
+function topology(): Route[] {
+  const path = '/restconf/data/network-topology::network-topology';
+  return [
+    read({
+      ...FACE,
+      method: 'GET',
+      path,
+      about: 'Show the topology: a node for each host',
+      answers: ok('the topology'),
+      handle: ({ caller }, { journal: { fleet } }) =>
+        yang({ 'network-topology:network-topology': { topology: [topologyOf(fleet, caller)] } }),
+    }),
+    read({
+      ...FACE,
+      method: 'GET',
+      path: `${path}/topology=:topology`,
+      about: 'Show one topology; there is one, ovsdb:1',
+      params: closed({ topology: TEXT }),
+      answers: ok('the topology'),
+      handle: ({ caller, params }, { journal: { fleet } }) =>
+        params.topology === TOPOLOGY_ID
+          ? yang({ 'network-topology:topology': [topologyOf(fleet, caller)] })
+          : refused(nothing('topology', params.topology, TOPOLOGY_ID)),
+    }),
+    read({
+      ...FACE,
+      method: 'GET',
+      path: `${path}/topology=:topology/node=:node`,
+      about: 'Show the topology node of a host, by any of its ids',
+      params: closed({ topology: TEXT, node: TEXT }),
+      answers: ok('the node'),
+      handle: ({ caller, params }, { journal: { fleet } }) => {
+        if (params.topology !== TOPOLOGY_ID) return refused(nothing('topology', params.topology, TOPOLOGY_ID));
+        const node = topologyNodeOf(fleet, caller, params.node);
+        return node === undefined ? refused(nothing('node', params.node)) : yang({ 'network-topology:node': [node] });
+      },
+    }),
+  ];
+}
+
+function inventory(): Route[] {
+  const path = '/restconf/data/opendaylight-inventory::nodes';
+  return [
+    read({
+      ...FACE,
+      method: 'GET',
+      path,
+      about: 'Show the inventory: the hosts whose switch has a datapath id',
+      answers: ok('the inventory'),
+      handle: ({ caller }, { journal: { fleet } }) =>
+        yang({ 'opendaylight-inventory:nodes': { node: inventoryOf(fleet, caller) } }),
+    }),
+    read({
+      ...FACE,
+      method: 'GET',
+      path: `${path}/node=:node`,
+      about: 'Show the inventory node of a host, by any of its ids',
+      params: closed({ node: TEXT }),
+      answers: ok('the node'),
+      handle: ({ caller, params: { node: id } }, { journal: { fleet } }) => {
+        const node = inventoryNodeOf(fleet, caller, id);
+        return node === undefined ? refused(nothing('node', id)) : yang({ 'opendaylight-inventory:node': [node] });
+      },
+    }),
+  ];
+}
+
+function rpcRoute(rpc: Rpc, { evacuators, explain }: RestconfOptions): Route {
+  return write({
+    ...FACE,
+    method: 'POST',
+    path: `/restconf/operations/${MODULE}::${rpc}`,
+    about: ABOUT[rpc],
+    access: 'operator',
+    scope: 'fleet',
+    body: inputSchema(rpc),
+    answers: ok('a result for every host'),
+    handle: ({ body, caller }, { clock, ids }) => {
+      const hosts = nodesOf(body);
+      const operation = idOf(OPERATION, ids.next('op'));
+      const command = { hosts, operation, by: caller.name, nowMs: clock.nowMs() };
+      const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
+        const decision = DECIDE[rpc](fleet, evacuators, command);
+        return decision.kind === 'refuse' ? refuse(withSentences(decision.refusal, explain)) : decision;
+      };
+      return { why: rpc, operation, decide, answer: (made: ScaleInAnswer) => yang(outputOf(made, explain)) };
+    },
+  });
+}
+
+const ABOUT: Readonly<Record<Rpc, string>> = {
+  'scalein-computes-start': 'Mark hosts as leaving and begin to empty them; all of them, or none',
+  'scalein-computes-end': 'Remove those hosts that are proven empty and disconnected',
+  'scalein-computes-recover': 'Bring back hosts that are leaving',
+};
+
+interface Command {
+  readonly hosts: readonly string[];
+  readonly operation: ReturnType<typeof idOf<'operation'>>;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+type Decide = (fleet: FleetReader, evacuators: readonly Evacuator[], command: Command) => Decision<ScaleInAnswer>;
+
+const DECIDE: Readonly<Record<Rpc, Decide>> = {
+  'scalein-computes-start': (fleet, evacuators, command) => {
+    const { restconfDrain: drain, drainDeadlineMs: deadlineMs } = valueOf(fleet, SCALE_IN);
+    return startScaleIn(fleet, evacuators, { ...command, drain, deadlineMs });
+  },
+  'scalein-computes-end': (fleet, evacuators, command) =>
+    endScaleIn(fleet, evacuators, { ...command, disconnect: false }),
+  'scalein-computes-recover': (fleet, evacuators, command) =>
+    recoverHosts(fleet, evacuators, { ...command, failBack: false }),
+};
+
+function nothing(what: string, id: string, known?: string): Refusal {
+  const hint = known === undefined ? '' : ` There is ${known}.`;
+  return { kind: 'not-found', code: `unknown-${what}`, message: `There is no ${what} "${id}".${hint}` };
+}

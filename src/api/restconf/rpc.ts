@@ -1,0 +1,67 @@
+// The three RPCs: their input in any of the forms that clients send, and their output. They decide exactly as the native
+// routes do.
+import { Type, type TSchema } from 'typebox';
+import type { Refusal } from '../../fleet/index.ts';
+import type { HostResult, ScaleInAnswer } from '../../hosts/index.ts';
+import type { Explain } from '../../operations/index.ts';
+import { MODULE, type Rpc } from './library.ts';
+
+const LEAF_OF: Readonly<Record<Rpc, string>> = {
+  'scalein-computes-start': 'scalein-node-ids',
+  'scalein-computes-end': 'scalein-node-ids',
+  'scalein-computes-recover': 'recover-node-ids',
+};
+
+const ID_LENGTH_MAX = 200;
+/** As many as a native request takes. */
+const NODES_MAX = 1000;
+
+/** What a client sends: with the module's prefix, as RFC 7951 has it, or without, as many do. */
+export function inputSchema(rpc: Rpc): TSchema {
+  const leaf = LEAF_OF[rpc];
+  const ids = Type.Array(Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX }), { minItems: 1, maxItems: NODES_MAX });
+  const input = oneOf(leaf, ids);
+  return oneOf('input', input);
+}
+
+function oneOf(name: string, schema: TSchema): TSchema {
+  const either = { [`${MODULE}:${name}`]: Type.Optional(schema), [name]: Type.Optional(schema) };
+  return Type.Object(either, { additionalProperties: false, minProperties: 1, maxProperties: 1 });
+}
+
+/** The nodes of a request, each once, in the order named. */
+export function nodesOf(body: unknown): readonly string[] {
+  const [input] = Object.values(body as Readonly<Record<string, object>>);
+  const [ids] = Object.values(input as Readonly<Record<string, readonly string[]>>);
+  return [...new Set(ids)];
+}
+
+export function outputOf({ operation, hosts }: ScaleInAnswer, explain: Explain): object {
+  return {
+    [`${MODULE}:output`]: {
+      ...(operation !== undefined && { 'operation-id': operation }),
+      'host-result': hosts.map((one) => resultOf(one, explain)),
+    },
+  };
+}
+
+function resultOf({ host, name, result, reason, blockers }: HostResult, explain: Explain): object {
+  return {
+    'node-id': host,
+    ...(name !== undefined && { name }),
+    result,
+    ...(reason !== undefined && { reason: explain(reason) }),
+    ...(blockers !== undefined && blockers.length > 0 && { blocker: blockers.map((one) => explain(one)) }),
+  };
+}
+
+/** For the errors of a refused request: what is said of each host. */
+export function withSentences(refusal: Refusal, explain: Explain): Refusal {
+  const hosts = refusal.facts?.['hosts'];
+  if (!Array.isArray(hosts)) return refusal;
+  const told = (hosts as HostResult[]).map((one) => {
+    const reasons = [...(one.reason === undefined ? [] : [one.reason]), ...(one.blockers ?? [])];
+    return { ...one, ...(reasons.length > 0 && { sentence: reasons.map((reason) => explain(reason)).join(' ') }) };
+  });
+  return { ...refusal, facts: { ...refusal.facts, hosts: told } };
+}
