@@ -208,7 +208,11 @@ export function forceDownHost(fleet: FleetReader, { id, reason, by, nowMs }: Dec
 export function clearForcedDown(fleet: FleetReader, { id, by, nowMs }: Omit<Decree, 'reason'>): Decision<Host> {
   return changeHost(fleet, id, (host) => {
     const { forcedDown, ...rest } = host;
-    return forcedDown === undefined ? host : { ...rest, changedBy: by, changedAtMs: nowMs };
+    if (forcedDown === undefined) return host;
+    // What it had was built elsewhere on that word. Taking it back does not make the host one to be trusted.
+    const isRebuilt = host.leaving?.rebuilt === true && host.quarantined === undefined;
+    const quarantined = isRebuilt && { quarantined: { because: 'vouched-off' as const, atMs: nowMs } };
+    return { ...rest, ...quarantined, changedBy: by, changedAtMs: nowMs };
   });
 }
 

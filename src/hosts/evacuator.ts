@@ -1,6 +1,6 @@
 // What lives on a host and how it gets away from there. Each kind of tenant (instances, and later pods, designations, managed
 // nodes) brings an evacuator; whoever empties a host knows this interface and nothing of its tenants.
-import type { Change, FleetReader, Reason, Refusal } from '../fleet/index.ts';
+import type { Applied, Change, FleetReader, Reason, Refusal } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
 /** Something that keeps a host from leaving. */
@@ -47,6 +47,8 @@ export interface Evacuator {
   readonly promisesTargets?: true;
   /** About how long one of its moves takes, when nothing was measured. */
   readonly aboutMs?: number;
+  /** Its tenants leave before those of the others: services change hands before the first instance goes. */
+  readonly leavesFirst?: true;
   /** What lives on the host or is on its way there, in the order of ids. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
   /** Those of its tenants that are on their way off the host just now: they count against the budgets. */
@@ -62,6 +64,12 @@ export interface Evacuator {
     planned: readonly Evacuating[],
     how: BeginEvacuation,
   ) => { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } | Refusal;
+  /** Those of the inventory that are not on their way yet, so that a drain need not look at all of it each time. */
+  readonly staying?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
+  /** What of a plan may be begun now: what is beyond a limit on disruption waits instead. */
+  readonly within?: (fleet: FleetReader, planned: readonly Evacuating[]) => readonly Evacuating[];
+  /** Hosts that may have more to do, or may be empty, after this change. Cheap: every commit asks. */
+  readonly touches?: (fleet: FleetReader, change: Applied) => readonly string[];
   /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: Abandon) => readonly Change[];
   /** Brings back what left the host by its present scale-in, for a recover that asks for it. Absent when nothing goes back. */

@@ -105,9 +105,17 @@ export function recordTransitions(
     const stored = fleet.get(HOST, idOf(HOST, host));
     if (stored === undefined || stored.doc.state === 'removed' || stored.doc.connection.state !== from) return [];
     const doc: Host = { ...stored.doc, connection: { state: to, sinceMs: nowMs } };
-    return [put(HOST, stored.id, doc)];
+    return [put(HOST, stored.id, to === 'up' ? heardOf(doc, nowMs) : doc)];
   });
   return accept(changes, changes.length);
+}
+
+/** Somebody vouched for it being off, and what it had was built elsewhere: it is not trusted with what it may still run. */
+export function heardOf(host: Host, nowMs: number): Host {
+  const { forcedDown, leaving, quarantined } = host;
+  if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
+  mark('vouched-off-host-heard');
+  return { ...host, quarantined: { because: 'vouched-off', atMs: nowMs } };
 }
 
 /** Raises and clears the alarms of silent sites. */

@@ -1,4 +1,5 @@
 export { HOST_VIEW } from './host-view.ts';
 export { LivenessController } from './liveness-controller.ts';
 export { hostRoutes } from './routes.ts';
+export { ScaleInController } from './scale-in-controller.ts';
 export { scaleInRoutes } from './scale-in-routes.ts';

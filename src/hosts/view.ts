@@ -24,6 +24,7 @@ export const selfPart: ViewPart = {
       zone,
       state,
       tombstoned: isTombstoned(host),
+      ...(host.quarantined !== undefined && { quarantined: true }),
       enabled: host.disabled === undefined,
       physicalNetworks,
       ...(tunnelAddress !== undefined && { tunnelAddress }),

@@ -1,13 +1,14 @@
 // How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
 // it is only silent nothing is done: it may still run them.
-import { idOf, merged, onTrial, type Reason, type Trial } from '../fleet/index.ts';
+import { idOf, merged, onTrial, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
 import type { BeginEvacuation, Evacuating, Evacuation, Evacuator, Tenant } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { claimGone } from './give-up.ts';
 import { abandoned } from './abandon.ts';
-import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING } from './model.ts';
+import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
+import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, isUnderWay } from './model.ts';
 import { moveInstances } from './move.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
 import { rebuildInstances } from './rebuild.ts';
@@ -28,6 +29,9 @@ export const instanceEvacuator: Evacuator = {
   },
 
   underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
+  staying: (fleet, host) => stayingOn(fleet, host),
+  within: (fleet, planned) => withinGroups(fleet, planned),
+  touches: (fleet, change) => touchedHosts(fleet, change),
 
   // One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves.
   plan: (fleet, leavers, nowMs) =>
@@ -52,6 +56,12 @@ export const instanceEvacuator: Evacuator = {
 
   abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),
 };
+
+function* stayingOn(fleet: FleetReader, host: string): Iterable<Tenant> {
+  for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {
+    if (!isUnderWay(doc.state)) yield { kind: INSTANCE.name, id };
+  }
+}
 
 type Begun = Exclude<ReturnType<Evacuator['begin']>, { readonly code: string }>;
 
@@ -80,6 +90,8 @@ function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number)
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
   } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
   if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
+  const pause = dead ? undefined : pauseAfterFailure(trial, instance, host, nowMs);
+  if (pause !== undefined) return wait(pause);
   const found = placeFor(trial, instance, host, nowMs);
   if (found === undefined) return wait({ code: 'no-valid-host', instance: id, message: nowhere(id, dead) });
   return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };

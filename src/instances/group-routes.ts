@@ -13,11 +13,11 @@ import {
   type Listing,
   type Route,
 } from '../access/index.ts';
-import { createGroup, deleteGroup } from './groups.ts';
+import { createGroup, deleteGroup, editGroup } from './groups.ts';
 import { GROUP_SCHEMA, type Group } from './model.ts';
 import { GROUP_VIEW } from './views.ts';
 
-const { name, project, policy } = GROUP_SCHEMA.properties;
+const { name, project, policy, movesAtOnce } = GROUP_SCHEMA.properties;
 
 const LISTING: Listing<'group', Group> = {
   view: GROUP_VIEW,
@@ -30,6 +30,7 @@ const LISTING: Listing<'group', Group> = {
 };
 
 const GROUPS = '/api/v1/groups';
+const LIMIT = Type.Integer({ minimum: 1, maximum: 10_000 });
 const DEFAULT_PROJECT = 'default';
 
 export const groupRoutes: readonly Route[] = [
@@ -59,7 +60,7 @@ export const groupRoutes: readonly Route[] = [
     tag: 'groups',
     about: 'Create a server group: its instances are kept together or apart, strictly or as far as it goes',
     access: 'operator',
-    body: closed({ name, policy, project: Type.Optional(project) }),
+    body: closed({ name, policy, project: Type.Optional(project), movesAtOnce }),
     answers: { 201: { about: 'the server group', schema: GROUP_VIEW.schema } },
     handle: ({ body, caller }, { clock }) => {
       const command = { project: DEFAULT_PROJECT, ...body, by: caller.name, nowMs: clock.nowMs() };
@@ -68,6 +69,25 @@ export const groupRoutes: readonly Route[] = [
         decide: (fleet) => createGroup(fleet, command),
         answer: (_, after) =>
           resourceAfter(GROUP_VIEW, after, { id: body.name, status: 201, location: `${GROUPS}/${body.name}` }),
+      };
+    },
+  }),
+  write({
+    method: 'PATCH',
+    path: `${GROUPS}/:id`,
+    tag: 'groups',
+    about: 'Limit how many instances of a server group leave their hosts at once; null takes the limit away',
+    access: 'operator',
+    params: BY_ID,
+    body: closed({ movesAtOnce: Type.Union([LIMIT, Type.Null()]) }),
+    answers: { 200: { about: 'the server group', schema: GROUP_VIEW.schema } },
+    handle: ({ params, body, caller }, { clock }) => {
+      const command = { name: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
+      return {
+        target: { view: GROUP_VIEW, id: params.id },
+        why: `limit moves of server group ${params.id}`,
+        decide: (fleet) => editGroup(fleet, command),
+        answer: (_, after) => resourceAfter(GROUP_VIEW, after, params),
       };
     },
   }),

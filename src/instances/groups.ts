@@ -4,7 +4,7 @@ import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { GROUP, INSTANCES_BY_GROUP, type Group } from './model.ts';
 
-export interface CreateGroup extends Pick<Group, 'name' | 'project' | 'policy'> {
+export interface CreateGroup extends Pick<Group, 'name' | 'project' | 'policy' | 'movesAtOnce'> {
   readonly by: string;
   readonly nowMs: number;
 }
@@ -14,6 +14,25 @@ export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGr
   if (fleet.get(GROUP, id) !== undefined) return refuse(groupExists(said.name));
   const group: Group = { ...said, changedBy: by, changedAtMs: nowMs };
   return accept([put(GROUP, id, group)], group);
+}
+
+export interface EditGroup {
+  readonly name: string;
+  /** Null takes the limit away. */
+  readonly movesAtOnce: number | null;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** Only the limit: the policy was true of the places that its members have. */
+export function editGroup(fleet: FleetReader, { name, movesAtOnce, by, nowMs }: EditGroup): Decision<Group> {
+  const stored = fleet.get(GROUP, idOf(GROUP, name));
+  if (stored === undefined) return refuse(unknownGroup(name));
+  const { movesAtOnce: before, ...rest } = stored.doc;
+  if ((before ?? null) === movesAtOnce) return accept([], stored.doc);
+  const limit = movesAtOnce === null ? {} : { movesAtOnce };
+  const group: Group = { ...rest, ...limit, changedBy: by, changedAtMs: nowMs };
+  return accept([put(GROUP, stored.id, group)], group);
 }
 
 export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'group', Group>> {

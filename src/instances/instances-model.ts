@@ -11,6 +11,7 @@ import {
   INSTANCES_BY_PROJECT,
   INSTANCES_BY_STATE,
   INSTANCES_LEAVING,
+  INSTANCES_MOVING_BY_GROUP,
 } from './model.ts';
 
 export const instancesModel: Model = {
@@ -22,6 +23,7 @@ export const instancesModel: Model = {
     INSTANCES_BY_PROJECT,
     INSTANCES_BY_STATE,
     INSTANCES_LEAVING,
+    INSTANCES_MOVING_BY_GROUP,
   ],
   invariants: INSTANCE_INVARIANTS,
 };

@@ -41,7 +41,14 @@ export type Flavor = Static<typeof FLAVOR_SCHEMA>;
 export const FLAVOR = schemaKind('flavor', FLAVOR_SCHEMA);
 
 export const GROUP_SCHEMA = Type.Object(
-  { name: NAME, project: PROJECT, policy: Type.Enum(GROUP_POLICIES), ...CHANGED },
+  {
+    name: NAME,
+    project: PROJECT,
+    policy: Type.Enum(GROUP_POLICIES),
+    /** No more of its instances are moved or rebuilt at once by hosts that leave; as many as there are when absent. */
+    movesAtOnce: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    ...CHANGED,
+  },
   CLOSED,
 );
 export type Group = Static<typeof GROUP_SCHEMA>;
@@ -205,6 +212,18 @@ export const INSTANCES_LEAVING: Index<'instance', Instance> = {
     return waits ? [host] : [];
   },
 };
+
+/** By their group, those that are on the way from one host to another. */
+export const INSTANCES_MOVING_BY_GROUP: Index<'instance', Instance> = {
+  name: 'instances-moving-by-group',
+  kind: INSTANCE,
+  keysOf: ({ state, place }) => (place.group === undefined || !isUnderWay(state) ? [] : [place.group]),
+};
+
+/** Disturbed just now: it moves, or is built elsewhere. */
+export function isUnderWay(state: InstanceState): boolean {
+  return state === 'moving' || state === 'rebuilding';
+}
 
 export const INSTANCES_BY_PROJECT: Index<'instance', Instance> = {
   name: 'instances-by-project',

@@ -64,6 +64,10 @@ export const instanceSentences: ReasonSentences = {
     `Host ${said(host)} could not take over instance ${said(instance)}: ${said(problems)}. It is asked again.`,
   'not-bound': ({ instance, host, fault }) =>
     `The ports of instance ${said(instance)} could not be bound to host ${said(host)}, where it is now (${said(fault)}). It is tried again.`,
+  'move-failed': ({ instance, message }) =>
+    `Instance ${said(instance)} could not be moved: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+  'group-limit': ({ instance, group, limit }) =>
+    `Instance ${said(instance)} waits: no more than ${said(limit)} of server group ${said(group)} move at once.`,
   'instance-in-error': ({ instance }) =>
     `Instance ${said(instance)} is in error. "muster instances show ${said(instance)}" says why; delete it, or repair what is wrong.`,
 };

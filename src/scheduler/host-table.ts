@@ -20,16 +20,18 @@ export const STANDINGS = [
   'forced-down',
   'disabled',
   'not-up',
+  'quarantined',
   'joining',
   'leaving',
   'recovering',
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-export function standingOf({ state, connection, disabled, forcedDown }: Host): Standing {
+export function standingOf({ state, connection, disabled, forcedDown, quarantined }: Host): Standing {
   if (forcedDown !== undefined) return 'forced-down';
   if (disabled !== undefined) return 'disabled';
   if (connection.state !== 'up') return 'not-up';
+  if (quarantined !== undefined) return 'quarantined';
   if (state === 'active') return 'schedulable';
   return state === 'joining' || state === 'recovering' ? state : 'leaving';
 }

@@ -1,0 +1,80 @@
+// What start, end and recover answer: a result for each host that was named, in the order of names, each host once.
+import type { FleetReader, Reason, Refusal } from '../fleet/index.ts';
+import type { OperationId } from '../operations/index.ts';
+import type { StoredHost } from './decide.ts';
+import { resolveHost } from './identity.ts';
+import type { Verb } from './scale-in-table.ts';
+
+export interface HostResult {
+  /** As it was named. */
+  readonly host: string;
+  readonly name?: string;
+  readonly result: 'accepted' | 'unchanged' | 'unknown' | 'wrong-state' | 'blocked';
+  readonly operation?: string;
+  readonly reason?: Reason;
+  readonly blockers?: readonly Reason[];
+}
+
+export interface ScaleInAnswer {
+  /** The operation that this request began, or, when it changed nothing, the one that is under way for all of them. */
+  readonly operation?: OperationId;
+  readonly hosts: readonly HostResult[];
+}
+
+/** A host of a request; without `host` when nobody knows it. */
+export interface Named {
+  readonly asked: string;
+  readonly host?: StoredHost;
+}
+
+/** Hosts in the order of ids, so that nothing depends on the order of a request; unknown names after them. */
+export function hostsNamed(fleet: FleetReader, names: readonly string[], site?: string): Named[] {
+  const found = new Map<string, Named>();
+  const unknown: Named[] = [];
+  for (const asked of new Set(names)) {
+    const host = resolveHost(fleet, asked, site);
+    if (host === undefined) unknown.push({ asked });
+    else if (!found.has(host.id)) found.set(host.id, { asked, host });
+  }
+  const known = [...found.values()].sort((one, other) => ((one.host?.id ?? '') < (other.host?.id ?? '') ? -1 : 1));
+  return [...known, ...unknown];
+}
+
+export function unknownName(asked: string): HostResult {
+  return { host: asked, result: 'unknown', reason: { code: 'unknown-host', host: asked } };
+}
+
+/** The operation of all of them, if it is the same. */
+export function sharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswer, 'operation'> {
+  const [first, ...others] = hosts;
+  const operation = first?.operation;
+  if (operation === undefined || others.some((one) => one.operation !== operation)) return {};
+  return { operation: operation as OperationId };
+}
+
+const SAID: Readonly<Record<Verb, string>> = {
+  start: 'be taken out of service',
+  end: 'be removed',
+  recover: 'be brought back',
+};
+
+const BAD: Readonly<Record<HostResult['result'], string>> = {
+  accepted: 'ready',
+  unchanged: 'unchanged',
+  unknown: 'unknown',
+  'wrong-state': 'in the wrong state',
+  blocked: 'blocked',
+};
+
+/** Refuses a request as a whole, with every bad name. */
+export function refusedFor(verb: Verb, bad: readonly HostResult[]): Refusal {
+  const told = bad.map(({ host, result, reason, blockers }) => {
+    const why = reason?.code ?? blockers?.map(({ code }) => code).find((code) => code !== undefined);
+    return `${host}: ${BAD[result]}${why === undefined || why === 'unknown-host' ? '' : ` (${why})`}`;
+  });
+  const message = `These hosts cannot ${SAID[verb]}: ${told.join(', ')}. Nothing was changed.`;
+  const said = { message, field: '/hosts', facts: { hosts: bad } };
+  if (bad.some(({ result }) => result === 'unknown')) return { kind: 'not-found', code: 'unknown-host', ...said };
+  if (bad.some(({ result }) => result === 'wrong-state')) return { kind: 'conflict', code: 'wrong-state', ...said };
+  return { kind: 'conflict', code: 'blocked', ...said };
+}

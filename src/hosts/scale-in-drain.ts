@@ -1,0 +1,216 @@
+// One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
+// at what is left, never at what it did before.
+import { merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { record, type RecordStep, type StoredItem } from '../operations/index.ts';
+import type { StoredHost } from './decide.ts';
+import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
+import { HOST, type Host } from './model.ts';
+import { isWorking, tenantsIn } from './scale-in-evidence.ts';
+import { drainHandOvers, drainMoves, fullReason, roomFor } from './scale-in-moves.ts';
+
+export interface DrainLook {
+  readonly fleet: FleetReader;
+  readonly evacuators: readonly Evacuator[];
+  readonly item: StoredItem;
+  readonly host: StoredHost;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** A move that is begun ends by itself, whatever becomes of the drain. */
+const MOVE_DEADLINE_MS = 3600 * 1000;
+/** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
+const LOOKS_MAX = 16;
+const LOOK_EVERY_MS = 5000;
+const DRAINER = 'operation:scale-in';
+
+/** The steps to record; none when nothing is new. */
+export function drainStep(look: DrainLook): readonly RecordStep[] {
+  const { item } = look;
+  const handed = handOvers(look);
+  if (handed.kind === 'begun') return [begun(look, 'hand-over', handed, 'hand-overs-under-way')];
+  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  if (handed.kind === 'busy' && item.doc.step === 'hand-over') return news(item, 'hand-over', handed.reason);
+  if (look.host.doc.leaving?.drain !== true) return emptied(look, 'empty');
+  return moves(look);
+}
+
+type Tried =
+  | { readonly kind: 'begun'; readonly changes: readonly Change[] }
+  | { readonly kind: 'busy'; readonly reason: Reason }
+  | { readonly kind: 'none'; readonly reason?: Reason };
+
+/** Waits of services that hold the host: nothing of it should move before they are over. */
+const HOLDING: readonly string[] = ['elections-held'];
+
+function handOvers(look: DrainLook): Tried {
+  const { fleet, evacuators, host, nowMs } = look;
+  const changes: Change[] = [];
+  let reason: Reason | undefined;
+  let busy = false;
+  for (const evacuator of evacuators.filter((one) => one.leavesFirst === true)) {
+    const tenants = evacuator.inventory(fleet, host.id);
+    if (tenants.length === 0) continue;
+    const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
+    changes.push(...beginning(look, evacuator, planned, drainHandOvers(fleet, host.id)).changes);
+    const waits = planned.flatMap(({ evacuation }) => (evacuation.kind === 'wait' ? [evacuation.reason] : []));
+    const holding = waits.find(({ code }) => HOLDING.includes(code));
+    reason ??= holding ?? waits[0];
+    busy ||= holding !== undefined || evacuator.underWay(fleet, host.id) > 0;
+  }
+  if (changes.length > 0) return { kind: 'begun', changes };
+  if (busy) return { kind: 'busy', reason: reason ?? { code: 'hand-overs-under-way', host: host.id } };
+  return { kind: 'none', ...(reason !== undefined && { reason }) };
+}
+
+interface Beginning {
+  readonly changes: readonly Change[];
+  readonly reason?: Reason;
+}
+
+function beginning(
+  { fleet, host, by, nowMs }: DrainLook,
+  evacuator: Evacuator,
+  planned: readonly Evacuating[],
+  operation: BeginEvacuation['operation'],
+): Beginning {
+  const going = planned.filter(isGoing);
+  if (going.length === 0) return { changes: [] };
+  const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS };
+  const answer = evacuator.begin(fleet, going, how);
+  if ('code' in answer) return { changes: [], reason: { code: 'not-begun', host: host.id, message: answer.message } };
+  return { changes: answer.changes };
+}
+
+/** As many as the budgets allow. One that cannot go does not keep the others. */
+function moves(look: DrainLook): readonly RecordStep[] {
+  const { fleet, evacuators, host, nowMs } = look;
+  const room = roomFor(fleet, evacuators, host.id);
+  if (room.moves === 0) return news(look.item, 'move', fullReason(host.id, room));
+  const changes: Change[] = [];
+  const waits: Reason[] = [];
+  let left = room.moves;
+  let rebuilt = false;
+  for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
+    const planned = plannedFor(look, evacuator, left);
+    const made = beginning(look, evacuator, planned, drainMoves(fleet, host.id));
+    for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
+    if (made.reason !== undefined) waits.push(made.reason);
+    if (made.changes.length === 0) continue;
+    changes.push(...made.changes);
+    left -= planned.filter(isGoing).length;
+    rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
+  }
+  if (changes.length > 0) {
+    const mark = rebuilt ? [put(HOST, host.id, builtElsewhere(host.doc, nowMs))] : [];
+    return [begun(look, 'move', { changes: [...changes, ...mark] }, 'moves-under-way')];
+  }
+  return stuck(look, waits, room.underWay);
+}
+
+/** The next ones of an evacuator that may go, and those found on the way that may not. Costs what is told. */
+function plannedFor(look: DrainLook, evacuator: Evacuator, room: number): readonly Evacuating[] {
+  if (room <= 0) return [];
+  const staying = (evacuator.staying ?? evacuator.inventory)(look.fleet, look.host.id);
+  const limit = room + LOOKS_MAX;
+  const first = firstOf(staying, limit);
+  const planned = triedOut(look, evacuator, first, room);
+  if (first.length < limit || planned.some(isGoing)) return planned;
+  // None of the first can go: others are looked at in their turn, so that these do not keep them for ever.
+  const all = [...(evacuator.staying ?? evacuator.inventory)(look.fleet, look.host.id)];
+  const from = (Math.floor(look.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
+  const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
+  return triedOut(look, evacuator, turn, room);
+}
+
+function firstOf(tenants: Iterable<Tenant>, limit: number): Tenant[] {
+  const first: Tenant[] = [];
+  for (const tenant of tenants) {
+    if (first.length === limit) break;
+    first.push(tenant);
+  }
+  return first;
+}
+
+function triedOut(
+  { fleet, host, nowMs }: DrainLook,
+  evacuator: Evacuator,
+  tenants: readonly Tenant[],
+  room: number,
+): readonly Evacuating[] {
+  let found: readonly Evacuating[] = [];
+  let going = 0;
+  for (let at = 0; at < tenants.length && going < room;) {
+    const slice = tenants.slice(at, at + room - going);
+    at += slice.length;
+    const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice }], nowMs)];
+    found = evacuator.within?.(fleet, planned) ?? planned;
+    going = found.filter(isGoing).length;
+  }
+  return found;
+}
+
+function isGoing({ evacuation }: Evacuating): boolean {
+  return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
+}
+
+/** What it had is elsewhere now: should it be heard, it is not trusted. */
+function builtElsewhere(doc: Host, nowMs: number): Host {
+  const leaving = doc.leaving && { leaving: { ...doc.leaving, rebuilt: true } };
+  const isHeard = doc.connection.state === 'up' && doc.quarantined === undefined;
+  return {
+    ...doc,
+    ...leaving,
+    ...(isHeard && { quarantined: { because: 'vouched-off', atMs: nowMs } }),
+    changedBy: DRAINER,
+    changedAtMs: nowMs,
+  };
+}
+
+function begun(
+  { item, host }: DrainLook,
+  step: string,
+  { changes }: Beginning,
+  code: 'hand-overs-under-way' | 'moves-under-way',
+): RecordStep {
+  const reason = { code, host: host.id };
+  return record(item, { state: 'waiting', step, reason }, { changes: merged(changes) });
+}
+
+/** Nothing can be begun: because of what is left, because of what is under way, or because nothing is left. */
+function stuck(look: DrainLook, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
+  const { item, host } = look;
+  if (waits.length === 0 && !underWay) return emptied(look, 'empty');
+  const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
+  if (waits.length > 0 && away) return news(item, 'move', { code: 'host-down', host: host.id });
+  const same = waits.find((one) => isSame(one, item.doc.reason));
+  return news(item, 'move', same ?? waits[0] ?? { code: 'moves-under-way', host: host.id });
+}
+
+/** Nothing is left that somebody has to move: drained, if nothing lives there. */
+function emptied(look: DrainLook, step: string): readonly RecordStep[] {
+  const { fleet, evacuators, item, host, nowMs } = look;
+  const { id, doc } = host;
+  const [tenant] = tenantsIn(fleet, evacuators, { host: id, nowMs, enough: 1 });
+  if (tenant !== undefined) {
+    const waits = handOvers(look);
+    const told = waits.kind === 'begun' ? undefined : waits.reason;
+    return news(item, step, told ?? { code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id });
+  }
+  if (isWorking(fleet, host, item.id)) return news(item, step, { code: 'host-works', host: id });
+  const drained: Host = { ...doc, state: 'drained', changedBy: DRAINER, changedAtMs: nowMs };
+  return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
+}
+
+/** A wait, unless the item says so already. */
+function news(item: StoredItem, step: string, reason: Reason): readonly RecordStep[] {
+  const { doc } = item;
+  if (doc.state === 'waiting' && doc.step === step && isSame(reason, doc.reason)) return [];
+  const untilMs = reason['untilMs'];
+  const retryAtMs = typeof untilMs === 'number' ? { retryAtMs: untilMs } : {};
+  return [record(item, { state: 'waiting', step, reason, ...retryAtMs })];
+}
+
+function isSame(one: Reason, other: Reason | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,174 @@
+// The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
+// say so, and then it is gone in one commit. Peers that cannot be told are written down.
+import { revokedToken, tokensOfHost } from '../access/index.ts';
+import { mark, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import {
+  decideLater,
+  fail,
+  ITEM,
+  record,
+  wait,
+  type ActionOutcome,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+  type TaskAnswer,
+} from '../operations/index.ts';
+import { findHost, type StoredHost } from './decide.ts';
+import type { Evacuator } from './evacuator.ts';
+import { HOST, type Host } from './model.ts';
+import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up.ts';
+import { blockersOf, isConnected } from './scale-in-evidence.ts';
+import { removedHost } from './scale-in-removed.ts';
+import { END_KIND } from './scale-in-work.ts';
+import { isTrusted, toBeInLine } from './views-action.ts';
+
+/** Hosts that may have tunnels to a host, or flows that name it. */
+export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
+
+export interface EndOptions {
+  readonly evacuators: readonly Evacuator[];
+  readonly peersOf: PeersOf;
+}
+
+const ENDER = 'operation:scale-in-end';
+/** A host that goes by force is not waited for any longer than this. */
+const LEAVE_PATIENCE_MS = 60_000;
+const LOOK_AGAIN_MS = 1000;
+const LEAVE_AGAIN_MS = 10_000;
+
+export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKind {
+  return {
+    name: END_KIND,
+    steps: ['disconnect', 'finalize', 'remove'],
+    cancel: { kind: 'none', because: 'peers forget the host already; join it again when it is removed' },
+    retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
+    rollback: { kind: 'none', because: 'a removed host comes back by joining again' },
+
+    plan: (fleet, _operation, items, nowMs) =>
+      items.flatMap((item) => nextOf({ fleet, item, nowMs, evacuators, peersOf })),
+    observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
+    task: (_fleet, { doc }) =>
+      doc.step === 'disconnect' && doc.state === 'running' ? { kind: 'leave', args: {} } : undefined,
+    answered: (fleet, item, answer, nowMs) => answered(fleet, item, answer, nowMs),
+  };
+}
+
+interface Look extends EndOptions {
+  readonly fleet: FleetReader;
+  readonly item: StoredItem;
+  readonly nowMs: number;
+}
+
+function nextOf(look: Look): readonly Next[] {
+  const { fleet, item } = look;
+  const host = findHost(fleet, item.doc.target.id);
+  if (host === undefined || host.doc.state === 'removed') return [record(item, { state: 'done', step: item.doc.step })];
+  switch (host.doc.state) {
+    case 'finalizing':
+      return item.doc.step === 'remove' ? [onNewest(look, removed)] : finalized(look, host);
+    case 'drained':
+    case 'draining':
+      return disconnected(look, host);
+    default:
+      return [fail(item, { code: 'brought-back', host: host.id })];
+  }
+}
+
+/** Decided inside the commit, on what is true there. */
+function onNewest(look: Look, step: (look: Look, host: StoredHost) => RecordStep): Next {
+  return decideLater(look.item, (fleet, nowMs) => {
+    const item = fleet.get(ITEM, look.item.id);
+    const host = findHost(fleet, look.item.doc.target.id);
+    return item === undefined || host === undefined ? [] : [step({ ...look, fleet, item, nowMs }, host)];
+  });
+}
+
+function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
+  const { item, nowMs } = look;
+  const { state, step, sinceMs, attempt, retryAtMs = 0 } = item.doc;
+  if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
+  const forced = doc.leaving?.forced;
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, sinceMs) + LEAVE_PATIENCE_MS)
+    return [onNewest(look, judgedAgain)];
+  if (state === 'running' || nowMs < retryAtMs) return [];
+  return [record(item, { state: 'running', step, attempt: attempt + 1 })];
+}
+
+/** The evidence, once more: something may have come while the host was told to leave. */
+function judgedAgain({ fleet, evacuators, item, nowMs }: Look, host: StoredHost): RecordStep {
+  const { id, doc } = host;
+  const forced = doc.leaving?.forced !== undefined;
+  const [blocker] = forced ? [] : blockersOf(fleet, evacuators, { host, nowMs });
+  if (blocker !== undefined) return fail(item, blocker);
+  const finalizing: Host = { ...doc, state: 'finalizing', changedBy: ENDER, changedAtMs: nowMs };
+  const progress = { state: 'running' as const, step: 'finalize', host: null };
+  return record(item, progress, { changes: [put(HOST, id, finalizing)] });
+}
+
+/** It has left: its credential is worth nothing any more, and nothing is heard of it. */
+function answered(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
+  const host = findHost(fleet, item.doc.target.id);
+  if (host === undefined) return record(item, { state: 'done', step: item.doc.step });
+  if (answer.outcome === 'failed') {
+    const problems = answer.problems ?? [];
+    return wait(item, { code: 'not-left', host: host.id, problems }, nowMs + LEAVE_AGAIN_MS);
+  }
+  const { credential: _, ...rest } = host.doc;
+  const gone: Host = {
+    ...rest,
+    connection: { state: 'down', sinceMs: nowMs },
+    changedBy: ENDER,
+    changedAtMs: nowMs,
+  };
+  const made = { changes: [put(HOST, host.id, gone), ...revoked(fleet, host.id, nowMs)] };
+  return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
+}
+
+function revoked(fleet: FleetReader, host: string, nowMs: number): Change[] {
+  return tokensOfHost(fleet, host).map((token) => revokedToken(token, ENDER, nowMs));
+}
+
+/** Peers that are heard must be in line; the others are written down, each until it is. */
+function finalized(look: Look, host: StoredHost): readonly Next[] {
+  const { fleet, item, nowMs, peersOf } = look;
+  if (item.doc.step === 'disconnect') return [record(item, { state: 'running', step: 'finalize', host: null })];
+  const peers = peersOf(fleet, host.id).filter((peer) => isToBeTold(fleet, peer, host.id));
+  const away = peers.filter((peer) => findHost(fleet, peer)?.doc.connection.state !== 'up');
+  if (away.length > 0) {
+    mark('peers-to-be-cleaned-later');
+    const changes = pendingCleanUps(away, host.id, { key: `${item.id}.${item.doc.attempt}`, nowMs });
+    return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
+  }
+  if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  return [toBeInLine(item, { hosts: peers, revision: host.revision })];
+}
+
+/** Trusted, and not among those that are cleaned later. */
+function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
+  const doc = findHost(fleet, peer)?.doc;
+  const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
+  return doc !== undefined && peer !== host && isTrusted(doc) && doc.state !== 'joining' && !isPending;
+}
+
+function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'remove' });
+  const again = wait(item, outcome.reason, nowMs + LOOK_AGAIN_MS);
+  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+}
+
+/** The last commit: what it had, its credentials and its record go together. */
+function removed({ fleet, evacuators, item, nowMs }: Look, host: StoredHost): RecordStep {
+  const { id, doc } = host;
+  const [blocker] = doc.leaving?.forced === undefined ? blockersOf(fleet, evacuators, { host, nowMs }) : [];
+  if (blocker !== undefined) return wait(item, blocker, nowMs + LOOK_AGAIN_MS);
+  const how = { by: ENDER, nowMs };
+  const changes = [
+    ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
+    ...revoked(fleet, id, nowMs),
+    put(HOST, id, removedHost(doc, how)),
+  ];
+  return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });
+}

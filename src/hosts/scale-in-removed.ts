@@ -1,0 +1,26 @@
+// What is left of a host that is removed: what it is known again by, and why it went if it was forced. Nothing else.
+import type { Abandon } from './evacuator.ts';
+import type { Host } from './model.ts';
+
+const NOTHING = { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } };
+
+export function removedHost(doc: Host, { by, nowMs }: Abandon): Host {
+  const { name, site, switch: identity, leaving } = doc;
+  return {
+    name,
+    site,
+    zone: 'default',
+    aggregates: [],
+    capacity: NOTHING,
+    traits: [],
+    physicalNetworks: [],
+    baseWeight: 0,
+    ...(identity !== undefined && { switch: identity }),
+    ...(leaving?.forced !== undefined && { leaving }),
+    state: 'removed',
+    connection: { state: 'unknown', sinceMs: nowMs },
+    serviceVersion: 0,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}

@@ -1,0 +1,43 @@
+// How scale-in explains itself: why a verb does not fit, what is in the way, and what a host waits for.
+import { said, type ReasonSentences } from '../operations/index.ts';
+
+export const scaleInSentences: ReasonSentences = {
+  'unknown-host': ({ host }) => `There is no host "${said(host)}". List them with "muster hosts list".`,
+  'still-joining': ({ host }) =>
+    `Host ${said(host)} is still joining and has nothing to move. "muster scale-in end ${said(host)}" cancels its join.`,
+  'in-service': ({ host }) =>
+    `Host ${said(host)} is in service. Take it out first with "muster scale-in start ${said(host)}".`,
+  'past-return': ({ host }) =>
+    `Host ${said(host)} is past the point of no return: its peers forget it already. Join it again when it is removed.`,
+  'coming-back': ({ host }) =>
+    `Host ${said(host)} is being brought back. Take it out again with "muster scale-in start ${said(host)}".`,
+  're-admit-first': ({ host }) =>
+    `Host ${said(host)} was removed. Bring it back as a new host with "muster scale-out ${said(host)}".`,
+  quarantined: ({ host }) =>
+    `Host ${said(host)} is in quarantine: what it had may run elsewhere. Trust it again with "muster hosts re-admit ${said(host)}".`,
+  'lives-here': ({ host, kind, tenant }) => `Host ${said(host)} still has ${said(kind)} ${said(tenant)}.`,
+  'more-live-here': ({ host, told }) => `Host ${said(host)} has more than the ${said(told)} that are named.`,
+  'not-drained': ({ host }) =>
+    `Host ${said(host)} has not been found empty yet. "muster scale-in status" says what it waits for.`,
+  'still-connected': ({ host, connection }) =>
+    connection === 'suspect'
+      ? `Host ${said(host)} was heard a moment ago and may still be connected. Stop its agent, or say --disconnect.`
+      : `Host ${said(host)} is still connected. Stop its agent, or let it be told to leave with --disconnect.`,
+  'host-down': ({ host }) =>
+    `Host ${said(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${said(host)}": then it is built elsewhere.`,
+  budget: ({ host }) =>
+    `Host ${said(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
+  'moves-under-way': ({ host }) => `Moves off host ${said(host)} are under way.`,
+  'hand-overs-under-way': ({ host }) => `Services of host ${said(host)} are being handed over.`,
+  'host-works': ({ host }) =>
+    `Host ${said(host)} still has work to do, such as destroying what was left of instances that moved away.`,
+  'not-begun': ({ host, message }) => `Nothing could be begun for host ${said(host)}: ${said(message)}`,
+  'not-left': ({ host, problems }) => `Host ${said(host)} could not leave: ${said(problems)}. It is asked again.`,
+  'has-left': ({ host }) => `Host ${said(host)} has left and is about to be removed.`,
+  'brought-back': ({ host }) => `Host ${said(host)} was brought back meanwhile.`,
+  'forced-down': ({ host }) =>
+    `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts clear-force-down ${said(host)}".`,
+  'peer-not-heard': ({ peer, host }) =>
+    `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
+  'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
+};

@@ -1,0 +1,227 @@
+// Deciding on scale-in: taking hosts out of service, removing them, bringing them back. Each of the three is one commit, judged
+// by the table on the newest state, and is the same whether it is asked once or many times.
+import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
+import type { StoredHost } from './decide.ts';
+import type { Evacuator } from './evacuator.ts';
+import { HOST, type Host } from './model.ts';
+import { planProblem } from './preview.ts';
+import type { Hash } from './preview-hash.ts';
+import {
+  hostsNamed,
+  refusedFor,
+  sharedOperation,
+  unknownName,
+  type HostResult,
+  type Named,
+  type ScaleInAnswer,
+} from './scale-in-answer.ts';
+import { judged } from './scale-in-judge.ts';
+import { SCALE_IN_TABLE, type Verb } from './scale-in-table.ts';
+import { cancelledWith, closedWork, DRAIN_KIND, END_KIND, openWork, RECOVER_KIND, siteOf } from './scale-in-work.ts';
+
+export interface ScaleInCommand {
+  /** In any form; the same host twice counts once. */
+  readonly hosts: readonly string[];
+  /** Hosts of other sites are unknown to a caller that is bound to one. */
+  readonly site?: string | undefined;
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+}
+
+export interface StartScaleIn extends ScaleInCommand {
+  /** False: the operator moves everything off them by other means. */
+  readonly drain: boolean;
+  /** What a preview showed: another plan is refused. */
+  readonly plan?: { readonly plan: string; readonly hash: Hash };
+  readonly deadlineMs: number;
+}
+
+export interface EndScaleIn extends ScaleInCommand {
+  /** A host that is connected is told to leave first. */
+  readonly disconnect: boolean;
+  /** Whatever lives there. The reason is kept. */
+  readonly force?: { readonly reason: string };
+}
+
+export interface RecoverHosts extends ScaleInCommand {
+  /** What left them by this scale-in comes back. */
+  readonly failBack: boolean;
+}
+
+/** What becomes of one host. */
+export interface Verdict extends Omit<HostResult, 'host'> {
+  readonly changes?: readonly Change[];
+  /** Its part in the operation that the request begins. */
+  readonly item?: NewItem;
+}
+
+/** Peers are told and views are looked at; a day is more than any of it takes. */
+const END_DEADLINE_MS = 24 * 3600 * 1000;
+/** A host that is away comes back when it is heard, however late that is. */
+const RECOVER_DEADLINE_MS = 30 * 24 * 3600 * 1000;
+
+/** Tombstones all of them in this commit, or none. */
+export function startScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  command: StartScaleIn,
+): Decision<ScaleInAnswer> {
+  const named = hostsNamed(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => verdictOn(one, 'start', (host) => tombstoned(fleet, host, command)));
+  const bad = verdicts.filter(({ result }) => result !== 'accepted' && result !== 'unchanged');
+  if (bad.length > 0) return refuse(refusedFor('start', bad.map(shown)));
+  const { plan, ...asked } = command;
+  const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
+  if (problem !== undefined) return refuse(problem);
+  return decided(fleet, command, verdicts, { kind: DRAIN_KIND, does: 'scale in', deadlineMs: command.deadlineMs });
+}
+
+/** Each on its own: those that are proven empty go, the others say what is in the way. */
+export function endScaleIn(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  command: EndScaleIn,
+): Decision<ScaleInAnswer> {
+  const named = hostsNamed(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => verdictOn(one, 'end', (host) => judged(fleet, evacuators, { host, command })));
+  return eachOnItsOwn(fleet, command, verdicts, {
+    kind: END_KIND,
+    does: 'remove',
+    verb: 'end',
+    deadlineMs: END_DEADLINE_MS,
+  });
+}
+
+/** Each on its own. No new move is begun; those under way end by themselves. */
+export function recoverHosts(
+  fleet: FleetReader,
+  _evacuators: readonly Evacuator[],
+  command: RecoverHosts,
+): Decision<ScaleInAnswer> {
+  const named = hostsNamed(fleet, command.hosts, command.site);
+  const verdicts = named.map((one) => verdictOn(one, 'recover', (host) => broughtBack(fleet, host, command)));
+  const how = { kind: RECOVER_KIND, does: 'bring back', verb: 'recover', deadlineMs: RECOVER_DEADLINE_MS } as const;
+  return eachOnItsOwn(fleet, command, verdicts, how);
+}
+
+type Judged = Verdict & { readonly host: string };
+
+/** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
+function verdictOn({ asked, host }: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
+  if (host === undefined) return unknownName(asked);
+  const name = host.id;
+  const act = SCALE_IN_TABLE[host.doc.state][verb];
+  if (act.act === 'refuse') {
+    const reason = { code: act.because, host: name, state: host.doc.state };
+    return { host: asked, name, result: 'wrong-state', reason };
+  }
+  return { host: asked, name, ...decide(host) };
+}
+
+function shown({ changes: _, item: __, ...result }: Judged): HostResult {
+  return result;
+}
+
+interface How {
+  readonly kind: string;
+  readonly does: string;
+  readonly deadlineMs: number;
+}
+
+/** Refused only when nothing could be done for any of them and none was as asked already. */
+function eachOnItsOwn(
+  fleet: FleetReader,
+  command: ScaleInCommand,
+  verdicts: readonly Judged[],
+  { verb, ...how }: How & { readonly verb: Verb },
+): Decision<ScaleInAnswer> {
+  const good = verdicts.filter(({ result }) => result === 'accepted' || result === 'unchanged');
+  if (good.length === 0) return refuse(refusedFor(verb, verdicts.map(shown)));
+  return decided(fleet, command, verdicts, how);
+}
+
+function decided(
+  fleet: FleetReader,
+  command: ScaleInCommand,
+  verdicts: readonly Judged[],
+  how: How,
+): Decision<ScaleInAnswer> {
+  const { operation, by, why, nowMs } = command;
+  const items = verdicts.flatMap(({ item }) => item ?? []);
+  const made = verdicts.flatMap((one) => one.changes ?? []);
+  const changes = [...made, ...cancelledWith(fleet, made)];
+  if (items.length === 0) {
+    const hosts = verdicts.map(shown);
+    return accept(changes, { ...sharedOperation(hosts), hosts });
+  }
+  const began = newOperation({
+    id: operation,
+    kind: how.kind,
+    title: `${how.does} ${items.length === 1 ? `host ${items[0]?.key}` : `${items.length} hosts`}`,
+    by,
+    ...(why !== undefined && { why }),
+    ...siteOf(made),
+    nowMs,
+    deadlineMs: how.deadlineMs,
+    items,
+  });
+  const hosts = verdicts.map((one) => shown(one.item === undefined ? one : { ...one, operation }));
+  return accept([...changes, ...began], { operation, hosts });
+}
+
+/** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
+function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn): Verdict {
+  const { id, doc } = host;
+  const { operation, drain, by, why, nowMs } = command;
+  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };
+  if (SCALE_IN_TABLE[doc.state].start.act === 'unchanged' && doc.leaving !== undefined) {
+    const { leaving } = doc;
+    const isUnderWay = openWork(fleet, id, DRAIN_KIND).length > 0;
+    if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return same(leaving.operation);
+    if (isUnderWay && leaving.drain === drain) return same(leaving.operation);
+    // The deadline of the last one has passed, or it was started without a drain: it goes on from what is left.
+    const again = { ...leaving, drain, ...(!isUnderWay && { operation }) };
+    const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
+    return isUnderWay
+      ? { result: 'accepted', operation: leaving.operation, changes: [changed] }
+      : { result: 'accepted', changes: [changed], item };
+  }
+  const { leaving: _, ...rest } = doc;
+  const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs };
+  const next: Host = { ...rest, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
+  return { result: 'accepted', changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)], item };
+}
+
+function same(operation: string): Verdict {
+  return { result: 'unchanged', operation };
+}
+
+function broughtBack(fleet: FleetReader, { id, doc }: StoredHost, command: RecoverHosts): Verdict {
+  const { failBack, by, nowMs } = command;
+  const { leaving } = doc;
+  if (SCALE_IN_TABLE[doc.state].recover.act === 'unchanged') {
+    const [under] = openWork(fleet, id, RECOVER_KIND);
+    return { result: 'unchanged', ...(under !== undefined && { operation: under.doc.operation }) };
+  }
+  if (doc.quarantined !== undefined) {
+    const reason = { code: 'quarantined', host: id, because: doc.quarantined.because };
+    return { result: 'wrong-state', reason };
+  }
+  const { failBack: _, forced: __, ...kept } = leaving ?? noTrace(command);
+  const back = { ...kept, ...(failBack && { failBack }) };
+  const next: Host = { ...doc, state: 'recovering', leaving: back, changedBy: by, changedAtMs: nowMs };
+  return {
+    result: 'accepted',
+    changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)],
+    item: { key: id, target: { kind: HOST.name, id }, step: 'settle' },
+  };
+}
+
+/** For a host that leaves without a trace of who sent it: none is known of, and it can come back all the same. */
+function noTrace({ operation, by, nowMs }: ScaleInCommand): NonNullable<Host['leaving']> {
+  return { operation, drain: false, by, atMs: nowMs };
+}
