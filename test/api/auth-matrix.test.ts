@@ -74,6 +74,16 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/hosts/:id/force-down': { who: OPERATE, body: { reason: 'x' } },
   'POST /api/v1/hosts/:id/clear-force-down': { who: OPERATE },
   'POST /api/v1/hosts/:id/join-token': { who: OPERATE },
+  'POST /api/v1/hosts/:id/re-admit': { who: OPERATE, body: { reason: 'x' } },
+  'GET /api/v1/scale-in': { who: SEE_LIST },
+  'POST /api/v1/scale-in/preview': { who: SEE_SITE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/start': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/end': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/recover': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-out': {
+    who: '? ? ? ?  - + +  - + + -  - - -',
+    body: { hosts: [{ name: 'new', site: 'central' }] },
+  },
   'GET /api/v1/operations': { who: SEE_LIST },
   'GET /api/v1/operations/:id': { who: SEE_SITE },
   'GET /api/v1/operations/:id/items': { who: SEE_SITE },
@@ -127,6 +137,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/groups': { who: SEE_FLEET },
   'GET /api/v1/groups/:id': { who: SEE_FLEET },
   'POST /api/v1/groups': { who: OPERATE_FLEET, body: { name: 'new', policy: 'affinity' } },
+  'PATCH /api/v1/groups/:id': { who: OPERATE_FLEET, body: { movesAtOnce: 2 } },
   'DELETE /api/v1/groups/:id': { who: OPERATE_FLEET },
   'GET /api/v1/instances': { who: SEE_LIST },
   'GET /api/v1/instances/:id': { who: SEE_SITE },
@@ -147,6 +158,29 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
   'POST /api/v1/agent/heartbeat': { who: AGENT, body: { serviceVersion: 1 } },
   'GET /api/v1/agent/view': { who: AGENT },
+  'GET /.well-known/host-meta': { who: PUBLIC },
+  'GET /restconf': { who: SEE_LIST },
+  'GET /restconf/yang-library-version': { who: SEE_LIST },
+  'GET /restconf/operations': { who: SEE_LIST },
+  'GET /restconf/modules/:module': { who: SEE_LIST },
+  'GET /restconf/data/ietf-yang-library::yang-library': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology/topology=:topology': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology/topology=:topology/node=:node': { who: SEE_SITE },
+  'GET /restconf/data/opendaylight-inventory::nodes': { who: SEE_LIST },
+  'GET /restconf/data/opendaylight-inventory::nodes/node=:node': { who: SEE_SITE },
+  'POST /restconf/operations/scalein-api::scalein-computes-start': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
+  },
+  'POST /restconf/operations/scalein-api::scalein-computes-end': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
+  },
+  'POST /restconf/operations/scalein-api::scalein-computes-recover': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'recover-node-ids': ['central-0'] } },
+  },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };
 
@@ -158,6 +192,13 @@ const NAMED: Readonly<Record<string, string>> = {
   alarms: 'code:central',
   settings: 'liveness',
   ...NETWORKED,
+};
+
+/** What is named in the trees of RESTCONF, by parameter. */
+const IN_TREES: Readonly<Record<string, string>> = {
+  topology: 'ovsdb:1',
+  node: 'central-0',
+  module: 'scalein-api.yang',
 };
 
 const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
@@ -199,6 +240,7 @@ async function prepared(): Promise<{ world: World; secrets: Map<CallerName, stri
   await world.commit(
     ...newOperation({ id, ...asked, items }),
     ...networked(),
+    hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
   return { world, secrets, token: idIn(await world.token('viewer')) };
@@ -213,7 +255,12 @@ const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {
 
 function requestFor(route: Route, token: string): InjectOptions {
   const folder = route.path.split('/')[3] ?? '';
-  const url = route.path.replaceAll(/:[a-z]+/g, folder === 'tokens' ? token : (NAMED[folder] ?? ''));
+  const named = folder === 'tokens' ? token : (NAMED[folder] ?? '');
+  // Two colons are one that begins no parameter.
+  const parts = route.path
+    .split('::')
+    .map((part) => part.replaceAll(/:([a-z]+)/g, (_, name: string) => IN_TREES[name] ?? named));
+  const url = parts.join(':');
   const payload = TABLE[keyOf(route)]?.body;
   // A stream is answered as soon as it begins.
   const asStream = route.kind === 'stream' && { payloadAsStream: true };
@@ -247,6 +294,10 @@ describe.each(routes.map((route) => [keyOf(route), route] as const))('%s', (key,
 
 function answerProblems(route: Route, status: number, body: string): string[] {
   const face = route.answers[status];
+  if (status >= 400 && face === undefined && route.dialect === 'restconf') {
+    const { error } = (JSON.parse(body) as Record<string, { error: object[] }>)['ietf-restconf:errors'] ?? {};
+    return error !== undefined && error.length > 0 ? [] : [`not a problem: ${body}`];
+  }
   if (status >= 400 && face === undefined) {
     const { code, detail, requestId } = JSON.parse(body) as Record<string, unknown>;
     return [code, detail, requestId].every((one) => typeof one === 'string') ? [] : [`not a problem: ${body}`];

@@ -76,7 +76,7 @@ describe(`wrong input from seed ${SEED}`, () => {
       const answer = await within(world.call(secret, request));
       const shown = `${at}: ${JSON.stringify(request.url).slice(0, 200)} ${JSON.stringify(request.headers)} ${(JSON.stringify(request.payload) ?? '').slice(0, 300)}`;
       if (answer.statusCode < 400 || answer.statusCode >= 500) wrong.push(`${answer.statusCode} for ${shown}`);
-      else if (!isProblem(answer.headers['content-type'], answer.body))
+      else if (!isProblem(route, answer.headers['content-type'], answer.body))
         wrong.push(`no problem for ${shown}: ${answer.body}`);
       else if ([401, 403].includes(answer.statusCode)) wrong.push(`${answer.statusCode} hides the input: ${shown}`);
       if (wrong.length > 5) break;
@@ -86,7 +86,17 @@ describe(`wrong input from seed ${SEED}`, () => {
   });
 });
 
-function isProblem(type: unknown, body: string): boolean {
+function isProblem(route: Route, type: unknown, body: string): boolean {
+  return route.dialect === 'restconf' ? isRestconfProblem(type, body) : isNativeProblem(type, body);
+}
+
+function isRestconfProblem(type: unknown, body: string): boolean {
+  const { 'ietf-restconf:errors': errors } = JSON.parse(body) as Record<string, { error: Record<string, string>[] }>;
+  const told = (errors?.error ?? []).every((one) => one['error-tag'] !== undefined && one['error-message'] !== '');
+  return type === 'application/yang-data+json; charset=utf-8' && told && !body.includes('    at ');
+}
+
+function isNativeProblem(type: unknown, body: string): boolean {
   const { code, detail, status, requestId } = JSON.parse(body) as Record<string, unknown>;
   return (
     type === 'application/problem+json; charset=utf-8' &&
