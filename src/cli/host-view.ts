@@ -27,6 +27,18 @@ export interface Host extends Changed {
     readonly diskGiB: number;
     readonly ratios: Readonly<Record<string, number>>;
   };
+  readonly transportZone?: string;
+  readonly switch?: { readonly datapathId?: string; readonly systemId?: string; readonly bridge?: string };
+  readonly leaving?: {
+    readonly operation: string;
+    readonly drain: boolean;
+    readonly by: string;
+    readonly why?: string;
+    readonly atMs: number;
+    readonly forced?: Decree;
+  };
+  readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
+  readonly readmitted?: boolean;
   readonly disabled?: Decree;
   readonly forcedDown?: Decree;
   readonly state: string;
@@ -52,6 +64,9 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Zone', host.zone],
     ['State', host.state],
     ['Connection', `${connection.state}, since ${relative(connection.sinceMs, nowMs)}`],
+    ['Leaving', leavingText(host, nowMs)],
+    ['Forced', decree(host.leaving?.forced)],
+    ['Quarantined', quarantineText(host, nowMs)],
     ['Disabled', decree(disabled)],
     ['Forced down', decree(forcedDown)],
     ['Capacity', `${capacity.vcpus} vcpus, ${gib(capacity.memoryMiB / 1024)} memory, ${gib(capacity.diskGiB)} disk`],
@@ -66,9 +81,50 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Resources', resourcesText(host.resources)],
     ['Physical networks', some(host.physicalNetworks)],
     ['Tunnel address', host.tunnelAddress],
+    ['Transport zone', host.transportZone],
+    ['Switch', switchText(host)],
     ['Base weight', String(host.baseWeight)],
     ['Agent version', host.serviceVersion === 0 ? undefined : String(host.serviceVersion)],
     ['Joined', host.joinedAtMs === undefined ? undefined : relative(host.joinedAtMs, nowMs)],
     ...changedFacts(host, nowMs),
   ];
+}
+
+function leavingText({ leaving }: Host, nowMs: number): string | undefined {
+  if (leaving === undefined) return undefined;
+  const { operation, drain, by, why, atMs } = leaving;
+  const how = drain ? '' : ', not drained by Muster';
+  return `by ${operation} (${by}, ${relative(atMs, nowMs)}${how})${why === undefined ? '' : `: ${why}`}`;
+}
+
+const QUARANTINES: Readonly<Record<string, string>> = {
+  removed: 'it was removed and reports again; join it to let it in',
+  'vouched-off': 'somebody vouched for it being off, and what it had was built elsewhere',
+  identity: 'its switch shows the identity of another host',
+};
+
+/** Why it is not trusted, in a few words. */
+export function quarantineOf({ quarantined }: Pick<Host, 'quarantined'>): string | undefined {
+  if (quarantined === undefined) return undefined;
+  const { because, as } = quarantined;
+  return `${QUARANTINES[because] ?? because}${as === undefined ? '' : ` (${as})`}`;
+}
+
+function quarantineText(host: Host, nowMs: number): string | undefined {
+  const why = quarantineOf(host);
+  return why === undefined ? undefined : `${why}, ${relative(host.quarantined?.atMs ?? nowMs, nowMs)}`;
+}
+
+/** All 64 bits of a datapath id, in both forms in which it is written. */
+function switchText({ switch: identity }: Host): string | undefined {
+  if (identity === undefined) return undefined;
+  const { datapathId, systemId, bridge } = identity;
+  const known = [
+    ...(datapathId === undefined
+      ? ['no datapath id yet']
+      : [`datapath ${datapathId} (openflow:${BigInt(`0x${datapathId}`)})`]),
+    ...(systemId === undefined ? [] : [`system ${systemId}`]),
+    ...(bridge === undefined ? [] : [`bridge ${bridge}`]),
+  ];
+  return known.join(', ');
 }

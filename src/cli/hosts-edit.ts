@@ -14,6 +14,7 @@ interface EditOptions extends SizeOptions {
   readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
   readonly tunnelAddress?: string;
+  readonly transportZone?: string;
   readonly baseWeight?: number;
   readonly ifRevision?: number;
 }
@@ -28,6 +29,7 @@ export function hostEdit(cli: Cli): Command {
     .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
     .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
+    .option('--transport-zone <name>', 'the hosts that it has tunnels with; "" for the default one')
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
     .option('--vcpus <count>', 'processors', wholeNumber)
     .option('--memory <size>', 'memory, such as 64GiB; a number alone is in MiB', memoryMiB)
@@ -57,7 +59,7 @@ export function hostEdit(cli: Cli): Command {
 }
 
 function said(options: EditOptions): Record<string, unknown> {
-  const { zone, aggregate, trait, resource, physicalNetwork, tunnelAddress, baseWeight } = options;
+  const { zone, aggregate, trait, resource, physicalNetwork, tunnelAddress, transportZone, baseWeight } = options;
   return {
     ...(zone !== undefined && { zone }),
     ...(aggregate !== undefined && { aggregates: aggregate }),
@@ -65,6 +67,7 @@ function said(options: EditOptions): Record<string, unknown> {
     ...(resource !== undefined && { resources: resource }),
     ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
     ...(tunnelAddress !== undefined && { tunnelAddress: tunnelAddress === '' ? null : tunnelAddress }),
+    ...(transportZone !== undefined && { transportZone: transportZone === '' ? null : transportZone }),
     ...(baseWeight !== undefined && { baseWeight }),
   };
 }

@@ -3,17 +3,18 @@ import { Command } from 'commander';
 import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
-import { usage } from './exit-code.ts';
+import { usage, type ExitCode } from './exit-code.ts';
 import { readInput, wholeNumber, words } from './input-file.ts';
 import { hostPath, HOSTS } from './host-view.ts';
 import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
 import type { Session } from './session.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
-interface JoinOptions extends WaitOptions, SizeOptions {
+export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly file?: string;
   readonly site?: string;
   readonly zone?: string;
+  readonly transportZone?: string;
   readonly trait?: readonly string[];
   readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
@@ -26,22 +27,29 @@ interface Joining {
   readonly count: number;
 }
 
+/** How hosts that come in are described. */
+export function withHostOptions(command: Command): Command {
+  return command
+    .argument('[names...]', 'hosts to join')
+    .option('-f, --file <path>', 'hosts from a YAML or JSON file, or - for standard input')
+    .option('--site <name>', 'their site; central if none is named')
+    .option('--zone <name>', 'their availability zone')
+    .option('--transport-zone <name>', 'the hosts that they have tunnels with; the default one if none is named')
+    .option('--vcpus <count>', 'processors of each', wholeNumber)
+    .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
+    .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
+    .option('--trait <names>', 'what each can do; several with commas', words)
+    .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
+    .option('--physical-network <names>', 'what each is connected to; several with commas', words)
+    .option('--deadline <time>', 'how long their agents have, such as 10m')
+    .option('--reason <text>', 'why, for the history');
+}
+
 export function hostJoin(cli: Cli): Command {
   const command = withWait(
-    new Command('join')
-      .description('Bring hosts into service: register them, and wait for their agents')
-      .argument('[names...]', 'hosts to join')
-      .option('-f, --file <path>', 'hosts from a YAML or JSON file, or - for standard input')
-      .option('--site <name>', 'their site; central if none is named')
-      .option('--zone <name>', 'their availability zone')
-      .option('--vcpus <count>', 'processors of each', wholeNumber)
-      .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
-      .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
-      .option('--trait <names>', 'what each can do; several with commas', words)
-      .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
-      .option('--physical-network <names>', 'what each is connected to; several with commas', words)
-      .option('--deadline <time>', 'how long their agents have, such as 10m')
-      .option('--reason <text>', 'why, for the history'),
+    withHostOptions(
+      new Command('join').description('Bring hosts into service: register them, and wait for their agents'),
+    ),
   );
   examples(
     command,
@@ -49,18 +57,34 @@ export function hostJoin(cli: Cli): Command {
     ['a list of hosts', 'muster hosts join -f hosts.yaml'],
     ['from a pipe', 'echo "hosts: [{name: c9, zone: b}]" | muster hosts join -f -'],
   );
-  return act<JoinOptions>(cli, command, async (session, { args, options }) => {
-    const hosts = await specs(session, args, options);
-    const body = {
-      hosts,
-      ...(options.deadline !== undefined && { deadlineMs: parseDuration(options.deadline) }),
-      ...(options.reason !== undefined && { reason: options.reason }),
-    };
-    const joining = await session.client.write<Joining>('POST', HOSTS, { body });
-    warnOfNoSize(session, hosts as readonly Spec[]);
-    const what = joining.count === 1 ? 'one host joins' : `${joining.count} hosts join`;
-    return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
-  });
+  return act<JoinOptions>(cli, command, (session, { args, options }) =>
+    comingIn(session, { path: HOSTS, verb: 'join', names: args }, options),
+  );
+}
+
+interface ComingIn {
+  readonly path: string;
+  /** For sentences: `one host joins`. */
+  readonly verb: string;
+  readonly names: readonly string[];
+  /** Asked for beside the hosts. */
+  readonly more?: object;
+}
+
+/** Asks for hosts to come in, and follows them when asked to. */
+export async function comingIn(session: Session, asked: ComingIn, options: JoinOptions): Promise<ExitCode> {
+  const { path, verb, names, more = {} } = asked;
+  const hosts = await specs(session, names, options);
+  const body = {
+    hosts,
+    ...more,
+    ...(options.deadline !== undefined && { deadlineMs: parseDuration(options.deadline) }),
+    ...(options.reason !== undefined && { reason: options.reason }),
+  };
+  const joining = await session.client.write<Joining>('POST', path, { body });
+  warnOfNoSize(session, hosts as readonly Spec[]);
+  const what = joining.count === 1 ? `one host ${verb}s` : `${joining.count} hosts ${verb}`;
+  return startedOperation(session, { id: joining.operation, what, answer: joining }, options);
 }
 
 /** What is said on the command line goes for every host that does not say otherwise itself. */
@@ -96,13 +120,14 @@ function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
   session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
-function saidOf({ site, zone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
+function saidOf({ site, zone, transportZone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
   readonly capacity?: object;
 } {
   const capacity = sizesOf(sizes);
   return {
     ...(site !== undefined && { site }),
     ...(zone !== undefined && { zone }),
+    ...(transportZone !== undefined && { transportZone }),
     ...(trait !== undefined && { traits: trait }),
     ...(resource !== undefined && { resources: resource }),
     ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
-import { hostFacts, hostPath, HOSTS, type Host } from './host-view.ts';
+import { hostFacts, hostPath, HOSTS, quarantineOf, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
 import { hostSegments } from './hosts-segments.ts';
@@ -29,6 +29,7 @@ export function hostsCommand(cli: Cli): Command {
     enable(cli),
     forceDown(cli),
     forceUp(cli),
+    reAdmit(cli),
   );
 }
 
@@ -44,8 +45,13 @@ const COLUMNS: readonly Column<Host>[] = [
   { title: 'note', of: noteOf },
 ];
 
-function noteOf({ disabled, forcedDown }: Host): string {
+function noteOf(host: Host): string {
+  const { disabled, forcedDown, leaving } = host;
+  const quarantine = quarantineOf(host);
   const notes = [
+    ...(quarantine === undefined ? [] : [`quarantined: ${quarantine}`]),
+    ...(leaving?.why === undefined ? [] : [`leaving: ${leaving.why}`]),
+    ...(leaving?.forced === undefined ? [] : [`forced out: ${leaving.forced.reason}`]),
     ...(forcedDown === undefined ? [] : [`forced down: ${forcedDown.reason}`]),
     ...(disabled === undefined ? [] : [`disabled: ${disabled.reason}`]),
   ];
@@ -58,7 +64,10 @@ interface ListOptions {
   readonly connection?: string;
   readonly zone?: string;
   readonly trait?: string;
+  readonly transportZone?: string;
+  readonly quarantined?: boolean;
   readonly agentVersion?: number;
+  readonly all?: boolean;
   readonly sort?: string;
 }
 
@@ -71,6 +80,9 @@ function listHosts(cli: Cli): Command {
     .option('--connection <state>', 'only hosts whose agent is up, suspect, down or unknown')
     .option('--zone <name>', 'only hosts of this availability zone')
     .option('--trait <name>', 'only hosts with this trait')
+    .option('--transport-zone <name>', 'only hosts of this transport zone')
+    .option('--quarantined', 'only hosts that are not trusted')
+    .option('--all', 'removed hosts too')
     .option('--agent-version <number>', 'only hosts whose agent has this version; see muster gates', wholeNumber)
     .option('--sort <field>', 'by this field; a leading - turns the order round');
   examples(
@@ -81,7 +93,8 @@ function listHosts(cli: Cli): Command {
   );
   return act<ListOptions>(cli, command, async (session, { options }) => {
     const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
-    const query = { site, state, connection, zone, trait, serviceVersion, sort };
+    const { transportZone, quarantined, all } = options;
+    const query = { site, state, connection, zone, trait, transportZone, quarantined, serviceVersion, all, sort };
     const hosts = await session.client.list<Host>(HOSTS, query);
     await session.list(hosts, COLUMNS, 'No hosts. Bring some into service with: muster hosts join <name>');
     return undefined;
@@ -168,5 +181,20 @@ function forceUp(cli: Cli): Command {
   examples(command, ['it is switched on again', 'muster hosts force-up compute-1']);
   return act(cli, command, (session, { args }) =>
     toEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
+  );
+}
+
+function reAdmit(cli: Cli): Command {
+  const command = new Command('re-admit')
+    .description('Trust hosts again that were put into quarantine; a removed one is joined instead')
+    .argument('<names...>')
+    .requiredOption('--reason <text>', 'why it can be trusted');
+  examples(command, ['it was installed anew', 'muster hosts re-admit compute-1 --reason "reinstalled"']);
+  return act<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
+    toEach(session, args, {
+      action: 're-admit',
+      body: { reason },
+      sentence: (name) => `${name} is trusted again: ${reason}`,
+    }),
   );
 }

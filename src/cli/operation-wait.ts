@@ -1,8 +1,7 @@
 // Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Option, type Command } from 'commander';
-import { parseDuration } from './duration.ts';
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { follow, patienceOf, type Patience } from './following.ts';
 import {
   countsText,
   isFinished,
@@ -20,9 +19,6 @@ export interface WaitOptions {
   readonly timeout?: string;
 }
 
-/** The first looks come quickly, for what is done at once; later ones do not burden the server. */
-const LOOK_MIN_MS = 150;
-const LOOK_MAX_MS = 2000;
 /** Troubled items asked for at each look: as many as anybody reads. */
 const TROUBLED_MAX = 50;
 
@@ -104,32 +100,19 @@ function endText({ operation }: Watched): string {
   return why === undefined ? summary : `${summary} ${why}`;
 }
 
-/** When waiting is over, and whether that was Ctrl-C. */
-interface Patience {
-  readonly interrupted: AbortSignal;
-  readonly over: AbortSignal;
-}
-
-function patienceOf({ terminal }: Session, timeout: string | undefined): Patience {
-  const interrupted = terminal.interrupted();
-  const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(parseDuration(timeout));
-  return { interrupted, over: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
-}
-
-async function watch(session: Session, id: string, { interrupted, over }: Patience): Promise<Watched> {
-  const screen = new Screen(session);
-  let watched = await look(session, id);
-  for (let waitMs = LOOK_MIN_MS; ; waitMs = Math.min(LOOK_MAX_MS, waitMs * 1.3)) {
-    screen.show(watched);
-    if (isFinished(watched.operation) || over.aborted) break;
-    await sleep(waitMs, undefined, { signal: over }).catch(() => undefined);
-    if (over.aborted) break;
-    watched = await look(session, id);
-  }
-  screen.end();
+async function watch(session: Session, id: string, patience: Patience): Promise<Watched> {
+  const plain = new PlainProgress();
+  const { paintNotes: paint, terminal } = session;
+  const followed = {
+    look: () => look(session, id),
+    isOver: ({ operation }: Watched) => isFinished(operation),
+    picture: (seen: Watched) => progressLines(seen, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
+    news: (seen: Watched) => plain.lines(seen),
+  };
+  const watched = await follow(session, followed, patience);
   if (isFinished(watched.operation)) return watched;
   const again = `Look at it again with: muster operations wait ${id}`;
-  if (interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
   throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
 }
 
@@ -141,36 +124,4 @@ async function look({ client }: Session, id: string): Promise<Watched> {
     count === 0 ? Promise.resolve([]) : client.list<Item>(`${path}/items`, { state }, TROUBLED_MAX);
   const [failedItems, waitingItems] = await Promise.all([of('failed', failed), of('waiting', waiting)]);
   return { operation, troubled: [...failedItems, ...waitingItems] };
-}
-
-/** Draws on standard error, so that standard output holds the result alone. */
-class Screen {
-  readonly #session: Session;
-  readonly #plain = new PlainProgress();
-  #drawn = 0;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  show(watched: Watched): void {
-    const { terminal, paintNotes: paint } = this.#session;
-    if (!terminal.errIsTerminal) {
-      for (const line of this.#plain.lines(watched)) this.#session.note(line);
-      return;
-    }
-    const lines = progressLines(watched, { paint, nowMs: this.#session.nowMs(), columns: terminal.columns() });
-    terminal.err(`${this.#upAndClear()}${lines.join('\n')}\n`);
-    this.#drawn = lines.length;
-  }
-
-  /** The last picture goes: what follows says how it ended. */
-  end(): void {
-    this.#session.terminal.err(this.#upAndClear());
-    this.#drawn = 0;
-  }
-
-  #upAndClear(): string {
-    return this.#drawn === 0 ? '' : `\u001B[${this.#drawn}A\u001B[J`;
-  }
 }

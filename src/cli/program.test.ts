@@ -27,7 +27,9 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     'enable',
     'force-down',
     'force-up',
+    're-admit',
   ],
+  'scale-in': ['preview', 'start', 'status', 'end', 'recover'],
   sites: ['list', 'show', 'create', 'describe', 'delete'],
   instances: ['list', 'show', 'create', 'preview', 'move', 'shelve', 'unshelve', 'rebuild', 'delete'],
   flavors: ['list', 'show', 'create', 'delete'],
@@ -41,7 +43,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   settings: ['list', 'show', 'set', 'reset'],
   token: ['list', 'create', 'revoke'],
 };
-const SINGLE = ['serve', 'demo', 'agent', 'gates', 'alarms', 'watch', 'history', 'completion'];
+const SINGLE = ['serve', 'demo', 'agent', 'scale-out', 'gates', 'alarms', 'watch', 'history', 'completion'];
 
 describe('help', () => {
   test.each(Object.entries(GROUPS))('%s names its commands', async (group, commands) => {
@@ -114,6 +116,9 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ],
     ['nothing to limit', ['quotas', 'set', 'shop'], 'Say what to limit'],
     ['nothing to change', ['networks', 'edit', 'lan'], 'Say what to change'],
+    ['no hosts to scale in', ['scale-in', 'start'], "missing required argument 'hosts'"],
+    ['force without a reason', ['scale-in', 'end', 'c1', '--force'], '--force needs --reason'],
+    ['no hosts to scale out', ['scale-out'], 'Name the hosts to join, or give a list of them with -f.'],
     ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
     ['not a version', ['agent', '--service-version', 'old'], 'Say a number from 1 up.'],
   ])('%s', async (_why, args, sentence) => {

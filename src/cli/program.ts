@@ -16,6 +16,8 @@ import { portsCommand } from './ports.ts';
 import { Refused } from './problem.ts';
 import { quotasCommand } from './quotas.ts';
 import { agentCommand, demoCommand, serveCommand } from './running.ts';
+import { scaleInCommand } from './scale-in.ts';
+import { scaleOutCommand } from './scale-out.ts';
 import { segmentsCommand } from './segments.ts';
 import { DEFAULT_SERVER } from './session.ts';
 import { settingsCommand } from './settings.ts';
@@ -71,6 +73,8 @@ function commands(cli: Cli): Command[] {
     serveCommand(cli),
     agentCommand(cli),
     hostsCommand(cli),
+    scaleInCommand(cli),
+    scaleOutCommand(cli),
     sitesCommand(cli),
     instancesCommand(cli),
     flavorsCommand(cli),

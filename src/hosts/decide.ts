@@ -159,17 +159,24 @@ function listed(kind: Refusal['kind'], code: string, what: string, names: readon
 
 export interface EditHost {
   readonly id: string;
-  /** Only what is to change. `tunnelAddress: null` takes it away. */
-  readonly edit: { readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' ? null : never) };
+  /** Only what is to change. Null takes it away. */
+  readonly edit: {
+    readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' | 'transportZone' ? null : never);
+  };
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
   return changeHost(fleet, id, (host) => {
-    const { tunnelAddress, ...rest } = { ...host, ...edit };
-    const edited = tunnelAddress === null || tunnelAddress === undefined ? rest : { ...rest, tunnelAddress };
-    return { ...edited, changedBy: by, changedAtMs: nowMs };
+    const { tunnelAddress, transportZone, ...rest } = { ...host, ...edit };
+    return {
+      ...rest,
+      ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
+      ...(transportZone !== null && transportZone !== undefined && { transportZone }),
+      changedBy: by,
+      changedAtMs: nowMs,
+    };
   });
 }
 

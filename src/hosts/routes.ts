@@ -45,6 +45,12 @@ const LISTING: Listing<'host', Host> = {
     aggregate: { schema: HOST_FACTS.zone, of: (doc) => doc.aggregates },
     trait: { schema: HOST_FACTS.zone, of: (doc) => doc.traits },
     serviceVersion: { schema: Type.Integer({ minimum: 0 }), of: (doc) => [doc.serviceVersion] },
+    transportZone: { schema: HOST_FACTS.zone, of: (doc) => [doc.transportZone] },
+    quarantined: { schema: Type.Boolean(), of: (doc) => [doc.quarantined !== undefined] },
+    removed: {
+      schema: Type.Boolean({ description: 'false unless said, or unless a state is asked for' }),
+      of: (doc) => [doc.state === 'removed'],
+    },
   },
   nameIsId: true,
   sorts: {
@@ -61,7 +67,11 @@ const REASON = Type.String({ minLength: 1, maxLength: 500 });
 const ONE = { 200: { about: 'the host', schema: HOST_VIEW.schema } };
 
 const Edit = closed(
-  { ...optionalFields(HOST_FACTS), tunnelAddress: Type.Optional(Type.Union([HOST_FACTS.tunnelAddress, Type.Null()])) },
+  {
+    ...optionalFields(HOST_FACTS),
+    tunnelAddress: Type.Optional(Type.Union([HOST_FACTS.tunnelAddress, Type.Null()])),
+    transportZone: Type.Optional(Type.Union([HOST_FACTS.transportZone, Type.Null()])),
+  },
   { minProperties: 1 },
 );
 
@@ -73,9 +83,12 @@ export const hostRoutes: readonly Route[] = [
     about: 'List hosts',
     access: 'viewer',
     scope: 'site',
-    query: listQuery(LISTING),
+    query: closed({
+      ...listQuery(LISTING).properties,
+      all: Type.Optional(Type.Boolean({ description: 'removed hosts too' })),
+    }),
     answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW) } },
-    handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
+    handle: (call, { journal: { fleet } }) => listResources(fleet, LISTING, withoutRemoved(fleet, call)),
   }),
   read({
     method: 'GET',
@@ -116,6 +129,20 @@ export const hostRoutes: readonly Route[] = [
   ...joinRoutes(),
   scaleOutRoute,
 ];
+
+interface HostsQuery {
+  readonly all?: boolean;
+  readonly state?: string;
+  readonly removed?: boolean;
+}
+
+/** Removed hosts are kept for what they are known by again: only who asks for them sees them. Where none is, nothing is sifted. */
+function withoutRemoved<C extends { readonly query: object }>(fleet: FleetReader, call: C): C {
+  const { all = false, state, removed } = call.query as HostsQuery;
+  const isAsked = all || state !== undefined || removed !== undefined;
+  if (isAsked || fleet.countOf(HOSTS_BY_STATE, 'state:removed') === 0) return call;
+  return { ...call, query: { ...call.query, removed: false } };
+}
 
 function withReason(
   verb: string,

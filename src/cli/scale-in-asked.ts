@@ -1,0 +1,22 @@
+// Asking for a scale-in: a refusal tells of every host that was named, not only of the first.
+import { EXIT, Failure } from './exit-code.ts';
+import { Refused } from './problem.ts';
+import { resultLines, type HostResult } from './scale-in-view.ts';
+
+export const SCALE_IN = '/api/v1/scale-in';
+
+export async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const { hosts } = error.body as { readonly hosts?: unknown };
+    const lines = Array.isArray(hosts) ? hosts.filter(isResult).flatMap((one) => resultLines('start', one)) : [];
+    if (lines.length === 0) throw error;
+    throw new Failure(EXIT.refused, [error.message, ...lines.map((line) => `  ${line}`)].join('\n'), { cause: error });
+  }
+}
+
+function isResult(value: unknown): value is HostResult {
+  return typeof value === 'object' && value !== null && 'host' in value && 'result' in value;
+}

@@ -1,0 +1,178 @@
+// muster scale-in preview: what taking hosts out of service would do, before anybody does it.
+import { Command } from 'commander';
+import { act, examples, type Cli } from './command.ts';
+import { spanText } from './duration.ts';
+import { wholeNumber } from './input-file.ts';
+import { asked, SCALE_IN } from './scale-in-asked.ts';
+import { counted } from './scale-in-view.ts';
+import type { Session } from './session.ts';
+import { renderTable, type Column } from './table.ts';
+
+interface Tenant {
+  readonly kind: string;
+  readonly id: string;
+  readonly evacuation: {
+    readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
+    readonly how?: string;
+    readonly to?: string;
+    readonly sentence?: string;
+  };
+}
+
+interface Load {
+  readonly host: string;
+  readonly before: Readonly<Record<string, number>>;
+  readonly after: Readonly<Record<string, number>>;
+}
+
+interface Interrupted {
+  readonly kind: string;
+  readonly by: string;
+  readonly how?: string;
+  readonly count: number;
+  readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
+}
+
+export interface Preview {
+  readonly plan: string;
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly state: string;
+    readonly connection: string;
+    readonly count: number;
+    readonly tenants: readonly Tenant[];
+  }[];
+  readonly counts: { readonly tenants: number; readonly blocked: number; readonly ends: number };
+  readonly blocked: readonly {
+    readonly host: string;
+    readonly kind: string;
+    readonly id: string;
+    readonly sentence: string;
+  }[];
+  readonly loads: { readonly hosts: number; readonly busiest: readonly Load[] };
+  readonly interruptions: readonly Interrupted[];
+  readonly estimate: {
+    readonly durationMs: number;
+    readonly moves: number;
+    readonly assuming: readonly { readonly kind: string; readonly moves: number; readonly eachMs: number }[];
+    readonly budgets: { readonly movesAtOnce: number; readonly movesPerHostAtOnce: number };
+  };
+}
+
+export function scaleInPreview(cli: Cli): Command {
+  const command = new Command('preview')
+    .description('Show what taking hosts out of service would do; nothing is changed')
+    .argument('<hosts...>', 'names, or any other id of a host')
+    .option('--limit <count>', 'at most so many tenants', wholeNumber, 100);
+  examples(
+    command,
+    ['three hosts together', 'muster scale-in preview c1 c2 c3'],
+    ['the plan alone, for a script', 'muster scale-in preview c1 --output json | jq -r .plan'],
+  );
+  return act<{ readonly limit: number }>(cli, command, async (session, { args, options: { limit } }) => {
+    const preview = await asked(() =>
+      session.client.write<Preview>('POST', `${SCALE_IN}/preview`, { body: { hosts: args, limit } }),
+    );
+    if (session.output === 'table') show(session, preview);
+    else await session.value(preview);
+    return undefined;
+  });
+}
+
+interface Row extends Tenant {
+  readonly host: string;
+}
+
+const TENANTS: readonly Column<Row>[] = [
+  { title: 'host', of: ({ host }) => host, colour: 'bold' },
+  { title: 'kind', of: ({ kind }) => kind },
+  { title: 'name', of: ({ id }) => id },
+  { title: 'would', of: ({ evacuation }) => wouldText(evacuation) },
+];
+
+function wouldText({ kind, how, to, sentence }: Tenant['evacuation']): string {
+  const where = to === undefined ? '' : ` to ${to}`;
+  switch (kind) {
+    case 'move':
+      return how === 'hand-over' ? `be handed over${where}` : `move${how === undefined ? '' : ` ${how}`}${where}`;
+    case 'rebuild':
+      return `be rebuilt${to === undefined ? ' elsewhere' : ` on ${to}`}`;
+    case 'ends':
+      return 'stay, degraded, and end with the host: nobody else has presence';
+    case 'wait':
+      return `wait${sentence === undefined ? '' : `: ${sentence}`}`;
+  }
+}
+
+/** Nothing of it is cut off: each part has its own heading, and those without content are left out. */
+function show(session: Session, preview: Preview): void {
+  const { terminal, paint } = session;
+  const rows = preview.hosts.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ ...tenant, host })));
+  const { counts, hosts, blocked } = preview;
+  const empty = hosts.filter(({ count }) => count === 0).map(({ host }) => host);
+  if (rows.length > 0) terminal.out(renderTable(rows, TENANTS, paint));
+  if (empty.length > 0) terminal.out(`Nothing lives on ${empty.join(', ')}.\n`);
+  if (rows.length < counts.tenants) terminal.out(`These are the first ${rows.length} of ${counts.tenants}.\n`);
+  if (blocked.length > 0) terminal.out(`\n${blockedText(preview)}\n`);
+  terminal.out(loadsText(preview, paint));
+  terminal.out(`\n${[interruptionText(preview), estimateText(preview)].filter((text) => text !== '').join('\n')}\n`);
+  terminal.out(`Plan ${preview.plan}\n`);
+  session.note(`Start exactly this with: ${startText(preview)}`);
+}
+
+function blockedText({ blocked, counts }: Preview): string {
+  const lines = blocked.map(({ host, kind, id, sentence }) => `  ${host} ${kind} ${id}: ${sentence}`);
+  return [`No place to go (${counts.blocked}):`, ...lines].join('\n');
+}
+
+function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint']): string {
+  const [first] = busiest;
+  if (first === undefined) return '';
+  const kinds = Object.keys(first.after);
+  const columns: Column<Load>[] = [
+    { title: 'takes over', of: ({ host }) => host, colour: 'bold' },
+    ...kinds.map((kind) => ({
+      title: kind,
+      of: ({ before, after }: Load) => `${before[kind] ?? 0} to ${after[kind] ?? 0}`,
+    })),
+  ];
+  const more = hosts - busiest.length;
+  return `\n${renderTable(busiest, columns, paint)}${more > 0 ? `and ${more} more hosts, with less each\n` : ''}`;
+}
+
+const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {
+  none: 'without interruption',
+  brief: 'with less than a second of interruption',
+  restart: 'with a restart',
+  ends: 'for good',
+};
+
+const WAYS: Readonly<Record<string, string>> = {
+  move: 'move',
+  rebuild: 'are rebuilt',
+  ends: 'end with the host',
+};
+
+function interruptionText({ interruptions }: Preview): string {
+  const moving = interruptions.filter(({ by }) => by !== 'wait');
+  return moving
+    .map(({ kind, by, how, count, interruption }) => {
+      const way = `${WAYS[by] ?? by}${how === undefined ? '' : ` (${how})`}`;
+      return `${counted(count, `${kind}s`)}: ${way} ${INTERRUPTIONS[interruption]}.`;
+    })
+    .join('\n');
+}
+
+function estimateText({ estimate, counts }: Preview): string {
+  const { durationMs, moves, assuming, budgets } = estimate;
+  if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
+  const assumed = assuming.map(
+    ({ kind, moves: count, eachMs }) => `${counted(count, kind)} of ${eachMs / 1000} s each`,
+  );
+  const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
+  return `It should take about ${spanText(durationMs)}: ${assumed.join(', ')}, ${atOnce}.`;
+}
+
+function startText({ hosts, plan }: Preview): string {
+  return `muster scale-in start ${hosts.map(({ host }) => host).join(' ')} --plan ${plan}`;
+}

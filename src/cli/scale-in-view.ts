@@ -1,0 +1,137 @@
+// A scale-in as people read it: results of a request, hosts on their way, and the progress of a wait. Pure: what it shows comes in.
+import { spanText } from './duration.ts';
+import { stateColour, type Paint } from './paint.ts';
+import { sentenceOf, type ShownReason } from './operation-progress.ts';
+import { cut, harmless } from './text-width.ts';
+
+export interface HostResult {
+  readonly host: string;
+  readonly name?: string;
+  readonly result: 'accepted' | 'unchanged' | 'unknown' | 'wrong-state' | 'blocked';
+  readonly operation?: string;
+  readonly sentence?: string;
+  readonly reason?: ShownReason;
+  readonly blockers?: readonly { readonly sentence?: string; readonly code: string }[];
+}
+
+export interface ScaleInAnswer {
+  readonly operation?: string;
+  /** Absent in the answer to a repetition, when the first one was too large to keep. */
+  readonly hosts?: readonly HostResult[];
+  readonly note?: string;
+}
+
+/** A host on its way, as the API shows it. */
+export interface OnItsWay {
+  readonly host: string;
+  readonly site: string;
+  readonly state: string;
+  readonly connection: string;
+  readonly drain: boolean;
+  readonly by?: string;
+  readonly why?: string;
+  readonly sinceMs?: number;
+  readonly forced?: string;
+  readonly left: Readonly<Record<string, number>>;
+  readonly underWay: number;
+  readonly operation?: string;
+  readonly step?: string;
+  readonly reason?: ShownReason;
+  readonly sentence?: string;
+}
+
+export type Verb = 'start' | 'end' | 'recover';
+
+const ACCEPTED: Readonly<Record<Verb, string>> = {
+  start: 'leaves service',
+  end: 'is being removed',
+  recover: 'comes back into service',
+};
+const UNCHANGED: Readonly<Record<Verb, string>> = {
+  start: 'leaves service already',
+  end: 'is removed or being removed already',
+  recover: 'is in service or on its way back already',
+};
+/** Blockers told by name: the rest are as many, and can be asked for. */
+const BLOCKERS_MAX = 10;
+
+/** One line for each host, and one for each thing that is in its way. */
+export function resultLines(verb: Verb, { host, name, result, blockers = [], ...told }: HostResult): string[] {
+  const who = harmless(name === undefined ? host : `${host} (${name})`);
+  if (result === 'accepted') return [`${who} ${ACCEPTED[verb]}.`];
+  if (result === 'unchanged') return [`${who} ${UNCHANGED[verb]}.`];
+  if (blockers.length === 0) return [`${who}: ${sentenceOf(told) ?? result}`];
+  const more = blockers.length - BLOCKERS_MAX;
+  return [
+    `${who} is blocked:`,
+    ...blockers.slice(0, BLOCKERS_MAX).map(({ sentence, code }) => `  ${harmless(sentence ?? code)}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}
+
+/** Not done for this host, and not because there was nothing to do. */
+export function isBad({ result }: HostResult): boolean {
+  return result !== 'accepted' && result !== 'unchanged';
+}
+
+/** `2 instances, 1 port`; `nothing` when all is gone. */
+export function leftText(left: Readonly<Record<string, number>>): string {
+  const some = Object.entries(left).filter(([, count]) => count > 0);
+  return some.length === 0 ? 'nothing' : some.map(([kind, count]) => counted(count, kind)).join(', ');
+}
+
+/** Kinds are told in the plural. */
+export function counted(count: number, kind: string): string {
+  return `${count} ${count === 1 ? kind.replace(/s$/, '') : kind}`;
+}
+
+/** How a host stands, in a line. */
+export function hostLine(host: OnItsWay): string {
+  const { state, left, underWay, sentence, reason } = host;
+  const moving = underWay === 0 ? '' : `, ${underWay} on the way`;
+  const here = state === 'draining' || state === 'drained' ? `, ${leftText(left)} left${moving}` : '';
+  const why = sentenceOf({ ...(sentence !== undefined && { sentence }), ...(reason !== undefined && { reason }) });
+  return `${harmless(host.host)} ${state}${here}${why === undefined ? '' : `: ${why}`}`;
+}
+
+/** What is followed: hosts on their way, and those that have got there. */
+export interface ScaleInSeen {
+  readonly operations: readonly { readonly id: string; readonly state: string; readonly title: string }[];
+  readonly hosts: readonly OnItsWay[];
+  readonly startedMs: number;
+}
+
+/** Hosts shown at once: more would scroll. Those that wait come first. */
+const HOSTS_MAX = 15;
+
+export function pictureOf(
+  { operations, hosts, startedMs }: ScaleInSeen,
+  { paint, nowMs, columns }: { readonly paint: Paint; readonly nowMs: number; readonly columns: number },
+): string[] {
+  const head = operations.map(({ title, state }) => `${harmless(title)} ${paint(stateColour(state), state)}`);
+  const first = [...hosts].sort((one, other) => Number(other.reason !== undefined) - Number(one.reason !== undefined));
+  const more = hosts.length - HOSTS_MAX;
+  return [
+    `${head.join(', ')}, ${spanText(nowMs - startedMs)}`,
+    ...first.slice(0, HOSTS_MAX).map((host) => paint('dim', cut(`  ${hostLine(host)}`, columns - 1))),
+    ...(more > 0 ? [paint('dim', `  and ${more} more`)] : []),
+  ];
+}
+
+/** For pipes and logs: a line when a host or an operation stands differently from what was told before. */
+export class ScaleInNews {
+  readonly #told = new Map<string, string>();
+
+  lines({ operations, hosts }: ScaleInSeen): string[] {
+    return [
+      ...operations.flatMap(({ id, state }) => this.#new(id, `${id} ${state}`)),
+      ...hosts.flatMap((host) => this.#new(`host ${host.host}`, `  ${hostLine(host)}`)),
+    ];
+  }
+
+  #new(key: string, line: string): string[] {
+    if (this.#told.get(key) === line) return [];
+    this.#told.set(key, line);
+    return [line];
+  }
+}

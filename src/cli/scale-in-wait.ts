@@ -1,0 +1,90 @@
+// Waiting for hosts that leave service or come back: how far each of them is, and why it waits. It only looks: Ctrl-C leaves the
+// work going on and says how to look again.
+import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { follow, patienceOf } from './following.ts';
+import { countsText, isFinished, sentenceOf, type Operation } from './operation-progress.ts';
+import type { WaitOptions } from './operation-wait.ts';
+import { SCALE_IN } from './scale-in-asked.ts';
+import { pictureOf, ScaleInNews, type OnItsWay, type ScaleInAnswer, type Verb } from './scale-in-view.ts';
+import type { Session } from './session.ts';
+
+interface Waiting {
+  readonly verb: Verb;
+  readonly answer: ScaleInAnswer;
+}
+
+interface Seen {
+  readonly operations: readonly Operation[];
+  readonly hosts: readonly OnItsWay[];
+  readonly startedMs: number;
+}
+
+export async function waitForHosts(session: Session, waiting: Waiting, options: WaitOptions): Promise<ExitCode> {
+  const { answer, verb } = waiting;
+  const ids = operationsIn(answer);
+  if (ids.length === 0) {
+    if (session.output !== 'table') await session.value(answer);
+    return EXIT.ok;
+  }
+  const patience = patienceOf(session, options.timeout);
+  const news = new ScaleInNews();
+  const { paintNotes: paint, terminal } = session;
+  const names = new Set((answer.hosts ?? []).map(({ host, name }) => name ?? host));
+  const startedMs = session.nowMs();
+  const seen = await follow<Seen>(
+    session,
+    {
+      look: () => look(session, { ids, names, startedMs }),
+      isOver: ({ operations }) => operations.every(isFinished),
+      picture: (now) => pictureOf(now, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
+      news: (now) => news.lines(now),
+    },
+    patience,
+  );
+  if (seen.operations.every(isFinished)) return ended(session, waiting, seen);
+  const again = `Look at it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
+  const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you.`;
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `${goesOn} ${again}`);
+  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn} ${again}`);
+}
+
+function operationsIn({ operation, hosts = [] }: ScaleInAnswer): string[] {
+  const all = [operation, ...hosts.map((host) => host.operation)];
+  return [...new Set(all.filter((id) => id !== undefined))];
+}
+
+interface Looking {
+  readonly ids: readonly string[];
+  readonly names: ReadonlySet<string>;
+  readonly startedMs: number;
+}
+
+async function look({ client }: Session, { ids, names, startedMs }: Looking): Promise<Seen> {
+  const [status, ...operations] = await Promise.all([
+    client.get<{ readonly hosts: readonly OnItsWay[] }>(SCALE_IN),
+    ...ids.map((id) => client.get<Operation>(`/api/v1/operations/${encodeURIComponent(id)}`)),
+  ] as const);
+  return { operations, hosts: status.hosts.filter(({ host }) => names.has(host)), startedMs };
+}
+
+async function ended(session: Session, { verb, answer }: Waiting, { operations }: Seen): Promise<ExitCode> {
+  const failed = operations.filter(({ state }) => state !== 'succeeded');
+  if (session.output !== 'table') await session.value({ ...answer, operations });
+  else {
+    for (const operation of operations) session.terminal.out(`${endText(operation)}\n`);
+    for (const { id } of failed) session.note(`See which and why with: muster operations show ${id}`);
+    if (verb === 'start' && failed.length === 0)
+      session.note(`They are empty. Remove them with: ${endCommand(answer)}`);
+  }
+  return failed.length === 0 ? EXIT.ok : EXIT.operationFailed;
+}
+
+function endText(operation: Operation): string {
+  const why = sentenceOf(operation);
+  const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
+  return why === undefined ? summary : `${summary} ${why}`;
+}
+
+function endCommand({ hosts = [] }: ScaleInAnswer): string {
+  return `muster scale-in end ${hosts.map(({ host, name }) => name ?? host).join(' ')} --disconnect`;
+}
