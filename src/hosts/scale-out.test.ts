@@ -32,7 +32,7 @@ const rebalance: Rebalance = (fleet) => {
   const old = findHost(fleet, 'old');
   if (old === undefined) throw new Error('no old host');
   const changes: Change[] = [put(HOST, old.id, { ...old.doc, baseWeight: old.doc.baseWeight + 1 })];
-  return { changes, operations: [] };
+  return { changes, more: old.doc.baseWeight < 1 };
 };
 
 async function agents(journal: Journal, nowMs: number): Promise<void> {
@@ -69,7 +69,7 @@ const subject: Subject = {
   world: agents,
   wrongWhenDone: (fleet) => [
     ...NAMES.filter((name) => findHost(fleet, name)?.doc.state !== 'active').map((name) => `${name} is not in service`),
-    ...(findHost(fleet, 'old')?.doc.baseWeight === 1 ? [] : ['services were not spread once']),
+    ...(findHost(fleet, 'old')?.doc.baseWeight === 2 ? [] : ['services were not spread twice']),
   ],
   wrongWhenCancelled: (fleet) => [
     ...[...fleet.all(HOST)].filter(({ doc }) => doc.state === 'joining').map(({ id }) => `${id} is still joining`),
@@ -135,13 +135,26 @@ describe('scale-out', () => {
 
   test.each([
     ['waits-while-a-host-is-still-coming', ['done', 'pending'], 'waiting', 0],
-    ['spreads-when-all-are-in', ['done', 'done'], 'done', 1],
-    ['spreads-over-those-that-came', ['failed', 'done'], 'done', 1],
+    ['spreads-when-all-are-in', ['done', 'done'], 'waiting', 1],
+    ['spreads-over-those-that-came', ['failed', 'done'], 'waiting', 1],
     ['spreads-nothing-when-none-came', ['failed', 'failed'], 'done', 0],
   ] as const)('%s', (_name, ends, state, changes) => {
     const next = planned(begun(), ends);
     expect(next).toMatchObject({ kind: 'record', progress: { state } });
     expect(next?.kind === 'record' && next.changes.length).toBe(changes);
+  });
+
+  test('goes-on-as-long-as-there-is-more-to-spread', () => {
+    const names: string[] = [];
+    const twice = (more: boolean) =>
+      scaleOutKind((_fleet, { operation }) => {
+        names.push(operation);
+        return { changes: [], more };
+      });
+    const first = planned(begun(), ['done', 'done'], twice(true));
+    expect(first).toMatchObject({ progress: { state: 'waiting', attempt: 2, reason: { code: 'more-to-spread' } } });
+    expect(planned(begun(), ['done', 'done'], twice(false))).toMatchObject({ progress: { state: 'done' } });
+    expect(names).toEqual(['op-torture.rebalance-1', 'op-torture.rebalance-1']);
   });
 
   test('waits-with-the-reason-while-services-may-not-move', () => {

@@ -1,6 +1,6 @@
 // Scale-out: hosts come into service, new ones and removed ones that are let in again, and when it is asked for, services are
 // spread anew once they are in. A host by itself takes nothing over: what is healthy stays where it is.
-import { idOf, type Applied, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
+import { idOf, type Applied, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   decideLater,
@@ -21,7 +21,7 @@ import {
   type StoredOperation,
 } from '../operations/index.ts';
 import { registerHosts, type JoinHosts } from './decide.ts';
-import type { BeginEvacuation, Evacuator } from './evacuator.ts';
+import type { BeginEvacuation } from './evacuator.ts';
 import { hostJoin } from './join.ts';
 
 export const SCALE_OUT_KIND = 'scale-out';
@@ -30,8 +30,11 @@ export interface ScaleOut extends JoinHosts {
   readonly rebalance: boolean;
 }
 
-/** Spreads services anew over the hosts in service, and answers what does it; or says why it cannot now. */
-export type Rebalance = (fleet: FleetReader, how: BeginEvacuation) => ReturnType<Evacuator['begin']>;
+/** Spreads services anew over the hosts in service, as many as go at once; or says why it cannot now. */
+export type Rebalance = (
+  fleet: FleetReader,
+  how: BeginEvacuation,
+) => { readonly changes: readonly Change[]; readonly more: boolean } | Refusal;
 
 const REBALANCE_STEP = 'rebalance';
 /** No host has a name that begins with a dot. */
@@ -118,16 +121,22 @@ function rebalanced(fleet: FleetReader, { operation, item, nowMs }: Spreading, r
   if (item.doc.state === 'waiting' && nowMs < (item.doc.retryAtMs ?? 0)) return [];
   if (!others.some(({ doc }) => doc.state === 'done')) return [record(item, { state: 'done', step: REBALANCE_STEP })];
   const { by, why, deadlineMs } = operation.doc;
-  const named = idOf(OPERATION, `${operation.id}.${REBALANCE_STEP}`);
+  const { attempt } = item.doc;
+  const named = idOf(OPERATION, `${operation.id}.${REBALANCE_STEP}-${attempt}`);
   return [
     decideLater(item, (now, atMs) => {
       const how = { operation: named, by, ...(why !== undefined && { why }), nowMs: atMs, deadlineMs };
       const begun = rebalance(now, how);
-      if ('code' in begun) return [wait(item, notNow(begun), atMs + REBALANCE_AGAIN_MS)];
-      return [record(item, { state: 'done', step: REBALANCE_STEP }, { changes: begun.changes })];
+      const retryAtMs = atMs + REBALANCE_AGAIN_MS;
+      if ('code' in begun) return [wait(item, notNow(begun), retryAtMs)];
+      const { changes } = begun;
+      if (begun.more) return [record(item, { ...MORE, retryAtMs, attempt: attempt + 1 }, { changes })];
+      return [record(item, { state: 'done', step: REBALANCE_STEP }, { changes })];
     }),
   ];
 }
+
+const MORE = { state: 'waiting', step: REBALANCE_STEP, reason: { code: 'more-to-spread' } } as const;
 
 function notNow({ code, message }: Refusal): Reason {
   return { code: 'cannot-rebalance', because: code, message };
@@ -135,5 +144,6 @@ function notNow({ code, message }: Refusal): Reason {
 
 export const scaleOutSentences: ReasonSentences = {
   'hosts-coming-in': () => 'Services are spread anew when the hosts have come in.',
+  'more-to-spread': () => 'Services are being spread anew, and more of them when these are done.',
   'cannot-rebalance': ({ message }) => `Services cannot be spread anew now: ${String(message)} It is tried again.`,
 };
