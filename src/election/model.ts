@@ -1,7 +1,7 @@
 // Services that one host does for all: source NAT of a router, the route to a subnet, DHCP in a subnet. A service exists with
 // its subject and has at most one designated host; its epoch only grows, so that work for an older one is refused.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { schemaKind, type Id, type Index, type Stored } from '../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
@@ -35,19 +35,26 @@ export const REJECTIONS = [
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
+/**
+ * What made an election. `recovered`: nobody did it, and somebody can again. `presence-gone`: its host has nothing of the
+ * subject any more. `host-unfit`: its host is there and cannot do it any more, for example without a tunnel address.
+ */
+export const CAUSES = [
+  'first-election',
+  'host-lost',
+  'host-leaving',
+  'presence-gone',
+  'host-unfit',
+  'fail-back',
+  'rebalance',
+  'asked-for',
+  'recovered',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
 const WHY = Type.Object(
   {
-    /** What made the election. */
-    cause: Type.Enum([
-      'first-election',
-      'host-lost',
-      'host-leaving',
-      'presence-gone',
-      'fail-back',
-      'rebalance',
-      'asked-for',
-      'recovered',
-    ]),
+    cause: Type.Enum(CAUSES),
     chosen: Type.Optional(Type.String()),
     /** Designations minus base weight when it was chosen; lowest first, then by host id. */
     candidates: Type.Array(Type.Object({ host: Type.String(), score: Type.Integer() }, CLOSED), {
@@ -68,7 +75,7 @@ export type Why = Static<typeof WHY>;
  * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
  * old one still serves what reaches it. `retiring`: the old one is repointed too and passes on what comes late.
  */
-export const HAND_OVER_PHASES = ['preparing', 'switched', 'retiring'] as const;
+const HAND_OVER_PHASES = ['preparing', 'switched', 'retiring'] as const;
 
 const HAND_OVER = Type.Object(
   {
@@ -76,6 +83,9 @@ const HAND_OVER = Type.Object(
     from: Type.String(),
     to: Type.String(),
     phase: Type.Enum(HAND_OVER_PHASES),
+    /** Why it goes there; it becomes the service's own when it is switched. */
+    why: WHY,
+    /** When the phase began, or when another host was chosen in it. */
     sinceMs: Type.Integer(),
   },
   CLOSED,
@@ -112,6 +122,8 @@ export const SERVICE_SCHEMA = Type.Object(
 );
 export type Service = Static<typeof SERVICE_SCHEMA>;
 export type ServiceId = Id<'service'>;
+export type StoredService = Stored<'service', Service>;
+export type HandOver = Static<typeof HAND_OVER>;
 export const SERVICE = schemaKind('service', SERVICE_SCHEMA);
 
 /** Its id tells what it is: `nat:edge`, `dhcp:rack-1-v4`. */
@@ -123,11 +135,16 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
 export const SERVICES_BY_HOST: Index<'service', Service> = {
   name: 'services-by-host',
   kind: SERVICE,
-  keysOf: ({ designated, handOver }) => {
-    const host = handOver?.phase === 'preparing' ? handOver.to : designated?.host;
+  keysOf: (doc) => {
+    const host = weighsOn(doc);
     return host === undefined ? [] : [host];
   },
 };
+
+/** The host whose weight a service is part of. */
+export function weighsOn({ designated, handOver }: Service): string | undefined {
+  return handOver?.phase === 'preparing' ? handOver.to : designated?.host;
+}
 
 /** Every host that a service has something to do with: designated, getting it, or giving it away. */
 export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
@@ -142,4 +159,18 @@ export const SERVICES_BY_SUBJECT: Index<'service', Service> = {
   name: 'services-by-subject',
   kind: SERVICE,
   keysOf: (doc) => [doc.subject],
+};
+
+/** Those that left a host by its scale-in. */
+export const SERVICES_BY_ORIGIN: Index<'service', Service> = {
+  name: 'services-by-origin',
+  kind: SERVICE,
+  keysOf: ({ cameFrom }) => (cameFrom === undefined ? [] : [cameFrom.host]),
+};
+
+/** For the count of hand-overs under way. */
+export const SERVICES_IN_HAND_OVER: Index<'service', Service> = {
+  name: 'services-in-hand-over',
+  kind: SERVICE,
+  keysOf: ({ handOver }) => (handOver === undefined ? [] : ['under-way']),
 };

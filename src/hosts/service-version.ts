@@ -7,7 +7,9 @@ import type { Host } from './model.ts';
 export const EARLY_CREATE_VERSION = 2;
 /** From here on a host takes ports that are bound to it already. */
 export const EARLY_BIND_VERSION = 3;
-export const CURRENT_SERVICE_VERSION = 3;
+/** From here on a host does services for others: its view tells it which, and it reports its switch. */
+export const DESIGNATIONS_VERSION = 4;
+export const CURRENT_SERVICE_VERSION = 4;
 
 class ServiceVersions implements Projected {
   readonly #counts = new Map<number, number>();

@@ -1,0 +1,97 @@
+// Which services a change may concern. Events only make the controller look sooner: whatever is forgotten here is found by the
+// scan. Cheap, because every commit asks.
+import { idOf, SETTING, type Applied, type FleetReader } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import {
+  NETWORK,
+  PORT,
+  presenceOf,
+  ROUTER,
+  ROUTERS_BY_EXTERNAL_NETWORK,
+  SEGMENT,
+  SUBNET,
+  TRANSPORT_ZONE,
+  type Port,
+  type Router,
+  type Segment,
+} from '../network/index.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST, serviceId, type ServiceId } from './model.ts';
+import { ELECTION } from './settings.ts';
+import { servicesOfRouter, servicesOfSubnet } from './wanted.ts';
+
+/** `all`: too many to name. */
+export type Affected = 'all' | readonly ServiceId[];
+
+const NONE: readonly ServiceId[] = [];
+
+export function affectedBy(fleet: FleetReader, change: Applied): Affected {
+  const { kind, before, after } = change;
+  const id = (after ?? before)?.id;
+  if (id === undefined) return NONE;
+  switch (kind) {
+    case SERVICE.name:
+      return [idOf(SERVICE, id)];
+    case HOST.name:
+      return byHost(fleet, id, change);
+    case PORT.name:
+      return byPort(fleet, before?.doc as Port | undefined, after?.doc as Port | undefined);
+    case ROUTER.name:
+      return byRouter(id, before?.doc as Router | undefined, after?.doc as Router | undefined);
+    case SUBNET.name:
+      return servicesOfSubnet(fleet, id);
+    case NETWORK.name:
+      return byNetwork(fleet, id);
+    case SEGMENT.name:
+      return byNetwork(fleet, ((after ?? before)?.doc as Segment | undefined)?.network ?? '');
+    case TRANSPORT_ZONE.name:
+      return 'all';
+    case SETTING.name:
+      return id === ELECTION.name ? 'all' : NONE;
+    default:
+      return NONE;
+  }
+}
+
+/** What it does, and what it could do: of a host only what elections ask for. */
+function byHost(fleet: FleetReader, id: string, { before, after }: Applied): ServiceId[] {
+  const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
+  if (was !== undefined && is !== undefined && isSame(was, is)) return [];
+  const touching = [...fleet.find(SERVICES_TOUCHING_HOST, id)].map((service) => service.id);
+  return [
+    ...touching,
+    ...presenceOf(fleet)
+      .subnetsOn(id)
+      .flatMap((subnet) => servicesOfSubnet(fleet, subnet)),
+  ];
+}
+
+function isSame(was: Host, is: Host): boolean {
+  return (
+    was.state === is.state &&
+    was.connection.state === is.connection.state &&
+    was.forcedDown === is.forcedDown &&
+    was.quarantined === is.quarantined &&
+    was.switch?.datapathId === is.switch?.datapathId &&
+    was.tunnelAddress === is.tunnelAddress &&
+    was.transportZone === is.transportZone &&
+    was.serviceVersion === is.serviceVersion &&
+    was.physicalNetworks === is.physicalNetworks
+  );
+}
+
+/** Where it was and where it is now; most changes of a port change neither. */
+function byPort(fleet: FleetReader, was: Port | undefined, is: Port | undefined): ServiceId[] {
+  const [from, to] = [was?.binding?.host, is?.binding?.host];
+  if (from === undefined && to === undefined) return [];
+  if (from === to && was?.addresses === is?.addresses) return [];
+  const subnets = new Set([...(was?.addresses ?? []), ...(is?.addresses ?? [])].map(({ subnet }) => subnet));
+  return [...subnets].flatMap((subnet) => servicesOfSubnet(fleet, subnet));
+}
+
+function byRouter(id: string, was: Router | undefined, is: Router | undefined): ServiceId[] {
+  return servicesOfRouter(id, [...new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])])]);
+}
+
+function byNetwork(fleet: FleetReader, network: string): ServiceId[] {
+  return [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, network)].map(({ id }) => serviceId('nat', id));
+}

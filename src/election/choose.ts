@@ -1,0 +1,40 @@
+// The one choice: of those that can do a service the one with the lowest score, then the first by id. Several services are
+// chosen for in the order of their ids, and each choice counts for the next, so that no order of lists or maps shows.
+import type { Candidates, Poll } from './candidates.ts';
+import type { Cause, StoredService } from './model.ts';
+import { whyOf, type Choice } from './why.ts';
+
+export interface Asked {
+  readonly service: Pick<StoredService, 'id' | 'doc'>;
+  readonly cause: Cause;
+  /** Hosts that are not to be chosen: the one that has it. */
+  readonly except?: readonly string[];
+  /** Whether a leaving host will do when no other can. */
+  readonly fallback: 'leaving' | 'none';
+  /** Taken if it can do it at all: it is being built already. */
+  readonly prefer?: string | undefined;
+}
+
+/** Undefined when nobody can. What is chosen is counted in the poll. */
+export function choose(poll: Poll, asked: Asked, nowMs: number): Choice | undefined {
+  const { service, cause, except, fallback } = asked;
+  const candidates = poll.candidatesOf(service, except);
+  const host = preferred(poll, asked) ?? best(candidates, fallback);
+  if (host === undefined) return undefined;
+  poll.count(service.doc, host);
+  return { host, why: whyOf(cause, candidates, host, nowMs) };
+}
+
+function preferred(poll: Poll, { service, prefer }: Asked): string | undefined {
+  return prefer !== undefined && poll.rejectionOf(service.doc, prefer) === undefined ? prefer : undefined;
+}
+
+function best({ eligible, leaving }: Candidates, fallback: Asked['fallback']): string | undefined {
+  return (eligible.first ?? (fallback === 'leaving' ? leaving.first : undefined))?.host;
+}
+
+/** Chooses for all of them; the same whatever order they come in. */
+export function chooseJointly(poll: Poll, asked: readonly Asked[], nowMs: number): Map<string, Choice | undefined> {
+  const inOrder = [...asked].sort((one, other) => (one.service.id < other.service.id ? -1 : 1));
+  return new Map(inOrder.map((one) => [one.service.id, choose(poll, one, nowMs)]));
+}

@@ -1,0 +1,123 @@
+// Looks after services at the lease holder: elects, hands over and withdraws, in slices that are decided inside their commits.
+// It looks at what is. Events make it look sooner; a scan finds what no event told of, such as a host that nobody hears any more.
+import { idOf, type Applied } from '../fleet/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
+import { OPERATION, type Log } from '../operations/index.ts';
+import { affectedBy } from './affected.ts';
+import { lookAtServices, type Looked } from './decide.ts';
+import type { Hears } from './health.ts';
+import type { ServiceId } from './model.ts';
+import { allServices } from './wanted.ts';
+
+export interface ElectionOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Whether any host still hears a silent one on the data path. */
+  readonly hears: Hears;
+  readonly scanMs?: number;
+}
+
+const SCAN_MS = 5000;
+/** What waits for other hand-overs to end is looked at again after this long. */
+const POSTPONED_MS = 1000;
+/** Services per commit: small enough that nothing else waits for long. */
+const SERVICES_PER_COMMIT = 500;
+/** Far longer than hosts need; after it another hand-over is begun if there is still a cause. */
+const HAND_OVER_DEADLINE_MS = 3_600_000;
+const BY = 'election';
+
+export class ElectionController {
+  readonly #options: ElectionOptions;
+  readonly #scanMs: number;
+  /** What may have to change. Lost in a crash, found again by the scan. */
+  readonly #woken = new Set<ServiceId>();
+  #scanAtMs = 0;
+  #sleep = new AbortController();
+
+  constructor(options: ElectionOptions) {
+    this.#options = options;
+    this.#scanMs = options.scanMs ?? SCAN_MS;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal, clock } = this.#options;
+    const stopListening = journal.onCommit((_commit, applied) => this.wake(applied));
+    const stop = (): void => this.#sleep.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    while (!signal.aborted) {
+      await this.look();
+      if (signal.aborted) break;
+      if (this.#woken.size === 0) await clock.sleep(Math.max(0, this.#scanAtMs - clock.nowMs()), this.#sleep.signal);
+      if (this.#sleep.signal.aborted) this.#sleep = new AbortController();
+    }
+    signal.removeEventListener('abort', stop);
+    stopListening();
+  }
+
+  /** Something changed: what it may concern is looked at next. */
+  wake(applied: readonly Applied[]): void {
+    const { fleet } = this.#options.journal;
+    for (const change of applied) {
+      const affected = affectedBy(fleet, change);
+      if (affected === 'all') this.#scanAtMs = 0;
+      else for (const id of affected) this.#woken.add(id);
+      if (affected.length > 0 && !this.#sleep.signal.aborted) this.#sleep.abort();
+    }
+  }
+
+  /** Looks once at everything that is due. */
+  async look(): Promise<void> {
+    const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const due = this.#takeDue(nowMs);
+    if (journal.fence === undefined) return;
+    for (let at = 0; at < due.length; at += SERVICES_PER_COMMIT) {
+      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT));
+    }
+  }
+
+  /** In the order of ids, so that slices choose as one look at all of them would. */
+  #takeDue(nowMs: number): ServiceId[] {
+    if (nowMs >= this.#scanAtMs) {
+      this.#scanAtMs = nowMs + this.#scanMs;
+      this.#woken.clear();
+      return allServices(this.#options.journal.fleet);
+    }
+    const due = [...this.#woken].sort();
+    this.#woken.clear();
+    return due;
+  }
+
+  async #lookAt(services: readonly ServiceId[]): Promise<void> {
+    const { journal, clock, ids, hears } = this.#options;
+    const nowMs = clock.nowMs();
+    const operation = idOf(OPERATION, ids.next('op'));
+    const command = { services, hears, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
+    // Most looks find nothing: they cost the decider nothing then.
+    const planned = lookAtServices(journal.fleet, command);
+    if (planned.kind === 'refuse') return;
+    if (planned.changes.length === 0) return this.#postpone(planned.answer.postponed, nowMs);
+    try {
+      const outcome = await journal.submit({ by: BY, decide: (fleet) => lookAtServices(fleet, command) });
+      if (outcome.kind === 'accepted') this.#told(outcome.answer, nowMs);
+    } catch (error) {
+      // The next look, here or at the next holder, finds the same.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      this.#options.log.warn({ code: error.code }, 'elections not recorded');
+      this.#postpone(services, nowMs);
+    }
+  }
+
+  #told({ elected, withdrawn, begun, postponed }: Looked, nowMs: number): void {
+    const facts = { elected: elected.length, withdrawn: withdrawn.length, handedOver: begun.length };
+    this.#options.log.info(facts, 'services looked at');
+    this.#postpone(postponed, nowMs);
+  }
+
+  #postpone(services: readonly ServiceId[], nowMs: number): void {
+    // They are found again by a scan that comes sooner.
+    if (services.length > 0) this.#scanAtMs = Math.min(this.#scanAtMs, nowMs + POSTPONED_MS);
+  }
+}

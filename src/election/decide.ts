@@ -1,0 +1,133 @@
+// Deciding on services inside a commit: made with their subject, elected, handed over, withdrawn, and removed with it. One
+// function for the controller and for whoever empties a host, so that both may do it and nothing is done twice.
+import { mark, put, remove, valueOf, type Change, type FleetReader } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
+import { Poll } from './candidates.ts';
+import { SERVICE, SERVICES_IN_HAND_OVER, type Service, type ServiceId, type StoredService } from './model.ts';
+import {
+  designatedTo,
+  flagged,
+  handOvers,
+  isPassing,
+  withdrawn,
+  withoutHandOver,
+  type Passing,
+  type Signed,
+} from './passing.ts';
+import { ELECTION } from './settings.ts';
+import { verdictOn, type Circumstances, type Verdict } from './verdict.ts';
+import { isWanted, subjectOf } from './wanted.ts';
+
+export interface LookAtServices extends Circumstances {
+  /** In any order; decided in the order of ids. */
+  readonly services: readonly ServiceId[];
+  /** Names the hand-overs that are begun, if any are. */
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly deadlineMs: number;
+}
+
+export interface Looked {
+  /** What was done, by the ids of services. */
+  readonly elected: readonly ServiceId[];
+  readonly withdrawn: readonly ServiceId[];
+  readonly begun: readonly ServiceId[];
+  /** These are to be handed over as soon as others are done. */
+  readonly postponed: readonly ServiceId[];
+}
+
+/** What a look has come to so far. */
+interface Doing {
+  readonly changes: Change[];
+  readonly passing: Passing[];
+  readonly elected: ServiceId[];
+  readonly withdrawn: ServiceId[];
+  readonly postponed: ServiceId[];
+}
+
+export function lookAtServices(fleet: FleetReader, command: LookAtServices): Decision<Looked> {
+  const poll = new Poll(fleet);
+  const doing: Doing = { changes: [], passing: [], elected: [], withdrawn: [], postponed: [] };
+  for (const id of [...new Set(command.services)].sort()) lookAt(poll, id, command, doing);
+  const changes = [...doing.changes, ...handOvers(doing.passing, command)];
+  const begun = doing.passing.map(({ service }) => service.id);
+  return accept(changes, { elected: doing.elected, withdrawn: doing.withdrawn, begun, postponed: doing.postponed });
+}
+
+function lookAt(poll: Poll, id: ServiceId, command: LookAtServices, doing: Doing): void {
+  const { fleet } = poll;
+  const subject = subjectOf(id);
+  const stored = fleet.get(SERVICE, id);
+  const wanted = subject !== undefined && isWanted(fleet, subject);
+  if (!wanted) {
+    if (stored !== undefined) {
+      poll.count(stored.doc, undefined);
+      doing.changes.push(remove(SERVICE, id));
+    }
+    return;
+  }
+  const service = stored ?? { id, revision: 0, doc: newService(fleet, subject, command) };
+  const clean = withoutOrphan(poll, service, command);
+  const verdict: Verdict = valueOf(fleet, ELECTION).held ? { kind: 'keep' } : verdictOn(poll, clean, command);
+  if (verdict.kind === 'hand-over') beginOrPostpone(fleet, clean, verdict, doing);
+  const doc = verdict.kind === 'hand-over' ? clean.doc : decided(poll, clean, verdict, command);
+  if (verdict.kind === 'elect') doing.elected.push(id);
+  if (verdict.kind === 'withdraw') doing.withdrawn.push(id);
+  const begins = doing.passing.at(-1)?.service === clean;
+  if (!begins && (doc !== service.doc || stored === undefined)) doing.changes.push(put(SERVICE, id, doc));
+}
+
+/** A service made anew begins above every epoch that one of its name may have had. */
+function newService(fleet: FleetReader, subject: Pick<Service, 'type' | 'subject'>, by: Signed): Service {
+  return {
+    ...subject,
+    exclusion: 'soft',
+    onControlLoss: 'move',
+    epoch: fleet.revision,
+    changedBy: by.by,
+    changedAtMs: by.nowMs,
+  };
+}
+
+/** A hand-over that nothing carries on: its operation has ended in a way that could not be written down. */
+function withoutOrphan(poll: Poll, service: StoredService, by: Signed): StoredService {
+  const { id, doc } = service;
+  if (doc.handOver === undefined) return service;
+  if (poll.fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0) return service;
+  mark('hand-over-orphan');
+  poll.count(doc, doc.designated?.host);
+  return { ...service, doc: withoutHandOver(doc, by) };
+}
+
+function decided(
+  poll: Poll,
+  { doc }: StoredService,
+  verdict: Exclude<Verdict, { kind: 'hand-over' }>,
+  by: Signed,
+): Service {
+  switch (verdict.kind) {
+    case 'keep':
+      return doc;
+    case 'elect':
+      return designatedTo(poll.fleet, doc, verdict.choice, by);
+    case 'withdraw':
+      mark('service-withdrawn');
+      poll.count(doc, undefined);
+      return withdrawn(doc, by);
+    case 'flag':
+      return flagged(doc, verdict.degraded, by);
+  }
+}
+
+function beginOrPostpone(
+  fleet: FleetReader,
+  service: StoredService,
+  { choice }: Extract<Verdict, { kind: 'hand-over' }>,
+  { passing, postponed }: Doing,
+): void {
+  const underWay = fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way') + passing.length;
+  if (underWay >= valueOf(fleet, ELECTION).handOversAtOnce || isPassing(fleet, service)) postponed.push(service.id);
+  else passing.push({ service, to: choice.host, why: choice.why });
+}

@@ -1,0 +1,338 @@
+// A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it: a real journal with
+// this room's invariants checked after every commit, the real engine and controller, and hosts that follow their views or not.
+import {
+  idOf,
+  put,
+  Registry,
+  remove,
+  SETTING,
+  type Change,
+  type Fleet,
+  type FleetReader,
+  type Model,
+  type Refusal,
+} from '../fleet/index.ts';
+import { HOST, hostsModel, type Host } from '../hosts/index.ts';
+import { accept, Journal, type Clock, type Decision } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
+import { networkModel, PORT, ROUTER, TRANSPORT_ZONE, type Port, type Router, type Subnet } from '../network/index.ts';
+import { host, network, port, subnet } from '../network/network-fixture.ts';
+import {
+  isOpen,
+  ITEM,
+  OPERATION,
+  operationsModel,
+  type Driver,
+  type Item,
+  type Operation,
+  type OperationId,
+} from '../operations/index.ts';
+import { OperationsController } from '../operations/runtime.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { ElectionController } from './controller.ts';
+import { electionModel } from './election-model.ts';
+import { handOver } from './hand-over.ts';
+import { wrongAtRest } from './invariants.ts';
+import { SERVICE, type Service } from './model.ts';
+import { editService, type EditService } from './move.ts';
+import { ELECTION } from './settings.ts';
+
+const CHANGED = { changedBy: 'test', changedAtMs: 0 };
+
+/** Ports are bound here without instances: the network's own rules are not what is tested. */
+export const MODELS: readonly Model[] = [
+  { kinds: [SETTING] },
+  sitesModel,
+  hostsModel,
+  { ...networkModel, invariants: [] },
+  electionModel,
+];
+
+/** A host that can do every service. */
+export function fitHost(name: string, facts: Partial<Host> = {}): Change {
+  const { doc } = host(name);
+  let digits = 7;
+  for (let at = 0; at < name.length; at += 1) digits = (digits * 31 + name.charCodeAt(at)) % 2 ** 40;
+  const fit: Host = {
+    ...(doc as Host),
+    serviceVersion: 4,
+    switch: { datapathId: digits.toString(16).padStart(16, '0') },
+    tunnelAddress: `10.200.${Math.floor(digits / 250) % 250}.${1 + (digits % 250)}`,
+    ...facts,
+  };
+  return put(HOST, idOf(HOST, name), fit);
+}
+
+/** The documents that everything stands on: a site, the default zone, a network inside and one outside. */
+function ground(): Change[] {
+  return [
+    put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED }),
+    put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), { name: 'default', mesh: 'full', ...CHANGED }),
+    network('inside'),
+    network('outside', { external: true }),
+  ];
+}
+
+/** A router that leads outside, with its subnets. */
+export function routed(name: string, subnets: readonly string[], facts: Partial<Router> = {}): Change[] {
+  const doc: Router = {
+    name,
+    project: 'default',
+    subnets: [...subnets],
+    externalNetwork: 'outside',
+    ...CHANGED,
+    ...facts,
+  };
+  return [...subnets.map((one) => plainSubnet(one)), put(ROUTER, idOf(ROUTER, name), doc)];
+}
+
+export function plainSubnet(name: string, facts: Partial<Subnet> = {}): Change {
+  return subnet(name, 'inside', '10.0.0.0/16', facts);
+}
+
+/** A port in a subnet, bound to a host. */
+export function portOn(hostName: string, inSubnet: string, id = `${hostName}-${inSubnet}`): Change {
+  const { doc } = port(id, 'inside');
+  const bound: Port = {
+    ...(doc as Port),
+    addresses: [{ ip: '10.0.0.9', subnet: inSubnet, chosenBy: 'bind' }],
+    binding: { host: hostName, serial: 1, type: 'ovs' },
+    serial: 1,
+  };
+  return put(PORT, idOf(PORT, id), bound);
+}
+
+export function service(fleet: FleetReader, id: string): Service | undefined {
+  return fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
+}
+
+/** Documents on which elections have not looked yet. */
+export function fleetOf(...changes: readonly (Change | readonly Change[])[]): Change[] {
+  return [...ground(), ...changes.flat()];
+}
+
+/** Leaving, by a scale-in. */
+export const LEAVING = {
+  state: 'draining',
+  leaving: { operation: 'op-scale-in', drain: true, by: 'ann', atMs: 0 },
+} as const satisfies Partial<Host>;
+
+class TestClock implements Clock {
+  now = 1_000_000;
+  nowMs(): number {
+    return this.now;
+  }
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms <= 20_000) return;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    signal?.addEventListener('abort', () => resolve(undefined));
+    await promise;
+  }
+  async turn(): Promise<void> {}
+}
+
+/** Hosts that follow their views, but for those that are told not to. */
+export class Onlookers implements Driver {
+  /** Connected, and not in line. */
+  readonly behind = new Set<string>();
+  /** What was waited for: `prepare X`, `switch X Y`. */
+  readonly log: string[] = [];
+
+  carryOut(...[{ step, args }]: Parameters<Driver['carryOut']>): ReturnType<Driver['carryOut']> {
+    const hosts = args['hosts'] as readonly string[];
+    const late = hosts.filter((one) => this.behind.has(one));
+    if (late.length > 0) {
+      return Promise.resolve({ kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts: late } });
+    }
+    this.log.push(`${step} ${hosts.join(' ')}`);
+    return Promise.resolve({ kind: 'applied' });
+  }
+}
+
+function raise(facts: object): never {
+  throw new Error('an error was logged', { cause: facts });
+}
+
+const TICK_MS = 1000;
+const TICKS_MAX = 300;
+
+export class World {
+  readonly clock = new TestClock();
+  readonly views = new Onlookers();
+  /** Hosts whose peers hear them. */
+  readonly heard = new Set<string>();
+  readonly violations: string[] = [];
+  readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });
+  #journal: Journal | undefined;
+  #engine: OperationsController | undefined;
+  #election: ElectionController | undefined;
+  #ids = 0;
+
+  static async of(...changes: readonly (Change | readonly Change[])[]): Promise<World> {
+    const world = new World();
+    await world.restart();
+    await world.put(...fleetOf(...changes));
+    return world;
+  }
+
+  async restart(): Promise<void> {
+    const { clock } = this;
+    const registry = new Registry([operationsModel, ...MODELS]);
+    const store = new MemoryStore(this.#disk);
+    const next = (prefix: string): string => `${prefix}-${(this.#ids += 1)}`;
+    const ids = { next, secret: () => next('secret') };
+    const journal = new Journal({ store, registry, clock, ids });
+    await journal.open();
+    const before = await store.readLease('fleet');
+    if (before !== undefined) await store.releaseLease('fleet', before.epoch);
+    const lease = await store.acquireLease({ name: 'fleet', url: 'x', holder: next('server'), ttlMs: 10 ** 12 });
+    if (lease.kind !== 'held') throw new Error('the lease is taken');
+    await journal.lead({ lease: 'fleet', epoch: lease.lease.epoch });
+    const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
+    const kinds = new Map([[handOver.name, handOver]]);
+    const drivers = new Map<string, Driver>([['views', this.views]]);
+    const election = new ElectionController({ journal, clock, ids, log, hears: (one) => this.heard.has(one) });
+    journal.onCommit((_commit, applied) => {
+      election.wake(applied);
+      for (const { name, check } of registry.invariants)
+        this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
+    });
+    this.#journal = journal;
+    this.#election = election;
+    this.#engine = new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
+  }
+
+  get journal(): Journal {
+    return this.#journal as Journal;
+  }
+
+  get fleet(): Fleet {
+    return this.journal.fleet;
+  }
+
+  get nowMs(): number {
+    return this.clock.now;
+  }
+
+  operation(): OperationId {
+    return `op-${(this.#ids += 1)}` as OperationId;
+  }
+
+  /** Who asks, for commands that begin something. */
+  asking(): { operation: OperationId; by: string; nowMs: number; deadlineMs: number } {
+    return { operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 3_600_000 };
+  }
+
+  async commit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A> {
+    const outcome = await this.journal.submit({ by: 'test', decide });
+    if (outcome.kind === 'refused') throw new Error(`${outcome.refusal.code}: ${outcome.refusal.message}`);
+    return outcome.answer;
+  }
+
+  async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {
+    const outcome = await this.journal.submit({ by: 'test', decide });
+    if (outcome.kind === 'accepted') throw new Error('it was not refused');
+    return outcome.refusal;
+  }
+
+  async put(...changes: readonly Change[]): Promise<void> {
+    await this.commit(() => accept(changes, null));
+  }
+
+  async edit(name: string, facts: Partial<Host>): Promise<void> {
+    await this.commit((fleet) => {
+      const doc = { ...fleet.get(HOST, idOf(HOST, name))?.doc, ...facts } as Host;
+      return accept([put(HOST, idOf(HOST, name), doc)], null);
+    });
+  }
+
+  /** What an operator says of a service. */
+  async say(id: string, edit: EditService['edit']): Promise<void> {
+    await this.commit((fleet) => editService(fleet, { id, edit, by: 'ann', nowMs: this.nowMs }));
+  }
+
+  silent(name: string, state: 'suspect' | 'down' = 'suspect'): Promise<void> {
+    return this.edit(name, { connection: { state, sinceMs: this.nowMs } });
+  }
+
+  back(name: string): Promise<void> {
+    return this.edit(name, { connection: { state: 'up', sinceMs: this.nowMs } });
+  }
+
+  async active(name: string): Promise<void> {
+    await this.commit((fleet) => {
+      const { leaving: _, ...doc } = { ...fleet.get(HOST, idOf(HOST, name))?.doc } as Host;
+      return accept([put(HOST, idOf(HOST, name), { ...doc, state: 'active' })], null);
+    });
+  }
+
+  async unplug(...ids: readonly string[]): Promise<void> {
+    await this.put(...ids.map((id) => remove(PORT, idOf(PORT, id))));
+  }
+
+  async setting(value: Partial<(typeof ELECTION)['fallback']>): Promise<void> {
+    await this.put(put(SETTING, ELECTION.name, { value: { ...ELECTION.fallback, ...value }, ...CHANGED }));
+  }
+
+  /** One look of the controller. */
+  look(): Promise<void> {
+    return this.#election?.look() ?? Promise.resolve();
+  }
+
+  /** One pass of the engine. */
+  async pass(): Promise<void> {
+    this.clock.now += TICK_MS;
+    await this.#engine?.pass();
+    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+  }
+
+  /** Until nothing more happens for longer than any pause. */
+  async settle(): Promise<void> {
+    for (let tick = 0, quiet = 0; tick < TICKS_MAX; tick += 1) {
+      const before = this.fleet.revision;
+      await this.look();
+      await this.pass();
+      quiet = this.fleet.revision === before ? quiet + 1 : 0;
+      if (quiet === 12) return;
+    }
+    throw new Error(`it does not come to rest: ${this.shown()} ${JSON.stringify(this.open())}`);
+  }
+
+  /** Until a service is in a phase of its hand-over. */
+  async until(id: string, phase: string): Promise<void> {
+    for (let tick = 0; tick < TICKS_MAX; tick += 1) {
+      if (service(this.fleet, id)?.handOver?.phase === phase) return;
+      await this.pass();
+    }
+    throw new Error(`${id} is never ${phase}: ${this.shown()}`);
+  }
+
+  /** Every service and who does it: `nat:r1 A, dhcp:s1 -`. */
+  shown(): string {
+    return [...this.fleet.all(SERVICE)]
+      .map(({ id, doc: { designated, handOver: passing } }) => {
+        const flag = designated?.degraded === true ? '!' : '';
+        const to = passing === undefined ? '' : ` (${passing.from} to ${passing.to}, ${passing.phase})`;
+        return `${id} ${designated?.host ?? '-'}${flag}${to}`;
+      })
+      .join(', ');
+  }
+
+  operations(): Operation[] {
+    return [...this.fleet.all(OPERATION)].map(({ doc }) => doc);
+  }
+
+  items(): Item[] {
+    return [...this.fleet.all(ITEM)].map(({ doc }) => doc);
+  }
+
+  open(): string[] {
+    return this.items()
+      .filter((doc) => isOpen(doc))
+      .map((doc) => `${doc.target.id} ${doc.step} ${doc.state} ${doc.reason?.code ?? ''}`.trim());
+  }
+
+  wrong(): string[] {
+    return [...this.violations, ...wrongAtRest(this.fleet)];
+  }
+}

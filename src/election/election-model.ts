@@ -1,0 +1,17 @@
+// What this room brings to the fleet.
+import type { Model } from '../fleet/index.ts';
+import { ELECTION_INVARIANTS } from './invariants.ts';
+import {
+  SERVICE,
+  SERVICES_BY_HOST,
+  SERVICES_BY_ORIGIN,
+  SERVICES_BY_SUBJECT,
+  SERVICES_IN_HAND_OVER,
+  SERVICES_TOUCHING_HOST,
+} from './model.ts';
+
+export const electionModel: Model = {
+  kinds: [SERVICE],
+  indexes: [SERVICES_BY_HOST, SERVICES_TOUCHING_HOST, SERVICES_BY_SUBJECT, SERVICES_BY_ORIGIN, SERVICES_IN_HAND_OVER],
+  invariants: ELECTION_INVARIANTS,
+};

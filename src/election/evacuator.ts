@@ -1,0 +1,152 @@
+// How designations get away from a host that leaves: by the same decision that elections make all the time, so that it does not
+// matter which of the two comes first. What has no presence elsewhere ends with the host.
+import { idOf, put, valueOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import {
+  findHost,
+  isTombstoned,
+  type Evacuating,
+  type Evacuation,
+  type Evacuator,
+  type Tenant,
+} from '../hosts/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
+import { Poll } from './candidates.ts';
+import { lookAtServices } from './decide.ts';
+import {
+  SERVICE,
+  SERVICES_BY_ORIGIN,
+  SERVICES_TOUCHING_HOST,
+  type Service,
+  type ServiceId,
+  type StoredService,
+} from './model.ts';
+import { failBack } from './move.ts';
+import { isPassing, withdrawn, withoutHandOver } from './passing.ts';
+import { ELECTION } from './settings.ts';
+import { verdictOn, type Verdict } from './verdict.ts';
+import { hasPresenceElsewhere } from './wanted.ts';
+
+/** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
+const ABOUT_MS = 3000;
+
+/** Whether its peers hear a silent host is known to the election controller alone: here it is left to that. */
+const hears = (): boolean => true;
+
+export const designationEvacuator: Evacuator = {
+  name: 'designations',
+  promisesTargets: true,
+  leavesFirst: true,
+  aboutMs: ABOUT_MS,
+
+  inventory: (fleet, host) => [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(tenantOf),
+
+  staying: (fleet, host) =>
+    [...fleet.find(SERVICES_TOUCHING_HOST, host)].filter((service) => !isPassing(fleet, service)).map(tenantOf),
+
+  underWay: (fleet, host) => {
+    let count = 0;
+    for (const { doc } of fleet.find(OPEN_ITEMS_BY_HOST, host)) if (doc.target.kind === SERVICE.name) count += 1;
+    return count;
+  },
+
+  plan: (fleet, leavers, nowMs) => {
+    const poll = new Poll(fleet);
+    const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
+    // In the order of services, whichever host they are on: as elections choose.
+    const planned = new Map(
+      [...all]
+        .sort((one, other) => (one.tenant.id < other.tenant.id ? -1 : 1))
+        .map((one) => [one, evacuationOf(poll, one, nowMs)]),
+    );
+    return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
+  },
+
+  begin: (fleet, planned, how) => {
+    const services = planned
+      .filter(({ evacuation }) => evacuation.kind === 'move')
+      .map(({ tenant }) => serviceOf(tenant));
+    const operation = `${how.operation}.hand-overs` as OperationId;
+    const decision = lookAtServices(fleet, { ...how, operation, services, hears });
+    if (decision.kind === 'refuse') return decision.refusal;
+    const { changes, answer } = decision;
+    return { changes, operations: answer.begun.length === 0 ? [] : [operation] };
+  },
+
+  touches: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
+
+  abandon: (fleet, host, how) =>
+    [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(({ id, doc }) =>
+      put(SERVICE, id, doc.designated?.host === host ? withdrawn(doc, how) : withoutHandOver(doc, how)),
+    ),
+
+  failBack: (fleet, host, how) => {
+    const leaving = findHost(fleet, host)?.doc.leaving?.operation;
+    const operation = `${how.operation}.fail-back.${host}` as OperationId;
+    const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
+      ({ doc }) => leaving !== undefined && doc.cameFrom?.operation === leaving,
+    );
+    const changes = failBack(fleet, back, { ...how, operation, host });
+    return { changes, operations: changes.length === 0 ? [] : [operation] };
+  },
+};
+
+function tenantOf({ id }: StoredService): Tenant {
+  return { kind: SERVICE.name, id };
+}
+
+function serviceOf({ id }: Tenant): ServiceId {
+  return idOf(SERVICE, id);
+}
+
+function hostsOf(before: Applied['before'], after: Applied['after']): string[] {
+  const hosts = [before, after].flatMap((stored) => {
+    const { designated, handOver } = (stored?.doc ?? {}) as Partial<Service>;
+    return [designated?.host, handOver?.from, handOver?.to];
+  });
+  return [...new Set(hosts.filter((host) => host !== undefined))];
+}
+
+function evacuationOf(poll: Poll, { host, tenant }: Omit<Evacuating, 'evacuation'>, nowMs: number): Evacuation {
+  const service = poll.fleet.get(SERVICE, serviceOf(tenant));
+  if (service === undefined) return { kind: 'ends' };
+  const { doc, id } = service;
+  if (isPassing(poll.fleet, service)) {
+    return wait({ code: 'hand-over-under-way', service: id, to: doc.handOver?.to ?? doc.designated?.host ?? '' });
+  }
+  if (valueOf(poll.fleet, ELECTION).held) return wait({ code: 'elections-held', service: id });
+  return meaningOf(poll.fleet, { host, service }, verdictOn(poll, service, { hears, nowMs }));
+}
+
+function meaningOf(
+  fleet: FleetReader,
+  { host, service }: { host: string; service: StoredService },
+  verdict: Verdict,
+): Evacuation {
+  const { id, doc } = service;
+  switch (verdict.kind) {
+    case 'hand-over':
+      return { kind: 'move', how: 'hand-over', to: verdict.choice.host };
+    case 'elect':
+      return { kind: 'move', how: 'election', to: verdict.choice.host };
+    case 'withdraw':
+      return { kind: 'ends' };
+    case 'keep':
+    case 'flag':
+      if (!hasPresenceElsewhere(fleet, doc, host)) return { kind: 'ends' };
+      return wait(
+        isHeard(fleet, service)
+          ? { code: 'held-while-heard', service: id, host }
+          : { code: 'no-candidate', service: id },
+      );
+  }
+}
+
+/** Silent, and held on to. */
+function isHeard(fleet: FleetReader, { doc: { onControlLoss, designated } }: StoredService): boolean {
+  const host = findHost(fleet, designated?.host ?? '')?.doc;
+  return onControlLoss === 'hold' && host !== undefined && isTombstoned(host) && host.connection.state !== 'up';
+}
+
+function wait(reason: Extract<Evacuation, { kind: 'wait' }>['reason']): Evacuation {
+  return { kind: 'wait', reason };
+}

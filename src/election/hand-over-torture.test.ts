@@ -1,0 +1,108 @@
+// Hand-overs on the rack: every step twice, a failure and a crash at every write and at every look at hosts, a cancel at every
+// step. Whatever happens, one host has the service, its epoch has grown once for each switch, and nothing is left half done.
+import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import { accept, type Decision, type Journal } from '../journal/index.ts';
+import type { OperationId } from '../operations/index.ts';
+import { torture } from '../operations/torture.ts';
+import type { Subject } from '../operations/torture-world.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, Onlookers, portOn, routed, service } from './election-fixture.ts';
+import { lookAtServices } from './decide.ts';
+import { handOver } from './hand-over.ts';
+import { SERVICE, type Service } from './model.ts';
+
+const EPOCH = 7;
+const IDS = ['nat:r1', 'subnet-route:s1'];
+const NAMES = ['a', 'b', 'x', 'y'];
+
+function designated(id: string): Change {
+  const [type, subject] = id.split(':') as [Service['type'], string];
+  const doc: Service = {
+    type,
+    subject,
+    exclusion: 'soft',
+    onControlLoss: 'move',
+    epoch: EPOCH,
+    designated: { host: 'a', sinceMs: 0 },
+    changedBy: 'test',
+    changedAtMs: 0,
+  };
+  return put(SERVICE, idOf(SERVICE, id), doc);
+}
+
+/** Two services at a host that is about to leave, and three hosts that could take them. */
+const PREPARE = fleetOf(
+  NAMES.map((name) => fitHost(name)),
+  routed('r1', ['s1']),
+  NAMES.map((name) => portOn(name, 's1')),
+  IDS.map((id) => designated(id)),
+);
+
+interface Rack {
+  readonly name: string;
+  readonly world?: (journal: Journal, views: Onlookers) => Promise<void>;
+  /** The hosts that may have them in the end. */
+  readonly hosts: readonly string[];
+}
+
+function onRack({ name, world, hosts }: Rack): void {
+  let views = new Onlookers();
+  const subject: Subject = {
+    name,
+    models: MODELS,
+    kind: handOver,
+    prepare: PREPARE,
+    drivers: () => new Map([['views', (views = new Onlookers())]]),
+    start: (operation, nowMs) => ({
+      by: 'test',
+      decide: (fleet) => leave(fleet, operation, nowMs),
+    }),
+    world: async (journal) => world?.(journal, views),
+    wrongWhenDone: (fleet) => IDS.flatMap((id) => wrong(fleet, id, hosts)),
+    wrongWhenCancelled: (fleet) => IDS.flatMap((id) => wrong(fleet, id, [...hosts, 'a'])),
+  };
+  torture(subject);
+}
+
+/** The host is tombstoned and its services are handed over in one commit. */
+function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decision<unknown> {
+  return onTrial(fleet, (trial) => {
+    const tombstone = fitHost('a', LEAVING);
+    trial.add([tombstone]);
+    const services = IDS.map((id) => idOf(SERVICE, id));
+    const asked = { services, hears: () => false, operation, by: 'test', nowMs, deadlineMs: 36_000_000 };
+    const decision = lookAtServices(trial, asked);
+    if (decision.kind === 'refuse') return decision;
+    return accept([tombstone, ...decision.changes], decision.answer);
+  });
+}
+
+function wrong(fleet: FleetReader, id: string, hosts: readonly string[]): string[] {
+  const doc = service(fleet, id);
+  const host = doc?.designated?.host ?? '';
+  const grown = host === 'a' ? doc?.epoch === EPOCH : (doc?.epoch ?? 0) > EPOCH;
+  return [
+    ...(hosts.includes(host) ? [] : [`${id} is at ${host}`]),
+    ...(doc?.handOver === undefined ? [] : [`${id} is ${doc.handOver.phase}`]),
+    ...(grown ? [] : [`${id} has epoch ${doc?.epoch} at ${host}`]),
+  ];
+}
+
+onRack({ name: 'hand-over', hosts: ['b', 'x', 'y'] });
+
+onRack({
+  name: 'hand-over, with hosts that are late and a target that is lost',
+  hosts: ['x', 'y'],
+  world: async (journal, views) => {
+    const isBegun = service(journal.fleet, 'nat:r1')?.handOver !== undefined;
+    const b = journal.fleet.get(HOST, idOf(HOST, 'b'));
+    if (isBegun && b?.doc.connection.state === 'up') {
+      views.behind.add('x');
+      await journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes: [silent(b.doc)], answer: null }) });
+    } else views.behind.clear();
+  },
+});
+
+function silent(doc: Host): Change {
+  return put(HOST, idOf(HOST, doc.name), { ...doc, connection: { state: 'suspect', sinceMs: 0 } });
+}

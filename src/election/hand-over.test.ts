@@ -1,0 +1,331 @@
+// Hand-overs over time: make before break, and what happens when somebody dies, goes, or is late on the way.
+import { describe, expect, test } from 'vitest';
+import { idOf, remove } from '../fleet/index.ts';
+import { ROUTER } from '../network/index.ts';
+import { cancelOperation, explainer, type OperationId } from '../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { handOver } from './hand-over.ts';
+import { moveService } from './move.ts';
+import { electionSentences } from './sentences.ts';
+
+const NAT = 'nat:r1';
+const KINDS = new Map([[handOver.name, handOver]]);
+
+/** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
+async function served(): Promise<World> {
+  const names = ['a', 'b', 'x', 'y'];
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+  world.views.log.length = 0;
+  return world;
+}
+
+async function leaving(): Promise<World> {
+  const world = await served();
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
+  return world;
+}
+
+const stateOf = (world: World): string =>
+  world
+    .items()
+    .map(({ step, state, reason }) => `${step} ${state} ${reason?.code ?? ''}`.trim())
+    .join('; ');
+
+test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
+  const world = await leaving();
+  await world.settle();
+  expect(world.views.log).toEqual(['prepare x', 'switch b x y', 'retire a', 'clear a']);
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  expect(world.wrong()).toEqual([]);
+});
+
+test('the-epoch-grows-once-and-at-the-switch', async () => {
+  const world = await leaving();
+  const epoch = service(world.fleet, NAT)?.epoch ?? 0;
+  world.views.behind.add('b');
+  await world.until(NAT, 'switched');
+  expect(service(world.fleet, NAT)).toMatchObject({
+    epoch: epoch + 1,
+    designated: { host: 'x' },
+    why: { cause: 'host-leaving', chosen: 'x' },
+  });
+  world.views.behind.clear();
+  await world.settle();
+  expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
+});
+
+test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
+  const world = await leaving();
+  world.views.behind.add('y');
+  await world.until(NAT, 'switched');
+  for (let pass = 0; pass < 30; pass += 1) await world.pass();
+  expect(stateOf(world)).toBe('switch waiting hosts-behind');
+  await world.silent('y');
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  expect(world.wrong()).toEqual([]);
+});
+
+describe('the target before the switch', () => {
+  test('one-that-dies-is-replaced-while-the-old-host-serves', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    await world.pass();
+    await world.silent('x');
+    await world.pass();
+    expect(world.shown()).toBe('nat:r1 a (a to y, preparing), subnet-route:s1 b');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+    expect(world.operations()).toHaveLength(1);
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('one-that-dies-between-the-last-look-and-the-switch-is-not-switched-to', async () => {
+    const world = await leaving();
+    const { carryOut } = world.views;
+    let died = false;
+    world.views.carryOut = async (...asked) => {
+      if (!died) await world.silent('x');
+      died = true;
+      return carryOut.apply(world.views, asked);
+    };
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('one-that-is-connected-and-never-ready-is-passed-over-in-time', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    for (let pass = 0; pass < 30; pass += 1) await world.pass();
+    expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
+    for (let pass = 0; pass < 45; pass += 1) await world.pass();
+    // The others wait for x all the same, once they turn to the new one: it is connected and has to turn, too.
+    expect(world.shown()).toBe('nat:r1 y (a to y, switched), subnet-route:s1 b');
+    world.views.behind.clear();
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+  });
+
+  test('with-no-candidate-left-it-waits-and-says-so-and-goes-on-with-the-first', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    await world.pass();
+    for (const name of ['b', 'x', 'y']) await world.edit(name, { quarantined: { because: 'identity', atMs: 0 } });
+    await world.pass();
+    expect(stateOf(world)).toBe('prepare waiting no-candidate');
+    const { reason } = world.items()[0]!;
+    expect(explainer([electionSentences])(reason!)).toMatchInlineSnapshot(
+      `"No host can take nat:r1: x is quarantined, and nobody else can. The old host serves meanwhile."`,
+    );
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
+    await world.put(fitHost('y'));
+    await world.settle();
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('y');
+  });
+});
+
+describe('the old host', () => {
+  test('one-that-dies-while-the-new-one-is-built-hands-over-at-once', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    await world.pass();
+    await world.silent('a', 'down');
+    await world.look();
+    // x is half built already: it is preferred to any other.
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+    await world.settle();
+    expect(stateOf(world)).toBe('prepare done elected-anew');
+    expect(service(world.fleet, NAT)?.cameFrom).toEqual({ host: 'a', operation: 'op-scale-in' });
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('one-that-dies-after-the-switch-is-not-waited-for', async () => {
+    const world = await leaving();
+    world.views.behind.add('a');
+    await world.until(NAT, 'retiring');
+    await world.silent('a');
+    await world.settle();
+    expect(stateOf(world)).toBe('clear done');
+    expect(world.views.log).toEqual(['prepare x', 'switch b x y']);
+    expect(world.wrong()).toEqual([]);
+  });
+});
+
+test('the-new-host-dies-after-the-switch-and-another-is-elected', async () => {
+  const world = await leaving();
+  world.views.behind.add('b');
+  await world.until(NAT, 'switched');
+  const epoch = service(world.fleet, NAT)?.epoch ?? 0;
+  await world.silent('x');
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+  expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
+  world.views.behind.clear();
+  await world.settle();
+  expect(stateOf(world)).toBe('switch done elected-anew');
+  expect(world.wrong()).toEqual([]);
+});
+
+test.each(['preparing', 'switched', 'retiring'])(
+  'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
+  async (phase) => {
+    const world = await leaving();
+    world.views.behind.add({ preparing: 'x', switched: 'y', retiring: 'a' }[phase] ?? '');
+    await world.until(NAT, phase);
+    await world.put(remove(ROUTER, idOf(ROUTER, 'r1')));
+    await world.settle();
+    expect(world.shown()).toBe('');
+    expect(stateOf(world)).toContain('done service-gone');
+    expect(world.operations().map(({ state }) => state)).toEqual(['succeeded']);
+    expect(world.wrong()).toEqual([]);
+  },
+);
+
+test('a-service-is-never-handed-over-twice-at-a-time', async () => {
+  const world = await leaving();
+  world.views.behind.add('a');
+  const again = (): Promise<unknown> => world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.asking() }));
+  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
+  await world.until(NAT, 'retiring');
+  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
+  world.views.behind.clear();
+  // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
+  await world.pass();
+  world.views.behind.add('a');
+  for (let pass = 0; pass < 5; pass += 1) await world.pass();
+  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  expect(stateOf(world)).toBe('clear waiting hosts-behind');
+  expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
+});
+
+describe('cancel', () => {
+  const cancel = (world: World): Promise<unknown> =>
+    world.commit((fleet) => cancelOperation(fleet, { id: opOf(world), kinds: KINDS, nowMs: world.nowMs }));
+  const opOf = (world: World): OperationId => world.items()[0]!.operation as OperationId;
+
+  async function asked(): Promise<World> {
+    const world = await served();
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    return world;
+  }
+
+  test('while-preparing-the-old-host-goes-on', async () => {
+    const world = await asked();
+    const epoch = service(world.fleet, NAT)?.epoch;
+    world.views.behind.add('y');
+    await world.pass();
+    await cancel(world);
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+    expect(service(world.fleet, NAT)?.epoch).toBe(epoch);
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('after-the-switch-the-new-host-keeps-it', async () => {
+    const world = await asked();
+    world.views.behind.add('b');
+    await world.until(NAT, 'switched');
+    await cancel(world);
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+});
+
+test.each([
+  ['preparing', 'x', 'a'],
+  ['switched', 'y', 'x'],
+])('at-the-deadline-whoever-has-it-keeps-it: %s', async (phase, behind, keeps) => {
+  const world = await served();
+  world.views.behind.add(behind);
+  await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking(), deadlineMs: 20_000 }));
+  await world.until(NAT, phase);
+  for (let pass = 0; pass < 40; pass += 1) await world.pass();
+  expect(stateOf(world)).toContain('failed deadline-passed');
+  expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: keeps } });
+  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  expect(world.wrong()).toEqual([]);
+});
+
+test('after-the-deadline-a-leaving-host-is-tried-to-be-relieved-again', async () => {
+  const world = await leaving();
+  for (const name of ['b', 'x', 'y']) world.views.behind.add(name);
+  world.clock.now += 3_600_001;
+  await world.pass();
+  expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  world.views.behind.clear();
+  await world.settle();
+  expect(service(world.fleet, NAT)?.designated?.host).toBe('x');
+  expect(
+    world
+      .operations()
+      .map(({ state }) => state)
+      .sort(),
+  ).toEqual(['failed', 'succeeded']);
+});
+
+test('held-elections-hold-a-hand-over-before-its-switch-and-not-after', async () => {
+  const world = await leaving();
+  await world.setting({ held: true });
+  for (let pass = 0; pass < 8; pass += 1) await world.pass();
+  expect(stateOf(world)).toBe('prepare waiting elections-held');
+  await world.setting({ held: false });
+  world.views.behind.add('b');
+  await world.until(NAT, 'switched');
+  await world.setting({ held: true });
+  world.views.behind.clear();
+  await world.settle();
+  expect(stateOf(world)).toBe('clear done');
+});
+
+test('a-hand-over-that-nothing-carries-on-is-taken-back', async () => {
+  const world = await leaving();
+  const [item] = [...world.fleet.all({ name: 'item', check: () => undefined })];
+  await world.put({ kind: 'item', id: item!.id, doc: null });
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  expect(world.wrong()).toEqual([]);
+});
+
+test('the-drain-time-is-waited-out', async () => {
+  const world = await leaving();
+  await world.setting({ handOverDrainMs: 30_000 });
+  await world.until(NAT, 'retiring');
+  for (let pass = 0; pass < 10; pass += 1) await world.pass();
+  expect(stateOf(world)).toBe('drain waiting hand-over-drains');
+  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('retiring');
+  for (let pass = 0; pass < 30; pass += 1) await world.pass();
+  expect(stateOf(world)).toBe('clear done');
+});
+
+test('an-eligible-host-that-appears-is-taken-instead-of-a-leaving-one', async () => {
+  const world = await World.of(
+    ['a', 'b'].map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    ['a', 'b'].map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  await world.put(fitHost('a', LEAVING), fitHost('b', LEAVING));
+  await world.settle();
+  world.views.behind.add('b');
+  await world.unplug('a-s1');
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a! (a to b, preparing), subnet-route:s1 b!');
+  await world.put(fitHost('x'), portOn('x', 's1'));
+  await world.pass();
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a! (a to x, preparing), subnet-route:s1 b! (b to x, preparing)');
+  world.views.behind.clear();
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 x');
+  expect(world.wrong()).toEqual([]);
+});

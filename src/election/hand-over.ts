@@ -1,0 +1,243 @@
+// The operation that hands services over, make before break: the new host is built while the old one serves, then the others
+// are pointed to the new one, the old one last, and only then does the old one let go. What hosts do lies in their views:
+// each step changes the service, and waits until those concerned are in line with their views.
+import { idOf, mark, put, valueOf, type FleetReader } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
+import {
+  decideLater,
+  expecting,
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  targetKey,
+  wait,
+  type ActionOutcome,
+  type Next,
+  type OperationKind,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
+import { isConnected } from './health.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST, type HandOver, type Service, type StoredService } from './model.ts';
+import { designatedTo, withoutHandOver } from './passing.ts';
+import { ELECTION } from './settings.ts';
+import { targetOf, type Passed, type Target } from './target.ts';
+import { presentHosts } from './wanted.ts';
+
+/** A host that is connected and not ready after this long is passed over if another can take it. */
+const PATIENCE_MS = 60_000;
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 8000;
+const BY = 'operation:hand-over';
+
+export const handOver: OperationKind = {
+  name: 'hand-over',
+  steps: ['prepare', 'switch', 'retire', 'drain', 'clear'],
+  cancel: {
+    kind: 'does',
+    what: 'What is still being prepared stays with its old host. What was switched stays with its new one.',
+  },
+  retry: {
+    kind: 'none',
+    because:
+      'elections begin another hand-over by themselves as long as there is a cause; "muster services move" asks for one',
+  },
+  rollback: { kind: 'none', because: 'what was switched goes back by another hand-over' },
+  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
+  observe,
+  undo: letGo,
+  overdue: letGo,
+  wakes: (fleet, { kind, before, after }) => {
+    const id = (after ?? before)?.id;
+    if (kind !== HOST.name || id === undefined) return [];
+    if (!matters(before?.doc as Host | undefined, after?.doc as Host | undefined)) return [];
+    return [...fleet.find(SERVICES_TOUCHING_HOST, id)].flatMap((service) => [
+      ...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, service.id)),
+    ]);
+  },
+};
+
+function matters(before: Host | undefined, after: Host | undefined): boolean {
+  return (
+    before?.state !== after?.state ||
+    before?.connection.state !== after?.connection.state ||
+    before?.forcedDown !== after?.forcedDown ||
+    before?.quarantined !== after?.quarantined
+  );
+}
+
+function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): Next[] {
+  const service = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
+  if (item.doc.step === 'clear') return [clearing(fleet, item, service, nowMs)].flat();
+  const passed = passedBy(service, item);
+  if (passed === undefined) return [over(item, service)];
+  switch (passed.handOver.phase) {
+    case 'preparing':
+      return preparing(fleet, item, passed, nowMs);
+    case 'switched':
+      return inLine(item, { hosts: concerned(fleet, passed), revision: passed.service.revision, nowMs });
+    case 'retiring':
+      if (item.doc.step === 'drain') return draining(item, nowMs);
+      return inLine(item, { hosts: old(fleet, passed.handOver), revision: passed.service.revision, nowMs });
+  }
+}
+
+/** The service, while it is this item that hands it over. */
+function passedBy(service: StoredService | undefined, item: StoredItem): Passed | undefined {
+  const by = service?.doc.handOver;
+  return service !== undefined && by !== undefined && by.operation === item.doc.operation
+    ? { service, handOver: by }
+    : undefined;
+}
+
+/** The service went, or was elected anew because its host was lost: nothing is left to do. */
+function over(item: StoredItem, service: StoredService | undefined): RecordStep {
+  mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
+  const code = service === undefined ? 'service-gone' : 'elected-anew';
+  return record(item, { state: 'done', step: item.doc.step, reason: { code, service: item.doc.target.id } });
+}
+
+function preparing(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
+  const {
+    service,
+    handOver: { to, sinceMs },
+  } = passed;
+  if (valueOf(fleet, ELECTION).held) return [wait(item, { code: 'elections-held', service: service.id })];
+  const late = nowMs - sinceMs > PATIENCE_MS && item.doc.reason?.code === 'hosts-behind';
+  const target = targetOf(fleet, passed, { nowMs, late });
+  switch (target.kind) {
+    case 'fit':
+      return inLine(item, { hosts: [to], revision: service.revision, nowMs });
+    case 'recovering':
+      return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
+    case 'nobody':
+      return [wait(item, { code: 'no-candidate', service: service.id, host: to, because: target.because })];
+    case 'another':
+    case 'give-up':
+      // Decided inside the commit, where nothing is given twice.
+      return [decideLater(item, (newest, atMs) => retargeted(newest, item, { nowMs: atMs, late }))];
+  }
+}
+
+function retargeted(
+  fleet: FleetReader,
+  item: StoredItem,
+  ask: { readonly nowMs: number; late: boolean },
+): RecordStep[] {
+  const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  if (passed?.handOver.phase !== 'preparing') return [];
+  const target = targetOf(fleet, passed, ask);
+  if (target.kind === 'another') return [toAnother(item, passed, target, ask.nowMs)];
+  if (target.kind !== 'give-up') return [];
+  mark('hand-over-given-up');
+  const {
+    service,
+    handOver: { to },
+  } = passed;
+  const reason = { code: 'target-unfit', service: service.id, host: to, because: target.because };
+  const changes = [put(SERVICE, service.id, withoutHandOver(service.doc, { by: BY, nowMs: ask.nowMs }))];
+  return [record(item, { state: 'failed', step: item.doc.step, reason }, { changes })];
+}
+
+function toAnother(
+  item: StoredItem,
+  { service, handOver: before }: Passed,
+  { choice: { host, why } }: Extract<Target, { kind: 'another' }>,
+  nowMs: number,
+): RecordStep {
+  mark('hand-over-another-target');
+  const doc: Service = { ...service.doc, handOver: { ...before, to: host, why, sinceMs: nowMs } };
+  const progress = { state: 'running', step: 'prepare', attempt: item.doc.attempt + 1 } as const;
+  return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
+}
+
+/** All that are connected and point to it, but for the old host: that one comes last. */
+function concerned(fleet: FleetReader, { service, handOver: { from, to } }: Passed): string[] {
+  const hosts = new Set([...presentHosts(fleet, service.doc), to]);
+  hosts.delete(from);
+  return [...hosts].filter((host) => isConnected(fleet, host)).sort();
+}
+
+function old(fleet: FleetReader, { from }: Pick<HandOver, 'from'>): string[] {
+  return isConnected(fleet, from) ? [from] : [];
+}
+
+function draining(item: StoredItem, nowMs: number): Next[] {
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+  return [decideLater(item, (fleet, atMs) => [advanced(fleet, item, atMs)])];
+}
+
+function clearing(fleet: FleetReader, item: StoredItem, service: StoredService | undefined, nowMs: number): Next[] {
+  if (service === undefined) return [over(item, service)];
+  return inLine(item, { hosts: old(fleet, { from: item.doc.host ?? '' }), revision: service.revision, nowMs });
+}
+
+interface InLine {
+  readonly hosts: readonly string[];
+  /** They are in line when they have applied what was true then. */
+  readonly revision: number;
+  readonly nowMs: number;
+}
+
+function inLine(item: StoredItem, { hosts, revision, nowMs }: InLine): Next[] {
+  if (hosts.length === 0) return [decideLater(item, (fleet, atMs) => [advanced(fleet, item, atMs)])];
+  const { step, attempt, state, retryAtMs = 0 } = item.doc;
+  if (state === 'waiting' && nowMs < retryAtMs) return [];
+  const action = { driver: 'views', item: item.id, step, attempt, args: { hosts, revision } };
+  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+}
+
+function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
+  if (outcome.kind !== 'failed') return advanced(fleet, item, nowMs);
+  const { step, attempt } = item.doc;
+  const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
+  return record(item, {
+    state: 'waiting',
+    step,
+    reason: outcome.reason,
+    retryAtMs: nowMs + pauseMs,
+    attempt: attempt + 1,
+  });
+}
+
+/** The hosts that a step waited for are in line: the next one, decided on the newest state. */
+function advanced(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+  const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
+  const { step } = item.doc;
+  if (step === 'clear') return record(item, { state: 'done', step });
+  const passed = passedBy(stored, item);
+  if (passed === undefined) return over(item, stored);
+  const { service, handOver: now } = passed;
+  const by = { by: BY, nowMs };
+  const became = (doc: Service): Pick<RecordStep, 'changes'> => ({ changes: [put(SERVICE, service.id, doc)] });
+  switch (step) {
+    case 'prepare': {
+      const fit = !valueOf(fleet, ELECTION).held && targetOf(fleet, passed, { nowMs, late: false }).kind === 'fit';
+      if (!fit) return record(item, { state: 'running', step, attempt: item.doc.attempt + 1 });
+      const switched = designatedTo(fleet, service.doc, { host: now.to, why: now.why }, by);
+      const doc: Service = { ...switched, handOver: { ...now, phase: 'switched', sinceMs: nowMs } };
+      return record(item, { state: 'running', step: 'switch' }, became(doc));
+    }
+    case 'switch':
+      return record(
+        item,
+        { state: 'running', step: 'retire' },
+        became({ ...service.doc, handOver: { ...now, phase: 'retiring', sinceMs: nowMs } }),
+      );
+    case 'retire': {
+      const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
+      const reason = { code: 'hand-over-drains', host: now.from, service: service.id };
+      return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
+    }
+    default:
+      return record(item, { state: 'running', step: 'clear' }, became(withoutHandOver(service.doc, by)));
+  }
+}
+
+/** Whoever has it now keeps it alone. */
+function letGo(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'> {
+  const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  if (passed === undefined) return { changes: [], expects: [] };
+  const { service } = passed;
+  const doc = withoutHandOver(service.doc, { by: BY, nowMs });
+  return { changes: [put(SERVICE, service.id, doc)], expects: [expecting(SERVICE, service)] };
+}

@@ -1,0 +1,50 @@
+// How a designation stands: whether its host still does it, and if not, whether that is certain. Losing control of a host is
+// not losing its data path: a silent host is lost only as far as its service says so.
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost, isTombstoned, type Host } from '../hosts/index.ts';
+import type { Poll } from './candidates.ts';
+import type { Service } from './model.ts';
+
+/** Whether any host still hears another one on the data path. */
+export type Hears = (host: string) => boolean;
+
+export type Health =
+  | 'fine'
+  /** Nobody is designated. */
+  | 'absent'
+  /** It is silent: it may or may not still do it. */
+  | 'silent'
+  /** It does not do it any more, for certain. */
+  | 'gone'
+  | 'leaving'
+  | 'no-presence'
+  /** Something that it needs is missing, such as its tunnel address. */
+  | 'unfit';
+
+export function healthOf(poll: Poll, doc: Service, hears: Hears): Health {
+  if (doc.designated === undefined) return 'absent';
+  const { host: id } = doc.designated;
+  const host = findHost(poll.fleet, id)?.doc;
+  if (host === undefined || isGone(host)) return 'gone';
+  if (host.connection.state !== 'up') {
+    if (doc.onControlLoss === 'move' || !hears(id)) return 'silent';
+    // Held on to: what else would move it is not known to it while it is cut off.
+    return 'fine';
+  }
+  if (isTombstoned(host)) return 'leaving';
+  const because = poll.rejectionOf(doc, id);
+  if (because === undefined || because === 'not-in-service') return 'fine';
+  return because === 'no-presence' ? 'no-presence' : 'unfit';
+}
+
+/** Past the point of no return, wiped, vouched for being off, or joining as somebody new. */
+function isGone({ state, forcedDown, quarantined }: Host): boolean {
+  if (forcedDown !== undefined || quarantined !== undefined) return true;
+  return state === 'removed' || state === 'joining' || state === 'finalizing';
+}
+
+/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear. */
+export function isConnected(fleet: FleetReader, id: string): boolean {
+  const host = findHost(fleet, id)?.doc;
+  return host !== undefined && host.connection.state === 'up' && !isGone(host);
+}

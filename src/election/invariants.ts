@@ -1,0 +1,119 @@
+// What must never be untrue of designations, checked after every commit in tests and in the simulation; and what must be true
+// once everything has come to rest.
+import type { Applied, FleetReader, Invariant } from '../fleet/index.ts';
+import { findHost, HOST, isTombstoned, type Host } from '../hosts/index.ts';
+import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
+import { Poll } from './candidates.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
+import { isPassing } from './passing.ts';
+import { allServices, isWanted, subjectOf } from './wanted.ts';
+
+interface Became {
+  readonly id: string;
+  readonly was: Service | undefined;
+  readonly is: Service;
+}
+
+function becameOf(changed: readonly Applied[]): Became[] {
+  return changed.flatMap(({ kind, before, after }) =>
+    kind !== SERVICE.name || after === undefined
+      ? []
+      : [{ id: after.id, was: before?.doc as Service | undefined, is: after.doc as Service }],
+  );
+}
+
+const epochOnlyGrows: Invariant = {
+  name: 'never: the epoch of a designation shrinks, or stays when the host becomes another',
+  check: (_fleet, changed) =>
+    becameOf(changed).flatMap(({ id, was, is }) => {
+      if (was === undefined) return [];
+      const isNew = is.designated !== undefined && is.designated.host !== was.designated?.host;
+      const grown = isNew ? is.epoch > was.epoch : is.epoch >= was.epoch;
+      return grown ? [] : [`${id}: epoch ${was.epoch} to ${is.epoch}`];
+    }),
+};
+
+const notToALeavingHost: Invariant = {
+  name: 'never: a designation is set to a tombstoned host while an eligible candidate exists',
+  check: (fleet, changed) =>
+    becameOf(changed).flatMap(({ id, was, is }) => {
+      const host = is.designated?.host;
+      if (host === undefined || host === was?.designated?.host || !leaves(fleet, host)) return [];
+      const others = new Poll(fleet).candidatesOf({ doc: is }).eligible.listed;
+      return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
+    }),
+};
+
+const oneHandOver: Invariant = {
+  name: 'never: a service is handed over twice at a time, or by somebody who does not have it',
+  check: (fleet, changed) => [
+    ...becameOf(changed).flatMap(({ id, is: { designated, handOver } }) => {
+      if (handOver === undefined) return [];
+      const { from, to, phase } = handOver;
+      const has = phase === 'preparing' ? from : to;
+      return from !== to && designated?.host === has
+        ? []
+        : [`${id}: ${from} to ${to}, ${phase}, at ${designated?.host}`];
+    }),
+    ...changed.flatMap(({ kind, after }) => {
+      const target = kind === ITEM.name ? (after?.doc as Item | undefined)?.target : undefined;
+      if (target?.kind !== SERVICE.name) return [];
+      const open = fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, target.id));
+      return open <= 1 ? [] : [`${target.id} is in ${open} hand-overs`];
+    }),
+  ],
+};
+
+const removedHasNone: Invariant = {
+  name: 'never: a removed host has a designation',
+  check: (fleet, changed) => [
+    ...changed.flatMap(({ kind, after }) =>
+      kind === HOST.name && (after?.doc as Host | undefined)?.state === 'removed'
+        ? [...fleet.find(SERVICES_TOUCHING_HOST, after?.id ?? '')].map(({ id }) => `${after?.id} has ${id}`)
+        : [],
+    ),
+    ...becameOf(changed).flatMap(({ id, is }) =>
+      is.designated !== undefined && findHost(fleet, is.designated.host)?.doc.state === 'removed'
+        ? [`${is.designated.host} has ${id}`]
+        : [],
+    ),
+  ],
+};
+
+export const ELECTION_INVARIANTS: readonly Invariant[] = [
+  epochOnlyGrows,
+  notToALeavingHost,
+  oneHandOver,
+  removedHasNone,
+];
+
+function leaves(fleet: FleetReader, host: string): boolean {
+  const doc = findHost(fleet, host)?.doc;
+  return doc !== undefined && isTombstoned(doc);
+}
+
+/**
+ * What is wrong with services once nothing is under way any more; none when all is well. One whose host is only silent may
+ * stay there when nobody else can take it. Costs O(services · presence): for tests and the simulation.
+ */
+export function wrongAtRest(fleet: FleetReader): string[] {
+  const poll = new Poll(fleet);
+  return allServices(fleet).flatMap((id) => {
+    const subject = subjectOf(id);
+    const stored = fleet.get(SERVICE, id);
+    const wanted = subject !== undefined && isWanted(fleet, subject);
+    if (!wanted) return stored === undefined ? [] : [`${id} is there without its subject`];
+    if (stored === undefined) return [`${id} is missing`];
+    if (isPassing(fleet, stored)) return [`${id} is being handed over`];
+    const { designated, exclusion } = stored.doc;
+    const { eligible, leaving } = poll.candidatesOf(stored);
+    if (designated === undefined) {
+      const able = eligible.first ?? (exclusion === 'soft' ? leaving.first : undefined);
+      return able === undefined ? [] : [`nobody does ${id}, and ${able.host} could`];
+    }
+    if (!leaves(fleet, designated.host)) return designated.degraded === true ? [`${id} is degraded without cause`] : [];
+    if (eligible.first !== undefined)
+      return [`${id} stays at ${designated.host}, and ${eligible.first.host} could have it`];
+    return designated.degraded === true ? [] : [`${id} stays at leaving ${designated.host} and does not say so`];
+  });
+}

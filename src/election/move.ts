@@ -1,0 +1,123 @@
+// What operators ask of a service: other rules, another host. A move is refused when its host cannot take it; nothing is
+// begun that would only wait.
+import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { findHost, unknownHost } from '../hosts/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import type { OperationId } from '../operations/index.ts';
+import { Poll } from './candidates.ts';
+import { choose } from './choose.ts';
+import { SERVICE, type Cause, type Service, type StoredService } from './model.ts';
+import { handOvers, isPassing, type BeginHandOvers } from './passing.ts';
+import { ELECTION } from './settings.ts';
+import { REJECTION_SENTENCES, whyOf, type Choice } from './why.ts';
+
+export interface EditService {
+  readonly id: string;
+  readonly edit: Partial<Pick<Service, 'exclusion' | 'onControlLoss'>>;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function editService(fleet: FleetReader, { id, edit, by, nowMs }: EditService): Decision<Service> {
+  const stored = findService(fleet, id);
+  if (stored === undefined) return refuse(unknownService(id));
+  const { exclusion, onControlLoss } = { ...stored.doc, ...edit };
+  if (exclusion === stored.doc.exclusion && onControlLoss === stored.doc.onControlLoss) return accept([], stored.doc);
+  const doc: Service = { ...stored.doc, exclusion, onControlLoss, changedBy: by, changedAtMs: nowMs };
+  return accept([put(SERVICE, stored.id, doc)], doc);
+}
+
+export interface MoveService extends BeginHandOvers {
+  readonly id: string;
+  /** Where to; the best of the others when nothing is said. */
+  readonly host?: string;
+}
+
+export interface Moved {
+  /** Absent when it is there already. */
+  readonly operation?: OperationId;
+  readonly to: string;
+}
+
+export function moveService(fleet: FleetReader, command: MoveService): Decision<Moved> {
+  const { id, host } = command;
+  const service = findService(fleet, id);
+  if (service === undefined) return refuse(unknownService(id));
+  const at = service.doc.designated?.host;
+  if (at === undefined) return refuse(nobodyHasIt(id));
+  if (isPassing(fleet, service)) return refuse(underWay(service));
+  if (host === at) return accept([], { to: at });
+  if (valueOf(fleet, ELECTION).held) return refuse(held());
+  const choice = chosen(fleet, service, { host, cause: 'asked-for', nowMs: command.nowMs });
+  if ('code' in choice) return refuse(choice);
+  const changes = handOvers([{ service, to: choice.host, why: choice.why }], command);
+  return accept(changes, { operation: command.operation, to: choice.host });
+}
+
+interface Wish {
+  readonly host: string | undefined;
+  readonly cause: Cause;
+  readonly nowMs: number;
+}
+
+function chosen(fleet: FleetReader, service: StoredService, { host, cause, nowMs }: Wish): Choice | Refusal {
+  const poll = new Poll(fleet);
+  const except = [service.doc.designated?.host ?? ''];
+  if (host === undefined)
+    return choose(poll, { service, cause, except, fallback: 'none' }, nowMs) ?? noCandidate(service);
+  if (findHost(fleet, host) === undefined) return { ...unknownHost(host), field: '/host' };
+  const because = poll.rejectionOf(service.doc, host);
+  if (because !== undefined) {
+    const message = `Host "${host}" cannot take ${service.id}: it ${REJECTION_SENTENCES[because]}.`;
+    return { kind: 'conflict', code: 'not-a-candidate', message, field: '/host', facts: { host, because } };
+  }
+  return { host, why: whyOf(cause, poll.candidatesOf(service, except), host, nowMs) };
+}
+
+/** The hand-overs that bring a host's services back, of those that left it by its present scale-in. */
+export function failBack(
+  fleet: FleetReader,
+  services: readonly StoredService[],
+  how: BeginHandOvers & { readonly host: string },
+): Change[] {
+  const poll = new Poll(fleet);
+  const { host, nowMs } = how;
+  const passing = services
+    .filter((service) => service.doc.designated !== undefined && !isPassing(fleet, service))
+    .map((service) => {
+      const why = whyOf('fail-back', poll.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
+      return { service, to: host, why };
+    });
+  return handOvers(passing, how);
+}
+
+function findService(fleet: FleetReader, id: string): StoredService | undefined {
+  return fleet.get(SERVICE, idOf(SERVICE, id));
+}
+
+function unknownService(id: string): Refusal {
+  const message = `There is no service "${id}". List them with "muster services list".`;
+  return { kind: 'not-found', code: 'unknown-service', message, facts: { service: id } };
+}
+
+export function held(): Refusal {
+  const message = 'Elections are held still by the setting "election". Set its "held" to false first.';
+  return { kind: 'conflict', code: 'elections-held', message };
+}
+
+function nobodyHasIt(id: string): Refusal {
+  const message = `Nobody does ${id} now, so there is nothing to move: it is elected as soon as a host can take it.`;
+  return { kind: 'conflict', code: 'not-designated', message, facts: { service: id } };
+}
+
+function underWay({ id, doc: { handOver } }: StoredService): Refusal {
+  const to = handOver === undefined ? '' : ` to ${handOver.to}`;
+  const message = `${id} is being handed over${to} already. Wait until that is done.`;
+  const facts = { service: id, ...(handOver !== undefined && { operation: handOver.operation }) };
+  return { kind: 'conflict', code: 'hand-over-under-way', message, facts };
+}
+
+function noCandidate({ id, doc }: StoredService): Refusal {
+  const message = `No other host can take ${id}; it stays at ${doc.designated?.host}. "muster services why ${id}" says more.`;
+  return { kind: 'conflict', code: 'no-candidate', message, facts: { service: id } };
+}

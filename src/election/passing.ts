@@ -1,0 +1,104 @@
+// What a service looks like after it was elected, withdrawn, or let go of a hand-over; and the beginning of hand-overs. The
+// only place that writes designations: its epoch grows with every new one.
+import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { findHost, isTombstoned } from '../hosts/index.ts';
+import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
+import { SERVICE, type Service, type StoredService, type Why } from './model.ts';
+import type { Choice } from './why.ts';
+
+export interface Signed {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+const signed = ({ by, nowMs }: Signed): Pick<Service, 'changedBy' | 'changedAtMs'> => ({
+  changedBy: by,
+  changedAtMs: nowMs,
+});
+
+/** It is this host's from now on. */
+export function designatedTo(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Signed): Service {
+  const { handOver: _, cameFrom: __, ...rest } = doc;
+  const from = doc.designated?.host;
+  const before = from === undefined ? undefined : findHost(fleet, from)?.doc;
+  const leaving = before !== undefined && isTombstoned(before) ? before.leaving : undefined;
+  return {
+    ...rest,
+    epoch: doc.epoch + 1,
+    designated: { host, sinceMs: by.nowMs, ...degradedAt(fleet, host) },
+    ...(from !== undefined && leaving !== undefined && { cameFrom: { host: from, operation: leaving.operation } }),
+    why,
+    ...signed(by),
+  };
+}
+
+function degradedAt(fleet: FleetReader, host: string): { readonly degraded?: true } {
+  const doc = findHost(fleet, host)?.doc;
+  return doc !== undefined && isTombstoned(doc) ? { degraded: true } : {};
+}
+
+/** Nobody does it. The epoch stays: the next one grows from it. */
+export function withdrawn(doc: Service, by: Signed): Service {
+  const { designated: _, handOver: __, ...rest } = doc;
+  return { ...rest, ...signed(by) };
+}
+
+export function flagged(doc: Service, degraded: boolean, by: Signed): Service {
+  if (doc.designated === undefined) return doc;
+  const { degraded: _, ...designated } = doc.designated;
+  return { ...doc, designated: { ...designated, ...(degraded && { degraded: true }) }, ...signed(by) };
+}
+
+/** Whoever has it goes on alone: before the switch the old host, after it the new one. */
+export function withoutHandOver(doc: Service, by: Signed): Service {
+  const { handOver: _, ...rest } = doc;
+  return { ...rest, ...signed(by) };
+}
+
+/** One service that is to go from its host to another. */
+export interface Passing {
+  readonly service: StoredService;
+  readonly to: string;
+  readonly why: Why;
+}
+
+export interface BeginHandOvers extends Signed {
+  readonly operation: OperationId;
+  readonly why?: string;
+  readonly deadlineMs: number;
+}
+
+/** Nothing hands a service over twice at a time, nor while the host before is still being cleared. */
+export function isPassing(fleet: FleetReader, { id, doc }: Pick<StoredService, 'id' | 'doc'>): boolean {
+  return doc.handOver !== undefined || fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id)) > 0;
+}
+
+/** The services as they are being handed over, and the one operation that does it. None when there are none. */
+export function handOvers(passing: readonly Passing[], how: BeginHandOvers): Change[] {
+  if (passing.length === 0) return [];
+  const { operation, by, why, nowMs, deadlineMs } = how;
+  const [only] = passing;
+  return [
+    ...passing.map(({ service: { id, doc }, to, why: chosen }) => {
+      const from = doc.designated?.host ?? '';
+      const handOver = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
+      return put(SERVICE, id, { ...doc, handOver, ...signed(how) });
+    }),
+    ...newOperation({
+      id: operation,
+      kind: 'hand-over',
+      title:
+        passing.length === 1 ? `hand ${only?.service.id} over to ${only?.to}` : `hand over ${passing.length} services`,
+      by,
+      ...(why !== undefined && { why }),
+      nowMs,
+      deadlineMs,
+      items: passing.map(({ service: { id, doc } }) => ({
+        key: id,
+        target: { kind: SERVICE.name, id },
+        ...(doc.designated !== undefined && { host: doc.designated.host }),
+        step: 'prepare',
+      })),
+    }),
+  ];
+}

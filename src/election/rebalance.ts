@@ -1,0 +1,96 @@
+// Evening out: hand-overs from hosts that do much to hosts that do little, as few as will do. Never done unless somebody asks.
+import { valueOf, type FleetReader } from '../fleet/index.ts';
+import { accept, refuse, type Decision } from '../journal/index.ts';
+import type { OperationId } from '../operations/index.ts';
+import { Poll, type Candidate } from './candidates.ts';
+import { healthOf } from './health.ts';
+import { SERVICE, SERVICES_IN_HAND_OVER, type StoredService } from './model.ts';
+import { held } from './move.ts';
+import { handOvers, isPassing, type BeginHandOvers, type Passing } from './passing.ts';
+import { ELECTION } from './settings.ts';
+import { whyOf } from './why.ts';
+
+export interface Rebalanced {
+  /** Absent when nothing is to be moved. */
+  readonly operation?: OperationId;
+  readonly moves: readonly { readonly service: string; readonly from: string; readonly to: string }[];
+  /** More could be evened out when these are done: only so many are handed over at once. */
+  readonly more: boolean;
+}
+
+/** Costs O(services · presence) for each round; it is asked for by a person, and seldom. */
+export function rebalanceServices(fleet: FleetReader, command: BeginHandOvers): Decision<Rebalanced> {
+  const { held: isHeld, handOversAtOnce } = valueOf(fleet, ELECTION);
+  if (isHeld) return refuse(held());
+  const room = handOversAtOnce - fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way');
+  const planned = evened(fleet, command.nowMs, Math.max(0, room) + 1);
+  const passing = planned.slice(0, Math.max(0, room));
+  const moves = passing.map(({ service, to }) => ({
+    service: service.id,
+    from: service.doc.designated?.host ?? '',
+    to,
+  }));
+  const changes = handOvers(passing, command);
+  const begun = passing.length === 0 ? {} : { operation: command.operation };
+  return accept(changes, { ...begun, moves, more: planned.length > passing.length });
+}
+
+/** A move helps when it leaves both hosts nearer to each other: a difference of one would only change sides. */
+const WORTH_IT = 2;
+
+/** The moves that are left to make until none helps any more, `most` of them; each service moves once. */
+function evened(fleet: FleetReader, nowMs: number, most: number): Passing[] {
+  const poll = new Poll(fleet);
+  const byHost = movable(fleet, poll);
+  const moves: Passing[] = [];
+  for (let moved = true; moved && moves.length < most;) {
+    moved = false;
+    for (const host of [...byHost.keys()].sort(heaviestFirst(poll))) {
+      const services = byHost.get(host) ?? [];
+      const best = bestMove(poll, host, services);
+      if (best === undefined) continue;
+      const { service, to } = best;
+      const why = whyOf('rebalance', poll.candidatesOf(service, [host]), to.host, nowMs);
+      poll.count(service.doc, to.host);
+      services.splice(services.indexOf(service), 1);
+      moves.push({ service, to: to.host, why });
+      moved = true;
+      break;
+    }
+  }
+  return moves;
+}
+
+function heaviestFirst(poll: Poll): (one: string, other: string) => number {
+  return (one, other) => poll.scoreOf(other) - poll.scoreOf(one) || (one < other ? -1 : 1);
+}
+
+/** Healthy designations that nothing else moves, by their hosts. */
+function movable(fleet: FleetReader, poll: Poll): Map<string, StoredService[]> {
+  const byHost = new Map<string, StoredService[]>();
+  for (const service of fleet.all(SERVICE)) {
+    const host = service.doc.designated?.host;
+    if (host === undefined || isPassing(fleet, service)) continue;
+    if (healthOf(poll, service.doc, () => true) !== 'fine') continue;
+    const here = byHost.get(host);
+    if (here === undefined) byHost.set(host, [service]);
+    else here.push(service);
+  }
+  return byHost;
+}
+
+interface Move {
+  readonly service: StoredService;
+  readonly to: Candidate;
+}
+
+/** To the lightest host that one of its services can go to; of several services the first by id. */
+function bestMove(poll: Poll, host: string, services: readonly StoredService[]): Move | undefined {
+  let best: Move | undefined;
+  for (const service of services) {
+    const to = poll.candidatesOf(service, [host]).eligible.first;
+    if (to === undefined || poll.scoreOf(host) - to.score < WORTH_IT) continue;
+    if (best === undefined || to.score < best.to.score) best = { service, to };
+  }
+  return best;
+}

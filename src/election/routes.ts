@@ -1,0 +1,159 @@
+// The HTTP surface of services: look at them, say how they are to be elected, move one, even them out.
+import { Type } from 'typebox';
+import {
+  BY_ID,
+  closed,
+  ID,
+  listAnswer,
+  listQuery,
+  listResources,
+  optionalFields,
+  read,
+  readResource,
+  resourceAfter,
+  write,
+  type Answer,
+  type Listing,
+  type Route,
+} from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
+import { OPERATION } from '../operations/index.ts';
+import { SERVICE_FACTS, SERVICE_TYPES, SERVICES_BY_SUBJECT, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
+import { editService, moveService } from './move.ts';
+import { rebalanceServices } from './rebalance.ts';
+import { SERVICE_VIEW } from './views.ts';
+
+const LISTING: Listing<'service', Service> = {
+  view: SERVICE_VIEW,
+  filters: {
+    type: { schema: Type.Enum(SERVICE_TYPES), of: (doc) => [doc.type] },
+    subject: { schema: ID, of: (doc) => [doc.subject], index: SERVICES_BY_SUBJECT },
+    host: { schema: ID, of: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
+    designated: { schema: Type.Boolean(), of: (doc) => [doc.designated !== undefined] },
+    degraded: { schema: Type.Boolean(), of: (doc) => [doc.designated?.degraded === true] },
+    handOver: { schema: Type.Boolean(), of: (doc) => [doc.handOver !== undefined] },
+  },
+  sorts: {
+    type: (doc) => doc.type,
+    subject: (doc) => doc.subject,
+    host: (doc) => doc.designated?.host ?? '',
+    changedAtMs: (doc) => doc.changedAtMs,
+  },
+};
+
+const TAG = 'services';
+const PATH = '/api/v1/services';
+const DEADLINE_MS = 3_600_000;
+
+const ASKED = {
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
+  deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 })),
+};
+
+const MOVED = Type.Object({
+  operation: Type.Optional(Type.String({ description: 'the operation to follow; absent when it is there already' })),
+  service: Type.String(),
+  to: Type.String(),
+});
+
+const REBALANCED = Type.Object({
+  operation: Type.Optional(Type.String({ description: 'the operation to follow; absent when nothing is to be moved' })),
+  moves: Type.Array(Type.Object({ service: Type.String(), from: Type.String(), to: Type.String() })),
+  more: Type.Boolean({ description: 'more could be evened out when these are done' }),
+});
+
+export const serviceRoutes: readonly Route[] = [
+  read({
+    method: 'GET',
+    path: PATH,
+    tag: TAG,
+    about: 'List services and the hosts that do them',
+    access: 'viewer',
+    query: listQuery(LISTING),
+    answers: { 200: { about: 'a page of services', schema: listAnswer(SERVICE_VIEW) } },
+    handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
+  }),
+  read({
+    method: 'GET',
+    path: `${PATH}/:id`,
+    tag: TAG,
+    about: 'Show a service: who does it, and why',
+    access: 'viewer',
+    params: BY_ID,
+    answers: { 200: { about: 'the service', schema: SERVICE_VIEW.schema } },
+    handle: (call, { journal }) => readResource(journal.fleet, SERVICE_VIEW, call),
+  }),
+  write({
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    tag: TAG,
+    about: 'Change what happens to a service when its host leaves or falls silent',
+    access: 'operator',
+    params: BY_ID,
+    body: closed(optionalFields(SERVICE_FACTS), { minProperties: 1 }),
+    answers: { 200: { about: 'the service', schema: SERVICE_VIEW.schema } },
+    handle: ({ params: { id }, body, caller }, { clock }) => {
+      const nowMs = clock.nowMs();
+      return {
+        target: { view: SERVICE_VIEW, id },
+        why: `edit service ${id}`,
+        decide: (fleet) => editService(fleet, { id, edit: body, by: caller.name, nowMs }),
+        answer: (_doc, after) => resourceAfter(SERVICE_VIEW, after, { id }),
+      };
+    },
+  }),
+  write({
+    method: 'POST',
+    path: `${PATH}/:id/move`,
+    tag: TAG,
+    about: 'Hand a service over to another host, the best one or one that is named',
+    access: 'operator',
+    params: BY_ID,
+    body: closed({
+      host: Type.Optional(Type.String({ ...ID, description: 'where to; else the best of the others' })),
+      ...ASKED,
+    }),
+    answers: {
+      200: { about: 'it is there already', schema: MOVED },
+      202: { about: 'the operation to follow', schema: MOVED },
+    },
+    handle: ({ params: { id }, body: { host, reason, deadlineMs = DEADLINE_MS }, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const said = { ...(host !== undefined && { host }), ...(reason !== undefined && { why: reason }) };
+      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
+      return {
+        target: { view: SERVICE_VIEW, id },
+        why: reason ?? `move service ${id}`,
+        operation,
+        decide: (fleet) => moveService(fleet, { id, ...said, ...asked }),
+        answer: (moved) => begun({ service: id, ...moved }),
+      };
+    },
+  }),
+  write({
+    method: 'POST',
+    path: `${PATH}/rebalance`,
+    tag: TAG,
+    about: 'Even out what hosts do, with as few hand-overs as possible',
+    access: 'operator',
+    body: closed(ASKED),
+    answers: {
+      200: { about: 'nothing is to be moved', schema: REBALANCED },
+      202: { about: 'the operation to follow', schema: REBALANCED },
+    },
+    handle: ({ body: { reason, deadlineMs = DEADLINE_MS }, caller }, { clock, ids }) => {
+      const operation = idOf(OPERATION, ids.next('op'));
+      const asked = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
+      return {
+        why: reason ?? 'rebalance services',
+        operation,
+        decide: (fleet) => rebalanceServices(fleet, { ...asked, ...(reason !== undefined && { why: reason }) }),
+        answer: begun,
+      };
+    },
+  }),
+];
+
+function begun(body: { readonly operation?: string; readonly to?: string; readonly service?: string }): Answer {
+  return { kind: 'answer', status: body.operation === undefined ? 200 : 202, body };
+}

@@ -1,0 +1,3 @@
+export { ElectionController } from './controller.ts';
+export { serviceRoutes } from './routes.ts';
+export { SERVICE_VIEW } from './views.ts';

@@ -1,0 +1,29 @@
+// How this room says why something waits or failed.
+import type { Reason } from '../fleet/index.ts';
+import { said, type ReasonSentences } from '../operations/index.ts';
+import { REJECTION_SENTENCES } from './why.ts';
+
+function rejection(because: Reason[string]): string {
+  const sentences: Readonly<Record<string, string>> = REJECTION_SENTENCES;
+  return sentences[said(because)] ?? said(because);
+}
+
+export const electionSentences: ReasonSentences = {
+  'elections-held': ({ service }) =>
+    `${said(service)} stays where it is while elections are held still. Go on with: muster settings set election '{"held":false, …}'.`,
+  'no-candidate': ({ service, host, because }) =>
+    host === undefined
+      ? `No host can take ${said(service)}. "muster services why ${said(service)}" says what each lacks.`
+      : `No host can take ${said(service)}: ${said(host)} ${rejection(because)}, and nobody else can. The old host serves meanwhile.`,
+  'host-recovering': ({ service, host }) =>
+    `${said(service)} goes back to ${said(host)} as soon as ${said(host)} is in service again.`,
+  'target-unfit': ({ service, host, because }) =>
+    `${said(service)} stays where it is: ${said(host)} ${rejection(because)}.`,
+  'hand-over-drains': ({ service, host }) => `${said(host)} passes on what still comes to it for ${said(service)}.`,
+  'hand-over-under-way': ({ service, to }) => `${said(service)} is being handed over to ${said(to)}.`,
+  'held-while-heard': ({ service, host }) =>
+    `${said(host)} is silent, and ${said(service)} waits as long as its peers hear it.`,
+  'service-gone': ({ service }) => `${said(service)} does not exist any more.`,
+  'elected-anew': ({ service }) => `The host of ${said(service)} was lost meanwhile, and it was elected anew.`,
+  'hosts-behind': ({ hosts }) => `Not in line with their views yet: ${said(hosts)}.`,
+};

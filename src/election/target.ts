@@ -1,0 +1,56 @@
+// Whether the host that a service is being handed to will still do, and who would do in its place. A move that somebody asked
+// for goes there or nowhere; one that has to be goes to whoever can take it.
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost } from '../hosts/index.ts';
+import { Poll } from './candidates.ts';
+import { choose } from './choose.ts';
+import type { Cause, HandOver, Rejection, StoredService } from './model.ts';
+import { fallbackFor } from './verdict.ts';
+import type { Choice } from './why.ts';
+
+/** Nothing is wrong where it is: without the host that was asked for, it stays. */
+const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];
+
+export type Target =
+  | { readonly kind: 'fit' }
+  /** Another host takes its place; to be decided inside the commit. */
+  | { readonly kind: 'another'; readonly choice: Choice }
+  | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
+  /** It comes back into service: that is what the hand-over waits for. */
+  | { readonly kind: 'recovering' }
+  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
+
+export interface Passed {
+  readonly service: StoredService;
+  readonly handOver: HandOver;
+}
+
+export interface AskTarget {
+  readonly nowMs: number;
+  /** It was given its time and is not ready: another is tried if there is one. */
+  readonly late: boolean;
+}
+
+export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: AskTarget): Target {
+  const poll = new Poll(fleet);
+  const { service, handOver } = passed;
+  const because = poll.rejectionOf(service.doc, handOver.to);
+  if (because === undefined && !late) return { kind: 'fit' };
+  if (VOLUNTARY.includes(handOver.why.cause)) {
+    if (because === undefined) return { kind: 'fit' };
+    if (because === 'not-in-service' && isRecovering(fleet, handOver.to)) return { kind: 'recovering' };
+    return { kind: 'give-up', because };
+  }
+  const except = because === undefined ? [handOver.from, handOver.to] : [handOver.from];
+  const { cause } = handOver.why;
+  const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
+  const choice = choose(poll, { service, cause, except, fallback }, nowMs);
+  if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
+  // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
+  if (choice !== undefined || because === undefined) return { kind: 'fit' };
+  return { kind: 'nobody', because };
+}
+
+function isRecovering(fleet: FleetReader, host: string): boolean {
+  return findHost(fleet, host)?.doc.state === 'recovering';
+}

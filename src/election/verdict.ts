@@ -1,0 +1,108 @@
+// What becomes of one service now: kept, elected, handed over, withdrawn. A healthy designation never moves without a cause,
+// and one that nobody else can take is kept as long as its host may still do it.
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost, isTombstoned } from '../hosts/index.ts';
+import type { Poll } from './candidates.ts';
+import { choose, type Asked } from './choose.ts';
+import { healthOf, type Hears } from './health.ts';
+import type { Cause, Service, StoredService } from './model.ts';
+import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
+import type { Choice } from './why.ts';
+
+export type Verdict =
+  | { readonly kind: 'keep' }
+  /** At once: nobody does it, or whoever did is lost. */
+  | { readonly kind: 'elect'; readonly choice: Choice }
+  /** Make before break: the old host serves until the new one is built. */
+  | { readonly kind: 'hand-over'; readonly choice: Choice }
+  | { readonly kind: 'withdraw' }
+  /** It stays, on a leaving host that nobody can take it from; or it stays on one that leaves no more. */
+  | { readonly kind: 'flag'; readonly degraded: boolean };
+
+export interface Circumstances {
+  readonly hears: Hears;
+  readonly nowMs: number;
+}
+
+const KEEP: Verdict = { kind: 'keep' };
+const WITHDRAW: Verdict = { kind: 'withdraw' };
+
+type Subject = Pick<StoredService, 'id' | 'doc'>;
+
+/** What is chosen is counted in the poll. */
+export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Verdict {
+  const health = healthOf(poll, service.doc, now.hears);
+  // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
+  if (service.doc.handOver !== undefined && health !== 'silent' && health !== 'gone') return KEEP;
+  switch (health) {
+    case 'fine':
+      return whenFine(poll, service.doc);
+    case 'absent':
+      return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
+    case 'silent':
+      return elect(poll, service, 'host-lost', now) ?? whenNobodyCan(poll, service.doc);
+    case 'gone':
+      return elect(poll, service, 'host-lost', now) ?? WITHDRAW;
+    case 'leaving':
+      return whenLeaving(poll, service, now);
+    case 'no-presence':
+      return pass(poll, service, { cause: 'presence-gone', fallback: 'none' }, now) ?? whenNobodyCan(poll, service.doc);
+    case 'unfit':
+      return pass(poll, service, { cause: 'host-unfit', fallback: 'none' }, now) ?? KEEP;
+  }
+}
+
+function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstances): Verdict | undefined {
+  const { exclusion, designated, handOver } = service.doc;
+  const choice = choose(
+    poll,
+    {
+      service,
+      cause,
+      fallback: exclusion === 'soft' ? 'leaving' : 'none',
+      ...(designated !== undefined && { except: [designated.host] }),
+      // It has been built there in part, or wholly.
+      ...(handOver?.phase === 'preparing' && { prefer: handOver.to }),
+    },
+    nowMs,
+  );
+  return choice && { kind: 'elect', choice };
+}
+
+function pass(
+  poll: Poll,
+  service: Subject,
+  how: Pick<Asked, 'cause' | 'fallback'>,
+  { nowMs }: Circumstances,
+): Verdict | undefined {
+  const except = [service.doc.designated?.host ?? ''];
+  const choice = choose(poll, { service, except, ...how }, nowMs);
+  return choice && { kind: 'hand-over', choice };
+}
+
+function whenLeaving(poll: Poll, service: Subject, now: Circumstances): Verdict {
+  const fallback = fallbackFor(poll.fleet, service.doc);
+  return pass(poll, service, { cause: 'host-leaving', fallback }, now) ?? whenNobodyCan(poll, service.doc);
+}
+
+/** From one leaving host to another only if this one has nothing of it any more: so that it can be emptied. */
+export function fallbackFor(fleet: FleetReader, doc: Service): Asked['fallback'] {
+  const isHere = hasPresence(fleet, doc, doc.designated?.host ?? '');
+  return doc.exclusion === 'soft' && !isHere ? 'leaving' : 'none';
+}
+
+/** Whoever may still do it keeps it while there is something to do it for; from a leaving host only if that will do. */
+function whenNobodyCan(poll: Poll, doc: Service): Verdict {
+  if (!hasPresenceElsewhere(poll.fleet, doc)) return WITHDRAW;
+  const host = findHost(poll.fleet, doc.designated?.host ?? '')?.doc;
+  if (host === undefined || !isTombstoned(host)) return KEEP;
+  if (doc.exclusion === 'hard') return WITHDRAW;
+  return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
+}
+
+function whenFine(poll: Poll, { designated }: Service): Verdict {
+  if (designated?.degraded !== true) return KEEP;
+  const host = findHost(poll.fleet, designated.host)?.doc;
+  const isBack = host?.state === 'active' && !isTombstoned(host);
+  return isBack ? { kind: 'flag', degraded: false } : KEEP;
+}

@@ -1,0 +1,95 @@
+// Which services should exist, and where each has presence. Derived from routers, subnets and bound ports: nothing else makes
+// a service, and nothing else ends it.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import { presenceOf, ROUTER, ROUTERS_BY_SUBNET, SUBNET, type Router } from '../network/index.ts';
+import { SERVICE, SERVICE_TYPES, serviceId, type ServiceId, type ServiceType } from './model.ts';
+
+/** What a service is for. */
+export interface Subject {
+  readonly type: ServiceType;
+  readonly subject: string;
+}
+
+/** What the id of a service says of it; undefined when it is no such id. */
+export function subjectOf(id: string): Subject | undefined {
+  const at = id.indexOf(':');
+  const type = SERVICE_TYPES.find((one) => one === id.slice(0, at));
+  return type === undefined ? undefined : { type, subject: id.slice(at + 1) };
+}
+
+export function isWanted(fleet: FleetReader, { type, subject }: Subject): boolean {
+  switch (type) {
+    case 'nat':
+      return router(fleet, subject)?.externalNetwork !== undefined;
+    case 'subnet-route':
+      return fleet.get(SUBNET, idOf(SUBNET, subject)) !== undefined && routersOf(fleet, subject).some(leadsOutside);
+    case 'dhcp': {
+      const subnet = fleet.get(SUBNET, idOf(SUBNET, subject))?.doc;
+      return subnet?.dhcp === true && subnet.version === 4;
+    }
+  }
+}
+
+/** Every service that a router may have, wanted or not: its own, and those of these subnets. */
+export function servicesOfRouter(id: string, subnets: readonly string[]): ServiceId[] {
+  return [serviceId('nat', id), ...subnets.map((subnet) => serviceId('subnet-route', subnet))];
+}
+
+/** Every service that hangs on a subnet, wanted or not: its own, and the address translation of its router. */
+export function servicesOfSubnet(fleet: FleetReader, subnet: string): ServiceId[] {
+  return [
+    serviceId('subnet-route', subnet),
+    serviceId('dhcp', subnet),
+    ...[...fleet.find(ROUTERS_BY_SUBNET, subnet)].map(({ id }) => serviceId('nat', id)),
+  ];
+}
+
+/** Every service that should exist or does, in the order of ids. Costs O(routers + subnets + services): for the scan. */
+export function allServices(fleet: FleetReader): ServiceId[] {
+  const ids = new Set<ServiceId>();
+  for (const { id } of fleet.all(SERVICE)) ids.add(id);
+  for (const { id, doc } of fleet.all(ROUTER)) {
+    if (leadsOutside(doc)) for (const one of servicesOfRouter(id, doc.subnets)) ids.add(one);
+  }
+  for (const { id, doc } of fleet.all(SUBNET)) if (doc.dhcp === true) ids.add(serviceId('dhcp', id));
+  return [...ids].sort();
+}
+
+/** The subnets whose ports make the presence of a service. */
+function subnetsOf(fleet: FleetReader, { type, subject }: Subject): readonly string[] {
+  return type === 'nat' ? (router(fleet, subject)?.subnets ?? []) : [subject];
+}
+
+/** The hosts where a service has presence, each once, in no order. Costs O(presence). */
+export function presentHosts(fleet: FleetReader, of: Subject): Iterable<string> {
+  const [first, ...more] = subnetsOf(fleet, of);
+  if (first === undefined) return [];
+  const presence = presenceOf(fleet);
+  if (more.length === 0) return presence.ofSubnet(first).keys();
+  const hosts = new Set<string>(presence.ofSubnet(first).keys());
+  for (const subnet of more) for (const host of presence.ofSubnet(subnet).keys()) hosts.add(host);
+  return hosts;
+}
+
+export function hasPresence(fleet: FleetReader, of: Subject, host: string): boolean {
+  const presence = presenceOf(fleet);
+  return subnetsOf(fleet, of).some((subnet) => presence.ofSubnet(subnet).has(host));
+}
+
+/** Whether any host but this one has presence. */
+export function hasPresenceElsewhere(fleet: FleetReader, of: Subject, host?: string): boolean {
+  for (const present of presentHosts(fleet, of)) if (present !== host) return true;
+  return false;
+}
+
+function router(fleet: FleetReader, id: string): Router | undefined {
+  return fleet.get(ROUTER, idOf(ROUTER, id))?.doc;
+}
+
+function routersOf(fleet: FleetReader, subnet: string): Router[] {
+  return [...fleet.find(ROUTERS_BY_SUBNET, subnet)].map(({ doc }) => doc);
+}
+
+function leadsOutside({ externalNetwork }: Router): boolean {
+  return externalNetwork !== undefined;
+}

@@ -1,0 +1,92 @@
+// Why a service is where it is: what is kept of an election, and how it is told.
+import type { Candidate, Candidates } from './candidates.ts';
+import type { Cause, Rejection, Service, Why } from './model.ts';
+
+export interface Choice {
+  readonly host: string;
+  readonly why: Why;
+}
+
+/** The record of a choice. Bounded: the first few of each list, and how many there are. */
+export function whyOf(cause: Cause, among: Candidates, chosen: string | undefined, nowMs: number): Why {
+  const { eligible, leaving, rejected } = among;
+  // The one that was asked for may not be among the best.
+  const listed = eligible.count > 0 ? eligible : leaving;
+  return {
+    cause,
+    ...(chosen !== undefined && { chosen }),
+    candidates: [...listed.listed],
+    candidatesInAll: listed.count,
+    rejected: [...rejected.listed],
+    rejectedInAll: rejected.count,
+    atMs: nowMs,
+  };
+}
+
+const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
+  'first-election': 'Nobody had it yet',
+  'host-lost': 'Its host was lost',
+  'host-leaving': 'Its host is leaving',
+  'presence-gone': 'Its host had no port of it any more',
+  'host-unfit': 'Its host could not do it any more',
+  'fail-back': 'It went back to the host that it came from',
+  rebalance: 'It was moved to even out the load',
+  'asked-for': 'It was moved because somebody asked for it',
+  recovered: 'Nobody had it, and a host could take it again',
+};
+
+export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', string>> = {
+  'unknown-host': 'is not known',
+  removed: 'was removed',
+  'not-in-service': 'is not in service',
+  tombstoned: 'is leaving',
+  quarantined: 'is quarantined',
+  'not-connected': 'is not connected',
+  'no-datapath-id': 'has no datapath id yet',
+  'no-tunnel-address': 'has no tunnel address',
+  'no-transport-zone': 'is in a transport zone that is not defined',
+  'agent-too-old': 'has an agent that is too old',
+  'no-way-out': 'does not reach the external network',
+  'no-presence': 'has no port of it',
+};
+
+/** Sentences for a person: why this host, who else, and who not. */
+export function whySentences({ designated, why, handOver }: Service): string[] {
+  const told = why === undefined ? ['It was never elected.'] : sentencesOf(why);
+  if (designated === undefined) told.push('Nobody does it now: no host can.');
+  else if (designated.degraded === true) {
+    told.push(`${designated.host} is leaving and has it only because no other host can take it.`);
+  }
+  if (handOver !== undefined) {
+    told.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
+    if (handOver.phase === 'preparing') told.push(...sentencesOf(handOver.why));
+  }
+  return told;
+}
+
+function sentencesOf({ cause, chosen, candidates, candidatesInAll, rejected, rejectedInAll }: Why): string[] {
+  const others = candidates.filter(({ host }) => host !== chosen);
+  const more = candidatesInAll - candidates.length;
+  return [
+    `${CAUSE_SENTENCES[cause]}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}.`,
+    ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scored).join(', ')}${andMore(more)}.`]),
+    ...(rejected.length === 0
+      ? []
+      : [
+          `Not eligible: ${rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ')}${andMore(rejectedInAll - rejected.length)}.`,
+        ]),
+  ];
+}
+
+function chosenSentence(chosen: string, candidates: readonly Candidate[]): string {
+  const [best] = candidates;
+  const own = candidates.find(({ host }) => host === chosen);
+  if (own === undefined) return `${chosen} was chosen`;
+  if (candidates.length === 1) return `${chosen} was chosen, the only candidate, with score ${own.score}`;
+  if (best?.host !== chosen) return `${chosen} was chosen with score ${own.score}`;
+  const tie = candidates[1]?.score === own.score;
+  return `${chosen} was chosen with score ${own.score}, ${tie ? 'the first by id of those with the lowest' : 'the lowest'}`;
+}
+
+const scored = ({ host, score }: Candidate): string => `${host} with ${score}`;
+const andMore = (count: number): string => (count > 0 ? ` and ${count} more` : '');
