@@ -102,24 +102,33 @@ function usedOutside(fleet: FleetReader, { id, doc }: StoredNetwork, after: Netw
   const routers = fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id);
   const addresses = fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id);
   if (routers + addresses === 0) return undefined;
-  const message = `Network "${id}" is the way out of ${routers} routers and has ${addresses} floating addresses, so it stays external. Take these away first.`;
+  const message = `Network "${id}" is where routers (${routers}) and floating addresses (${addresses}) have their address from, so it stays external. Take these away first.`;
   return conflict('network-leads-outside', message, { field: '/external', facts: { network: id, routers, addresses } });
 }
+
+const ONE = {
+  routers: 'a router',
+  'floating-addresses': 'a floating address',
+  ports: 'a port',
+  subnets: 'a subnet',
+  segments: 'a segment',
+};
 
 export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string }): Decision<StoredNetwork> {
   const stored = findNetwork(fleet, id);
   if (stored === undefined) return refuse(unknown('network', id));
   const topology = topologyOf(fleet);
   const uses = [
-    ['routers that lead to it', fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id)],
-    ['floating addresses', fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id)],
+    ['routers', fleet.countOf(ROUTERS_BY_EXTERNAL_NETWORK, id)],
+    ['floating-addresses', fleet.countOf(FLOATING_ADDRESSES_BY_NETWORK, id)],
     ['ports', fleet.countOf(PORTS_BY_NETWORK, id)],
     ['subnets', topology.subnetsOf(id).length],
     ['segments', topology.segmentsOf(id).length],
   ] as const;
   for (const [what, count] of uses) {
     if (count === 0) continue;
-    const message = `Network "${id}" still has ${count} ${what}. Delete them first.`;
+    const has = what === 'routers' ? 'is the way out of' : 'still has';
+    const message = `Network "${id}" ${has} ${count === 1 ? ONE[what] : `${count} ${spoken(what)}`}. Delete what uses it first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
   return accept([remove(NETWORK, stored.id)], stored);

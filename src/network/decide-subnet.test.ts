@@ -277,3 +277,36 @@ describe('deleting subnets', () => {
     });
   });
 });
+
+describe('DHCP', () => {
+  const dhcpOf = (fleet: Fleet, id: string): unknown => fleet.get(SUBNET, idOf(SUBNET, id))?.doc.dhcp;
+  const turn = (fleet: Fleet, dhcp: boolean, id = 's'): Decision<Subnet> =>
+    editSubnet(fleet, { id, edit: { dhcp }, ...WHO });
+
+  test('is off unless asked for, and turned on and off; other edits leave it as it is', () => {
+    const fleet = world();
+    accepted(fleet, make(fleet, {}));
+    accepted(fleet, make(fleet, { name: 'y', cidr: '198.51.100.0/24', dhcp: true }));
+    expect([dhcpOf(fleet, 'x'), dhcpOf(fleet, 'y')]).toEqual([undefined, true]);
+    accepted(fleet, turn(fleet, true));
+    accepted(fleet, editSubnet(fleet, { id: 's', edit: { gateway: '10.0.0.9' }, ...WHO }));
+    expect(dhcpOf(fleet, 's')).toBe(true);
+    accepted(fleet, turn(fleet, false));
+    // Off has one spelling.
+    expect(fleet.get(SUBNET, idOf(SUBNET, 's'))?.doc).not.toHaveProperty('dhcp');
+  });
+
+  test('is refused in an IPv6 subnet; off is all right there', () => {
+    const refusal = {
+      kind: 'invalid',
+      code: 'dhcp-needs-ipv4',
+      field: '/dhcp',
+      message: 'Subnet "x" is IPv6, and DHCP is answered in IPv4 subnets only. Leave it off.',
+    };
+    expect(make(world(), { cidr: '2001:db8::/64', dhcp: true })).toMatchObject({ refusal });
+    const fleet = world();
+    accepted(fleet, make(fleet, { cidr: '2001:db8::/64', dhcp: false }));
+    expect(turn(fleet, true, 'x')).toMatchObject({ refusal });
+    accepted(fleet, turn(fleet, false, 'x'));
+  });
+});

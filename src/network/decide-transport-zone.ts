@@ -60,12 +60,12 @@ export function deleteTransportZone(
 /** Without it their tunnels would go. */
 function inUse(zone: string, hosts: number): Refusal {
   const facts = { transportZone: zone, hosts };
-  const are = hosts === 1 ? '1 host is' : `${hosts} hosts are`;
+  const [are, them] = hosts === 1 ? ['1 host is', 'it'] : [`${hosts} hosts are`, 'them'];
   if (zone === DEFAULT_TRANSPORT_ZONE) {
-    const message = `${are} in the zone "${zone}", which is that of every host that names no other. Give them another zone first.`;
+    const message = `${are} in the zone "${zone}", which is that of every host that names no other. Give ${them} another zone first.`;
     return conflict('default-zone-in-use', message, { facts });
   }
-  const message = `${are} in the transport zone "${zone}". Give them another zone first.`;
+  const message = `${are} in the transport zone "${zone}". Give ${them} another zone first.`;
   return conflict('transport-zone-in-use', message, { facts });
 }
 

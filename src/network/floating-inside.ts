@@ -12,6 +12,7 @@ import {
   FLOATING_ADDRESSES_BY_PORT,
   ROUTERS_BY_SUBNET,
   type FloatingAddress,
+  type StoredFloatingAddress,
 } from './router-model.ts';
 import { findNetwork, type StoredPort } from './topology.ts';
 
@@ -80,7 +81,7 @@ function addressesOf({ id, doc }: StoredPort, { floating, ip }: Ask): readonly A
   const version = versionOf(floating.outside.ip);
   const fitting = asked.filter((one) => versionOf(one.ip) === version);
   if (fitting.length > 0) return fitting;
-  const message = `Floating address ${floating.outside.ip} is IPv${version}, and of port "${id}" only ${listed(asked)} was asked for. Both are of one version.`;
+  const message = `Floating address ${floating.outside.ip} is IPv${version}, and port "${id}" has ${listed(asked)} to offer. Both must be of one version.`;
   return invalid('address-version-mismatch', message, { field: '/port', facts: { port: id, version } });
 }
 
@@ -108,18 +109,11 @@ function ambiguous({ id }: StoredPort, found: readonly Inside[]): Refusal {
   });
 }
 
-/** Two of one network that lead to one address: answers could not tell which of them they come from. */
-function takenProblem(fleet: FleetReader, { port, ip }: Inside, { id, floating }: Ask): Refusal | undefined {
-  const others = [...fleet.find(FLOATING_ADDRESSES_BY_PORT, port)];
-  const other = others.find(
-    (one) =>
-      one.id !== id &&
-      one.doc.network === floating.network &&
-      one.doc.inside?.port === port &&
-      one.doc.inside.ip === ip,
-  );
+/** Of two that lead to one address, answers could not tell which of them they come from. */
+function takenProblem(fleet: FleetReader, { port, ip }: Inside, { id }: Ask): Refusal | undefined {
+  const other = leadingTo(fleet, port).find((one) => one.id !== id && one.doc.inside?.ip === ip);
   if (other === undefined) return undefined;
-  const message = `Floating address ${other.doc.outside.ip} of the same network leads to ${ip} of port "${port}" already. Disassociate it first: muster floating-addresses disassociate ${other.id}`;
+  const message = `Floating address ${other.doc.outside.ip} leads to ${ip} of port "${port}" already. Disassociate it first: muster floating-addresses disassociate ${other.id}`;
   return conflict('address-has-floating-address', message, {
     field: '/port',
     facts: { port, ip, floatingAddress: other.id },
@@ -127,7 +121,7 @@ function takenProblem(fleet: FleetReader, { port, ip }: Inside, { id, floating }
 }
 
 /** The floating addresses that lead to a port. */
-function leadingTo(fleet: FleetReader, port: string) {
+function leadingTo(fleet: FleetReader, port: string): StoredFloatingAddress[] {
   return [...fleet.find(FLOATING_ADDRESSES_BY_PORT, port)].filter(({ doc }) => doc.inside?.port === port);
 }
 
