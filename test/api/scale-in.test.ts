@@ -1,0 +1,270 @@
+// What the HTTP surface of scale-in adds to the decisions behind it: forms of names, sites, roles, sentences, repetitions.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { idOf } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import { networked } from './networked.ts';
+import { hostChange, populate, startWorld, type World } from './world.ts';
+
+let world: World;
+let operator: string;
+let viewer: string;
+let north: string;
+
+beforeEach(async () => {
+  world = await startWorld();
+  await populate(world);
+  await world.commit(...networked(), hostChange('central-0', { switch: IDENTITY }));
+  operator = await world.token('operator');
+  viewer = await world.token('viewer');
+  north = await world.token('operator', { site: 'north' });
+});
+afterEach(() => world.close());
+
+/** More than 53 bits. */
+const IDENTITY = { datapathId: 'fffffffffffffffe', systemId: 'sys-0' };
+
+const post = (secret: string, path: string, payload: object, headers: Record<string, string> = {}) =>
+  world.call(secret, { method: 'POST', url: `/api/v1/${path}`, payload, headers });
+const start = (hosts: readonly string[], more: object = {}, secret = operator) =>
+  post(secret, 'scale-in/start', { hosts, ...more });
+
+const hostOf = (name: string): Host | undefined => world.journal.fleet.get(HOST, idOf(HOST, name))?.doc;
+const stateOf = (name: string): string | undefined => hostOf(name)?.state;
+
+interface Preview {
+  readonly plan: string;
+  readonly hosts: readonly { readonly host: string; readonly tenants: readonly object[] }[];
+  readonly loads: { readonly busiest: readonly object[] };
+}
+
+const preview = async (hosts: readonly string[], secret = operator): Promise<Preview> =>
+  (await post(secret, 'scale-in/preview', { hosts })).json<Preview>();
+
+describe('a preview', () => {
+  test('shows-what-lives-there-and-changes-nothing', async () => {
+    const before = world.journal.fleet.revision;
+    const shown = await preview(['central-0']);
+    expect(shown).toMatchObject({
+      plan: /^[0-9a-f]{64}$/.exec(shown.plan)?.[0],
+      hosts: [{ host: 'central-0', state: 'active', count: expect.any(Number) as number }],
+      counts: { tenants: expect.any(Number) as number },
+    });
+    expect(shown.hosts[0]?.tenants).toContainEqual(expect.objectContaining({ kind: 'instance', id: 'vm-1' }));
+    expect(world.journal.fleet.revision).toBe(before);
+  });
+
+  test('a-host-named-in-three-forms-is-one', async () => {
+    const shown = await preview(['central-0', 'openflow:18446744073709551614', 'sys-0']);
+    expect(shown.hosts.map(({ host }) => host)).toEqual(['central-0']);
+    expect(shown.plan).toBe((await preview(['fffffffffffffffe'])).plan);
+  });
+
+  test('where-things-would-go-is-for-operators', async () => {
+    const [mine, theirs] = [await preview(['central-0']), await preview(['central-0'], viewer)];
+    expect(JSON.stringify(theirs)).not.toContain('"to":');
+    expect(theirs.loads.busiest).toEqual([]);
+    expect(theirs.plan).toBe(mine.plan);
+  });
+
+  test('lists-are-bounded-and-counted', async () => {
+    const shown = (await post(operator, 'scale-in/preview', { hosts: ['central-0'], limit: 0 })).json<Preview>();
+    expect(shown.hosts[0]?.tenants).toEqual([]);
+    expect(shown).toMatchObject({ counts: { tenants: (await preview(['central-0'])).hosts[0]?.tenants.length } });
+  });
+});
+
+describe('a start', () => {
+  test('scale-in-2: marks-all-it-names-and-nobody-else', async () => {
+    const answer = await start(['central-0', 'central-1'], { reason: 'rack 4' });
+    expect(answer.statusCode).toBe(202);
+    const { operation } = answer.json<{ operation: string }>();
+    expect(answer.json()).toEqual({
+      operation,
+      hosts: [
+        { host: 'central-0', result: 'accepted' },
+        { host: 'central-1', result: 'accepted' },
+      ],
+    });
+    expect(answer.headers.location).toBe(`/api/v1/operations/${operation}`);
+    expect(['central-0', 'central-1', 'central-2'].map(stateOf)).toEqual(['draining', 'draining', 'active']);
+    expect(hostOf('central-0')?.leaving).toMatchObject({ operation, drain: true, why: 'rack 4' });
+    expect(world.journal.fleet.get(OPERATION, idOf(OPERATION, operation))?.doc).toMatchObject({ kind: 'scale-in' });
+  });
+
+  test('scale-in-4: an-unknown-name-is-told-and-nobody-is-marked', async () => {
+    const answer = await start(['central-0', 'nope', 'north-9']);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json()).toMatchObject({
+      code: 'unknown-host',
+      hosts: [
+        { host: 'nope', result: 'unknown' },
+        { host: 'north-9', result: 'unknown' },
+      ],
+    });
+    expect(answer.json<{ hosts: { sentence: string }[] }>().hosts[0]?.sentence).toMatch(/nope/);
+    expect(stateOf('central-0')).toBe('active');
+  });
+
+  test.each([[[]], [undefined], ['central-0'], [[7]], [['']]])(
+    'scale-in-7: hosts-%j-is-a-client-error',
+    async (hosts) => {
+      for (const verb of ['preview', 'start', 'end', 'recover']) {
+        const answer = await post(operator, `scale-in/${verb}`, { ...(hosts !== undefined && { hosts }) });
+        expect(answer.statusCode).toBe(400);
+      }
+    },
+  );
+
+  test('scale-in-8: again-is-unchanged-with-the-same-operation', async () => {
+    const first = (await start(['central-0'])).json<{ operation: string }>();
+    const revision = world.journal.fleet.revision;
+    const again = await start(['central-0', 'sys-0']);
+    expect(again.statusCode).toBe(200);
+    expect(again.json()).toEqual({
+      operation: first.operation,
+      hosts: [{ host: 'central-0', result: 'unchanged' }],
+    });
+    expect(world.journal.fleet.revision).toBe(revision);
+  });
+
+  test('the-same-key-is-the-same-operation-and-another-body-a-conflict', async () => {
+    const key = { 'idempotency-key': 'k-1' };
+    const first = await post(operator, 'scale-in/start', { hosts: ['central-0'] }, key);
+    const again = await post(operator, 'scale-in/start', { hosts: ['central-0'] }, key);
+    expect([again.statusCode, again.json()]).toEqual([202, first.json()]);
+    const other = await post(operator, 'scale-in/start', { hosts: ['central-1'] }, key);
+    expect(other.json()).toMatchObject({ status: 409, code: 'idempotency-key-reused' });
+    expect(stateOf('central-1')).toBe('active');
+  });
+
+  test('scale-in-27: is-held-to-its-plan', async () => {
+    const { plan } = await preview(['central-0', 'central-1']);
+    const other = await start(['central-0'], { plan });
+    expect(other.json()).toMatchObject({
+      status: 409,
+      code: 'plan-changed',
+      differs: expect.arrayContaining(['hosts']) as string[],
+    });
+    expect(stateOf('central-0')).toBe('active');
+    expect((await start(['central-1', 'central-0'], { plan })).statusCode).toBe(202);
+  });
+
+  test('a-plan-is-64-digits', async () => {
+    expect((await start(['central-0'], { plan: 'yes' })).json()).toMatchObject({ status: 422, code: 'not-a-plan' });
+  });
+
+  test('hosts-of-other-sites-are-unknown-to-a-site-bound-token', async () => {
+    const answer = await start(['north-0', 'central-0'], {}, north);
+    expect(answer.json()).toMatchObject({ status: 404, hosts: [{ host: 'central-0', result: 'unknown' }] });
+    expect((await start(['north-0'], {}, north)).statusCode).toBe(202);
+  });
+});
+
+describe('end and recover', () => {
+  test('scale-in-5: each-host-is-refused-with-its-own-reason', async () => {
+    await start(['central-0']);
+    const answer = await post(operator, 'scale-in/end', { hosts: ['central-0', 'central-2', 'x'] });
+    expect(answer.statusCode).toBe(404);
+    const { hosts } = answer.json<{
+      hosts: { host: string; result: string; sentence: string; blockers?: object[] }[];
+    }>();
+    expect(hosts.map(({ host, result }) => [host, result])).toEqual([
+      ['central-0', 'blocked'],
+      ['central-2', 'wrong-state'],
+      ['x', 'unknown'],
+    ]);
+    expect(hosts[0]?.blockers).toContainEqual(
+      expect.objectContaining({ code: 'lives-here', tenant: 'vm-1', sentence: expect.any(String) as string }),
+    );
+    for (const { sentence } of hosts) expect(sentence).toMatch(/\.$/);
+  });
+
+  test('force-keeps-its-reason', async () => {
+    await start(['central-0']);
+    const answer = await post(operator, 'scale-in/end', { hosts: ['central-0'], force: { reason: 'burnt' } });
+    expect(answer.statusCode).toBe(202);
+    expect(hostOf('central-0')?.leaving?.forced).toMatchObject({ reason: 'burnt' });
+    const bad = await post(operator, 'scale-in/end', { hosts: ['central-0'], force: {} });
+    expect(bad.statusCode).toBe(400);
+  });
+
+  test('recover-tells-of-every-host-and-acts-on-those-it-can', async () => {
+    await start(['central-0']);
+    const answer = await post(operator, 'scale-in/recover', { hosts: ['central-0', 'x'] });
+    expect(answer.statusCode).toBe(202);
+    expect(answer.json()).toMatchObject({ hosts: [{ host: 'central-0', result: 'accepted' }, { result: 'unknown' }] });
+    expect(stateOf('central-0')).toBe('recovering');
+  });
+});
+
+describe('the status', () => {
+  const status = async (query = '', secret = operator): Promise<{ count: number; hosts: { host: string }[] }> =>
+    (await world.call(secret, { url: `/api/v1/scale-in${query}` })).json();
+
+  test('shows-hosts-on-their-way-with-what-is-left', async () => {
+    expect(await status()).toEqual({ count: 0, hosts: [], pendingCleanUps: [] });
+    await start(['central-0', 'north-0'], { reason: 'rack 4' });
+    expect(await status()).toMatchObject({
+      count: 2,
+      hosts: [
+        { host: 'central-0', state: 'draining', drain: true, why: 'rack 4', left: { instances: 1 }, step: 'hand-over' },
+        { host: 'north-0', left: { instances: 0 } },
+      ],
+    });
+    expect(await status('?site=north')).toMatchObject({ count: 1, hosts: [{ host: 'north-0' }] });
+    expect(await status('', north)).toMatchObject({ count: 1, hosts: [{ host: 'north-0' }] });
+    expect(await status('?limit=1')).toMatchObject({ count: 2, hosts: [{ host: 'central-0' }] });
+  });
+});
+
+describe('hosts that were removed', () => {
+  beforeEach(() => world.commit(hostChange('gone', { state: 'removed', switch: { systemId: 'old' } })));
+
+  const names = async (query: string): Promise<string[]> => {
+    const listed = await world.call(operator, { url: `/api/v1/hosts${query}` });
+    return listed.json<{ items: { name: string }[] }>().items.map(({ name }) => name);
+  };
+
+  test.each([
+    ['are-not-listed', '', false],
+    ['are-listed-with-all', '?all=true', true],
+    ['are-listed-by-their-state', '?state=removed', true],
+    ['are-listed-when-asked-for', '?removed=true', true],
+    ['are-not-listed-in-another-order', '?sort=-name', false],
+  ])('%s', async (_name, query, shown) => {
+    expect((await names(query)).includes('gone')).toBe(shown);
+  });
+
+  test('come-back-by-scale-out-and-not-by-re-admission', async () => {
+    const refused = await post(operator, 'hosts/gone/re-admit', { reason: 'x' });
+    expect(refused.json()).toMatchObject({ status: 409, code: 'host-removed' });
+    const answer = await post(operator, 'scale-out', { hosts: [{ name: 'gone' }, { name: 'fresh' }], rebalance: true });
+    expect(answer.statusCode).toBe(202);
+    expect(answer.json()).toMatchObject({ count: 2 });
+    expect([stateOf('gone'), stateOf('fresh')]).toEqual(['joining', 'joining']);
+  });
+
+  test('a-host-in-service-refuses-the-whole-scale-out', async () => {
+    const answer = await post(operator, 'scale-out', { hosts: [{ name: 'fresh' }, { name: 'central-0' }] });
+    expect(answer.json()).toMatchObject({ status: 409, code: 'host-exists', hosts: ['central-0'] });
+    expect(stateOf('fresh')).toBeUndefined();
+  });
+});
+
+test('a-quarantine-ends-by-somebody-s-word', async () => {
+  await world.commit(hostChange('central-1', { quarantined: { because: 'vouched-off', atMs: 1 } }));
+  expect((await world.call(operator, { url: '/api/v1/hosts?quarantined=true' })).json()).toMatchObject({
+    items: [{ name: 'central-1' }],
+  });
+  const answer = await post(operator, 'hosts/central-1/re-admit', { reason: 'reinstalled' });
+  expect(answer.statusCode).toBe(200);
+  expect(hostOf('central-1')).not.toHaveProperty('quarantined');
+});
+
+test('a-transport-zone-is-set-and-taken-away', async () => {
+  const edit = (transportZone: string | null) =>
+    world.call(operator, { method: 'PATCH', url: '/api/v1/hosts/central-1', payload: { transportZone } });
+  expect((await edit('edge')).json()).toMatchObject({ transportZone: 'edge' });
+  expect((await edit(null)).json()).not.toHaveProperty('transportZone');
+});
