@@ -154,7 +154,8 @@ export const HOST = schemaKind('host', HOST_SCHEMA);
 const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
   joining: ['active', 'removed'],
   active: ['draining'],
-  draining: ['drained', 'recovering'],
+  // To finalizing by force.
+  draining: ['drained', 'recovering', 'finalizing'],
   drained: ['draining', 'finalizing', 'recovering'],
   finalizing: ['removed'],
   recovering: ['active', 'draining'],

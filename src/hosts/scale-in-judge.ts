@@ -12,7 +12,8 @@ import { blockersOf, isConnected, stillConnected } from './scale-in-evidence.ts'
 import { SCALE_IN_TABLE } from './scale-in-table.ts';
 import { closedWork, DRAIN_KIND, END_KIND, openWork } from './scale-in-work.ts';
 
-const JOIN_KIND = 'host-join';
+/** What brings hosts in. */
+const JOIN_KINDS = ['host-join', 'scale-out'];
 
 interface Judging {
   readonly host: StoredHost;
@@ -24,6 +25,8 @@ export function judged(fleet: FleetReader, evacuators: readonly Evacuator[], jud
   const { act } = SCALE_IN_TABLE[host.doc.state].end;
   if (act === 'forget') return joinCancelled(fleet, judging);
   const [under] = openWork(fleet, host.id, END_KIND);
+  // Its operation has failed, by a deadline or a fault of ours: what is left of it is done by a new one.
+  if (host.doc.state === 'finalizing' && under === undefined) return { result: 'accepted', item: finalizing(host.id) };
   if (act === 'unchanged' || under !== undefined) return underWay(judging, under?.doc.operation);
   const blockers = command.force === undefined ? blockersOf(fleet, evacuators, { host, nowMs: command.nowMs }) : [];
   const isOpen = isConnected(host.doc);
@@ -50,16 +53,18 @@ function underWay({ host, command }: Judging, operation: string | undefined): Ve
 function ended(fleet: FleetReader, { host, command }: Judging, isOpen: boolean): Verdict {
   const { id } = host;
   const { by, nowMs } = command;
-  const target = { kind: HOST.name, id };
   const doc = withForce(host.doc, command);
   const drains = closedWork(fleet, id, nowMs, [DRAIN_KIND]);
   if (isOpen) {
-    const item: NewItem = { key: id, target, host: id, step: 'disconnect', state: 'running' };
+    const item: NewItem = { key: id, target: { kind: HOST.name, id }, host: id, step: 'disconnect', state: 'running' };
     return { result: 'accepted', item, changes: [put(HOST, id, doc), ...drains] };
   }
-  const finalizing: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
-  const item: NewItem = { key: id, target, step: 'finalize' };
-  return { result: 'accepted', item, changes: [put(HOST, id, finalizing), ...drains] };
+  const going: Host = { ...doc, state: 'finalizing', changedBy: by, changedAtMs: nowMs };
+  return { result: 'accepted', item: finalizing(id), changes: [put(HOST, id, going), ...drains] };
+}
+
+function finalizing(id: string): NewItem {
+  return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
 }
 
 function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {
@@ -73,6 +78,6 @@ function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host
 function joinCancelled(fleet: FleetReader, { host, command }: Judging): Verdict {
   const { by, nowMs } = command;
   const tokens = tokensOfHost(fleet, host.id).map((token) => revokedToken(token, by, nowMs));
-  const closed = closedWork(fleet, host.id, nowMs, [JOIN_KIND]);
+  const closed = closedWork(fleet, host.id, nowMs, JOIN_KINDS);
   return { result: 'accepted', changes: [forgotten(host, { by, nowMs }), ...tokens, ...closed] };
 }

@@ -46,8 +46,6 @@ export function movesOff(fleet: FleetReader, host: string): number {
 export interface Room {
   /** How many more moves may be begun for the host. */
   readonly moves: number;
-  /** What is used up first. */
-  readonly full: 'host' | 'fleet';
   /** Whether anything is on its way off it. */
   readonly underWay: boolean;
 }
@@ -61,11 +59,10 @@ export function roomFor(fleet: FleetReader, evacuators: readonly Evacuator[], ho
     .reduce((sum, one) => sum + one.underWay(fleet, host), 0);
   const onHost = movesPerHostAtOnce - Math.max(begun, leaving);
   const overall = movesAtOnce - fleet.countOf(DRAIN_MOVES, EVERY_MOVE);
-  const full = onHost <= overall ? 'host' : 'fleet';
-  return { moves: Math.max(0, Math.min(onHost, overall)), full, underWay: Math.max(begun, leaving) > 0 };
+  return { moves: Math.max(0, Math.min(onHost, overall)), underWay: Math.max(begun, leaving) > 0 };
 }
 
 /** Why no move may be begun now. */
-export function fullReason(host: string, { full, underWay }: Room): Reason {
-  return full === 'host' && underWay ? { code: 'moves-under-way', host } : { code: 'budget', host };
+export function fullReason(host: string, { underWay }: Room): Reason {
+  return { code: underWay ? 'moves-under-way' : 'budget', host };
 }

@@ -203,8 +203,11 @@ function same(operation: string): Verdict {
 function broughtBack(fleet: FleetReader, { id, doc }: StoredHost, command: RecoverHosts): Verdict {
   const { failBack, by, nowMs } = command;
   const { leaving } = doc;
+  const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'settle' };
   if (SCALE_IN_TABLE[doc.state].recover.act === 'unchanged') {
     const [under] = openWork(fleet, id, RECOVER_KIND);
+    // Its operation has failed: it is waited for again.
+    if (doc.state === 'recovering' && under === undefined) return { result: 'accepted', item };
     return { result: 'unchanged', ...(under !== undefined && { operation: under.doc.operation }) };
   }
   if (doc.quarantined !== undefined) {
@@ -217,7 +220,7 @@ function broughtBack(fleet: FleetReader, { id, doc }: StoredHost, command: Recov
   return {
     result: 'accepted',
     changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)],
-    item: { key: id, target: { kind: HOST.name, id }, step: 'settle' },
+    item,
   };
 }
 
