@@ -69,13 +69,13 @@ function isSame(was: Host, is: Host): boolean {
   return (
     was.state === is.state &&
     was.connection.state === is.connection.state &&
-    was.forcedDown === is.forcedDown &&
-    was.quarantined === is.quarantined &&
+    (was.forcedDown === undefined) === (is.forcedDown === undefined) &&
+    (was.quarantined === undefined) === (is.quarantined === undefined) &&
     was.switch?.datapathId === is.switch?.datapathId &&
     was.tunnelAddress === is.tunnelAddress &&
     was.transportZone === is.transportZone &&
     was.serviceVersion === is.serviceVersion &&
-    was.physicalNetworks === is.physicalNetworks
+    String(was.physicalNetworks) === String(is.physicalNetworks)
   );
 }
 

@@ -1,5 +1,5 @@
-// The one choice: of those that can do a service the one with the lowest score, then the first by id. Several services are
-// chosen for in the order of their ids, and each choice counts for the next, so that no order of lists or maps shows.
+// The one choice: of those that can do a service the one with the lowest score, then the first by id. Whoever chooses for several
+// does so in the order of their ids on one poll: each choice counts for the next, and no order of lists or maps shows.
 import type { Candidates, Poll } from './candidates.ts';
 import type { Cause, StoredService } from './model.ts';
 import { whyOf, type Choice } from './why.ts';
@@ -31,10 +31,4 @@ function preferred(poll: Poll, { service, prefer }: Asked): string | undefined {
 
 function best({ eligible, leaving }: Candidates, fallback: Asked['fallback']): string | undefined {
   return (eligible.first ?? (fallback === 'leaving' ? leaving.first : undefined))?.host;
-}
-
-/** Chooses for all of them; the same whatever order they come in. */
-export function chooseJointly(poll: Poll, asked: readonly Asked[], nowMs: number): Map<string, Choice | undefined> {
-  const inOrder = [...asked].sort((one, other) => (one.service.id < other.service.id ? -1 : 1));
-  return new Map(inOrder.map((one) => [one.service.id, choose(poll, one, nowMs)]));
 }

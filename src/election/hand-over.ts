@@ -60,8 +60,8 @@ function matters(before: Host | undefined, after: Host | undefined): boolean {
   return (
     before?.state !== after?.state ||
     before?.connection.state !== after?.connection.state ||
-    before?.forcedDown !== after?.forcedDown ||
-    before?.quarantined !== after?.quarantined
+    (before?.forcedDown === undefined) !== (after?.forcedDown === undefined) ||
+    (before?.quarantined === undefined) !== (after?.quarantined === undefined)
   );
 }
 

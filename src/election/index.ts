@@ -1,9 +1,8 @@
 export { designationEvacuator } from './evacuator.ts';
 export { electionModel } from './election-model.ts';
 export { handOver } from './hand-over.ts';
-export type { Hears } from './health.ts';
-export { SERVICE, SERVICES_BY_HOST, SERVICES_BY_SUBJECT, SERVICES_TOUCHING_HOST, serviceId } from './model.ts';
-export type { Service, ServiceId, ServiceType, StoredService } from './model.ts';
+export { SERVICE, SERVICES_BY_SUBJECT, SERVICES_TOUCHING_HOST, serviceId } from './model.ts';
+export type { Service, ServiceType, StoredService } from './model.ts';
 export { rebalanceServices } from './rebalance.ts';
 export { electionSentences } from './sentences.ts';
 export { ELECTION } from './settings.ts';

@@ -1,15 +1,18 @@
 // The HTTP surface of services: look at them, say how they are to be elected, move one, even them out.
 import { Type } from 'typebox';
 import {
+  answer,
   BY_ID,
   closed,
   ID,
   listAnswer,
   listQuery,
   listResources,
+  noSuch,
   optionalFields,
   read,
   readResource,
+  refused,
   resourceAfter,
   write,
   type Answer,
@@ -18,10 +21,21 @@ import {
 } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { SERVICE_FACTS, SERVICE_TYPES, SERVICES_BY_SUBJECT, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
+import { Poll } from './candidates.ts';
+import {
+  REJECTIONS,
+  SERVICE,
+  SERVICE_SCHEMA,
+  SERVICE_FACTS,
+  SERVICE_TYPES,
+  SERVICES_BY_SUBJECT,
+  SERVICES_TOUCHING_HOST,
+  type Service,
+} from './model.ts';
 import { editService, moveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { SERVICE_VIEW } from './views.ts';
+import { standingOf, standingSentences, whySentences } from './why.ts';
 
 const LISTING: Listing<'service', Service> = {
   view: SERVICE_VIEW,
@@ -49,6 +63,22 @@ const ASKED = {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 })),
 };
+
+const WHY_NOW = Type.Object({
+  service: Type.String(),
+  epoch: Type.Integer(),
+  designated: SERVICE_SCHEMA.properties.designated,
+  why: SERVICE_SCHEMA.properties.why,
+  now: Type.Object({
+    candidates: Type.Array(Type.Object({ host: Type.String(), score: Type.Integer() }), {
+      description: 'the first few, the one that would be chosen first',
+    }),
+    candidatesInAll: Type.Integer(),
+    rejected: Type.Array(Type.Object({ host: Type.String(), because: Type.Enum(REJECTIONS) })),
+    rejectedInAll: Type.Integer(),
+  }),
+  sentences: Type.Array(Type.String()),
+});
 
 const MOVED = Type.Object({
   operation: Type.Optional(Type.String({ description: 'the operation to follow; absent when it is there already' })),
@@ -82,6 +112,23 @@ export const serviceRoutes: readonly Route[] = [
     params: BY_ID,
     answers: { 200: { about: 'the service', schema: SERVICE_VIEW.schema } },
     handle: (call, { journal }) => readResource(journal.fleet, SERVICE_VIEW, call),
+  }),
+  read({
+    method: 'GET',
+    path: `${PATH}/:id/why`,
+    tag: TAG,
+    about: 'Say why a service is where it is, and who could take it now',
+    access: 'viewer',
+    params: BY_ID,
+    answers: { 200: { about: 'the reasons', schema: WHY_NOW } },
+    handle: ({ params: { id } }, { journal: { fleet } }) => {
+      const service = fleet.get(SERVICE, idOf(SERVICE, id));
+      if (service === undefined) return refused(noSuch(SERVICE.name, id));
+      const now = standingOf(new Poll(fleet).candidatesOf(service));
+      const { designated, why, epoch } = service.doc;
+      const sentences = [...whySentences(service.doc), ...standingSentences(now)];
+      return answer({ service: id, epoch, ...(designated && { designated }), ...(why && { why }), now, sentences });
+    },
   }),
   write({
     method: 'PATCH',

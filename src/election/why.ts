@@ -64,17 +64,46 @@ export function whySentences({ designated, why, handOver }: Service): string[] {
   return told;
 }
 
+/** How things stand now, whatever was recorded: for a service that nobody does, and for "why not c8". */
+export interface Standing {
+  readonly candidates: readonly Candidate[];
+  readonly candidatesInAll: number;
+  readonly rejected: Why['rejected'];
+  readonly rejectedInAll: number;
+}
+
+export function standingOf({ eligible, rejected }: Candidates): Standing {
+  return {
+    candidates: [...eligible.listed],
+    candidatesInAll: eligible.count,
+    rejected: [...rejected.listed],
+    rejectedInAll: rejected.count,
+  };
+}
+
+export function standingSentences({ candidates, candidatesInAll, rejected, rejectedInAll }: Standing): string[] {
+  const can = candidates.map(scored).join(', ');
+  return [
+    candidates.length === 0
+      ? 'Now no host can take it.'
+      : `Now these can take it: ${can}${andMore(candidatesInAll - candidates.length)}.`,
+    ...cannot(rejected, rejectedInAll),
+  ];
+}
+
+function cannot(rejected: Why['rejected'], inAll: number): string[] {
+  if (rejected.length === 0) return [];
+  const told = rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ');
+  return [`Not eligible: ${told}${andMore(inAll - rejected.length)}.`];
+}
+
 function sentencesOf({ cause, chosen, candidates, candidatesInAll, rejected, rejectedInAll }: Why): string[] {
   const others = candidates.filter(({ host }) => host !== chosen);
   const more = candidatesInAll - candidates.length;
   return [
     `${CAUSE_SENTENCES[cause]}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}.`,
     ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scored).join(', ')}${andMore(more)}.`]),
-    ...(rejected.length === 0
-      ? []
-      : [
-          `Not eligible: ${rejected.map(({ host, because }) => `${host} ${REJECTION_SENTENCES[because]}`).join(', ')}${andMore(rejectedInAll - rejected.length)}.`,
-        ]),
+    ...cannot(rejected, rejectedInAll),
   ];
 }
 

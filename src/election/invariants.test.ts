@@ -1,0 +1,124 @@
+// Each invariant finds what it is named after, and what is wrong at rest is told by name.
+import { expect, test } from 'vitest';
+import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
+import { ITEM, operationsModel, type Item } from '../operations/index.ts';
+import { ROUTER } from '../network/index.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed } from './election-fixture.ts';
+import { ELECTION_INVARIANTS, wrongAtRest } from './invariants.ts';
+import { SERVICE, type Service, type Why } from './model.ts';
+
+const ID = idOf(SERVICE, 'nat:r1');
+const WHY: Why = {
+  cause: 'asked-for',
+  candidates: [],
+  candidatesInAll: 0,
+  rejected: [],
+  rejectedInAll: 0,
+  atMs: 0,
+};
+
+function nat(facts: Partial<Service> = {}): Change {
+  const doc: Service = {
+    type: 'nat',
+    subject: 'r1',
+    exclusion: 'soft',
+    onControlLoss: 'move',
+    epoch: 5,
+    designated: { host: 'a', sinceMs: 0 },
+    changedBy: 'test',
+    changedAtMs: 0,
+    ...facts,
+  };
+  return put(SERVICE, ID, doc);
+}
+
+const at = (host: string): Partial<Service> => ({ designated: { host, sinceMs: 0 } });
+
+const passing = (facts: Partial<NonNullable<Service['handOver']>> = {}): Partial<Service> => ({
+  handOver: { operation: 'op', from: 'a', to: 'b', phase: 'preparing', why: WHY, sinceMs: 0, ...facts },
+});
+
+function item(id: string): Change {
+  const doc: Item = {
+    operation: id,
+    target: { kind: 'service', id: ID },
+    step: 'prepare',
+    state: 'running',
+    attempt: 1,
+    sinceMs: 0,
+  };
+  return put(ITEM, idOf(ITEM, id), doc);
+}
+
+function fleetWith(...changes: readonly Change[]): Fleet {
+  const fleet = new Fleet(new Registry([operationsModel, ...MODELS]));
+  const hosts = ['a', 'b', 'c'].map((name) => fitHost(name));
+  fleet.apply(
+    1,
+    fleetOf(
+      hosts,
+      routed('r1', ['s1']),
+      ['a', 'b', 'c'].map((name) => portOn(name, 's1')),
+    ),
+  );
+  fleet.apply(2, [nat(), ...changes]);
+  return fleet;
+}
+
+function broken(fleet: Fleet, ...changes: readonly Change[]): string[] {
+  const applied = fleet.apply(fleet.revision + 1, changes);
+  return ELECTION_INVARIANTS.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
+}
+
+const [EPOCH, LEAVER, TWICE, REMOVED] = ELECTION_INVARIANTS.map(({ name }) => name);
+
+test.each<readonly [string, readonly Change[], readonly Change[], string | undefined]>([
+  ['an-election-with-a-new-epoch-is-fine', [], [nat({ epoch: 6, ...at('b') })], undefined],
+  ['an-epoch-that-shrinks', [], [nat({ epoch: 4 })], EPOCH],
+  ['another-host-with-the-same-epoch', [], [nat(at('b'))], EPOCH],
+  ['a-designation-set-to-a-leaving-host', [fitHost('b', LEAVING)], [nat({ epoch: 6, ...at('b') })], LEAVER],
+  ['one-that-stands-on-a-host-that-begins-to-leave-is-not-set', [], [fitHost('a', LEAVING)], undefined],
+  [
+    'a-leaving-host-is-fine-when-all-leave',
+    ['a', 'b', 'c'].map((name) => fitHost(name, LEAVING)),
+    [nat({ epoch: 6, ...at('b') })],
+    undefined,
+  ],
+  ['a-hand-over-by-whoever-has-it-is-fine', [], [nat(passing())], undefined],
+  ['a-hand-over-by-somebody-else', [], [nat(passing({ from: 'c' }))], TWICE],
+  ['a-hand-over-to-itself', [], [nat(passing({ to: 'a' }))], TWICE],
+  ['switched-while-the-old-host-has-it', [], [nat(passing({ phase: 'switched' }))], TWICE],
+  ['two-hand-overs-at-a-time', [item('op-1')], [item('op-2')], TWICE],
+  ['a-removed-host-that-has-it', [], [fitHost('a', { state: 'removed' })], REMOVED],
+  ['a-designation-of-a-removed-host', [fitHost('b', { state: 'removed' })], [nat({ epoch: 6, ...at('b') })], REMOVED],
+])('%s', (_name, before, after, expected) => {
+  expect(broken(fleetWith(...before), ...after)).toEqual(expected === undefined ? [] : [expected]);
+});
+
+const ROUTE = 'subnet-route:s1 is missing';
+
+test.each<readonly [string, readonly Change[], readonly string[]]>([
+  ['a-service-that-is-missing', [], [ROUTE]],
+  ['one-without-its-subject', [remove(ROUTER, idOf(ROUTER, 'r1'))], ['nat:r1 is there without its subject']],
+  [
+    'one-that-nobody-does',
+    [fitHost('a', LEAVING), nat({ epoch: 5, ...{ designated: undefined } } as never)],
+    ['nobody does nat:r1, and b could', ROUTE],
+  ],
+  ['one-that-stays-behind', [fitHost('a', LEAVING)], ['nat:r1 stays at a, and b could have it', ROUTE]],
+  ['one-in-a-hand-over', [nat(passing())], ['nat:r1 is being handed over', ROUTE]],
+  [
+    'one-that-does-not-say-that-it-is-degraded',
+    ['a', 'b', 'c'].map((name) => fitHost(name, LEAVING)),
+    ['nat:r1 stays at leaving a and does not say so', ROUTE],
+  ],
+  [
+    'one-that-says-so-without-cause',
+    [nat({ designated: { host: 'a', sinceMs: 0, degraded: true } })],
+    ['nat:r1 is degraded without cause', ROUTE],
+  ],
+])('at rest: %s', (_name, changes, expected) => {
+  const fleet = fleetWith();
+  if (changes.length > 0) fleet.apply(fleet.revision + 1, changes);
+  expect(wrongAtRest(fleet)).toEqual(expected);
+});

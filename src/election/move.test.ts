@@ -1,0 +1,270 @@
+// What operators ask of services: every refusal by its code, moves to a host and to the best, evening out, and the way back.
+import { describe, expect, test } from 'vitest';
+import type { FleetReader, Refusal } from '../fleet/index.ts';
+import type { Decision } from '../journal/index.ts';
+import { designationEvacuator } from './evacuator.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { editService, moveService, type MoveService } from './move.ts';
+import { rebalanceServices } from './rebalance.ts';
+
+const NAT = 'nat:r1';
+
+async function served(...names: string[]): Promise<World> {
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  return world;
+}
+
+const move =
+  (world: World, facts: Partial<MoveService> = {}) =>
+  (fleet: FleetReader): Decision<unknown> =>
+    moveService(fleet, { id: NAT, ...world.asking(), ...facts });
+
+describe('a move', () => {
+  test('goes-to-the-host-that-is-named', async () => {
+    const world = await served('a', 'b', 'c');
+    expect(await world.commit(move(world, { host: 'b' }))).toMatchObject({ to: 'b' });
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+    expect(service(world.fleet, NAT)?.why).toMatchObject({ cause: 'asked-for', chosen: 'b' });
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('goes-to-the-best-of-the-others-when-none-is-named', async () => {
+    const world = await served('a', 'b', 'c');
+    expect(await world.commit(move(world))).toMatchObject({ to: 'c' });
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 c, subnet-route:s1 b');
+  });
+
+  test('to-where-it-is-already-begins-nothing', async () => {
+    const world = await served('a', 'b');
+    expect(await world.commit(move(world, { host: 'a' }))).toEqual({ to: 'a' });
+    expect(world.operations()).toEqual([]);
+  });
+
+  test('stays-where-it-is-when-its-target-is-lost', async () => {
+    const world = await served('a', 'b', 'c');
+    world.views.behind.add('b');
+    await world.commit(move(world, { host: 'b' }));
+    await world.pass();
+    await world.silent('b');
+    await world.settle();
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
+    expect(world.operations()[0]).toMatchObject({ state: 'failed', reason: { failedFor: 'target-unfit', host: 'b' } });
+  });
+
+  const refusals: readonly (readonly [
+    string,
+    (world: World) => Promise<unknown>,
+    Partial<MoveService>,
+    Partial<Refusal>,
+  ])[] = [
+    [
+      'of-an-unknown-service',
+      async () => undefined,
+      { id: 'nat:none' },
+      {
+        kind: 'not-found',
+        code: 'unknown-service',
+        message: 'There is no service "nat:none". List them with "muster services list".',
+      },
+    ],
+    [
+      'to-an-unknown-host',
+      async () => undefined,
+      { host: 'nope' },
+      { kind: 'not-found', code: 'unknown-host', field: '/host' },
+    ],
+    [
+      'to-a-host-without-presence',
+      (world) => world.put(fitHost('z')),
+      { host: 'z' },
+      { kind: 'conflict', code: 'not-a-candidate', message: 'Host "z" cannot take nat:r1: it has no port of it.' },
+    ],
+    [
+      'to-a-leaving-host',
+      (world) => world.put(fitHost('b', LEAVING)),
+      { host: 'b' },
+      {
+        code: 'not-a-candidate',
+        message: 'Host "b" cannot take nat:r1: it is leaving.',
+        facts: { host: 'b', because: 'tombstoned' },
+      },
+    ],
+    ['with-nowhere-to-go', (world) => world.silent('b'), {}, { kind: 'conflict', code: 'no-candidate' }],
+    [
+      'while-elections-are-held',
+      (world) => world.setting({ held: true }),
+      {},
+      { kind: 'conflict', code: 'elections-held' },
+    ],
+    [
+      'of-what-nobody-does',
+      async (world) => {
+        await world.unplug('a-s1', 'b-s1');
+        await world.settle();
+      },
+      {},
+      { kind: 'conflict', code: 'not-designated' },
+    ],
+    [
+      'of-what-is-being-handed-over',
+      async (world) => world.commit(move(world)),
+      {},
+      { kind: 'conflict', code: 'hand-over-under-way' },
+    ],
+  ];
+
+  test.each(refusals)('is-refused: %s', async (_name, prepare, facts, expected) => {
+    const world = await served('a', 'b');
+    await prepare(world);
+    const { revision } = world.fleet;
+    expect(await world.refusal(move(world, facts))).toMatchObject(expected);
+    expect(world.fleet.revision).toBe(revision);
+  });
+});
+
+describe('an edit', () => {
+  const edit = (id: string) => (fleet: FleetReader) =>
+    editService(fleet, { id, edit: { exclusion: 'hard' }, by: 'ann', nowMs: 3 });
+
+  test('changes-what-is-named-and-nothing-else-and-is-nothing-the-second-time', async () => {
+    const world = await served('a');
+    const before = service(world.fleet, NAT);
+    await world.commit(edit(NAT));
+    expect(service(world.fleet, NAT)).toEqual({ ...before, exclusion: 'hard', changedBy: 'ann', changedAtMs: 3 });
+    const { revision } = world.fleet;
+    await world.commit(edit(NAT));
+    expect(world.fleet.revision).toBe(revision);
+  });
+
+  test('of-an-unknown-service-is-refused', async () => {
+    const world = await served('a');
+    expect(await world.refusal(edit('dhcp:none'))).toMatchObject({ code: 'unknown-service', kind: 'not-found' });
+  });
+});
+
+describe('evening out', () => {
+  const subnets = ['s1', 's2', 's3', 's4', 's5'];
+
+  /** Six services, all at a; b and c come in after. */
+  async function crowded(): Promise<World> {
+    const world = await World.of(
+      fitHost('a'),
+      routed('r1', subnets),
+      subnets.map((one) => portOn('a', one)),
+    );
+    await world.settle();
+    await world.put(fitHost('b'), fitHost('c'), ...subnets.flatMap((one) => [portOn('b', one), portOn('c', one)]));
+    await world.settle();
+    return world;
+  }
+
+  const loads = (world: World): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const one of world.shown().split(', ')) {
+      const at = one.split(' ')[1] ?? '';
+      counts[at] = (counts[at] ?? 0) + 1;
+    }
+    return counts;
+  };
+
+  test('nothing-moves-by-itself-when-hosts-come-in', async () => {
+    expect(loads(await crowded())).toEqual({ a: 6 });
+  });
+
+  test('is-done-with-the-fewest-moves-and-a-second-time-with-none', async () => {
+    const world = await crowded();
+    const { moves, more } = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    expect(moves).toHaveLength(4);
+    expect(more).toBe(false);
+    await world.settle();
+    expect(loads(world)).toEqual({ a: 2, b: 2, c: 2 });
+    expect(service(world.fleet, moves[0]!.service)?.why?.cause).toBe('rebalance');
+    expect(await world.commit((fleet) => rebalanceServices(fleet, world.asking()))).toEqual({ moves: [], more: false });
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('goes-on-later-when-only-so-many-go-at-once', async () => {
+    const world = await crowded();
+    await world.setting({ handOversAtOnce: 3 });
+    const first = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    expect([first.moves.length, first.more]).toEqual([3, true]);
+    const none = await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    expect([none.moves.length, none.more]).toEqual([0, true]);
+    await world.settle();
+    await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    await world.settle();
+    expect(loads(world)).toEqual({ a: 2, b: 2, c: 2 });
+  });
+
+  test('heeds-base-weights-and-who-can', async () => {
+    const world = await crowded();
+    await world.put(fitHost('b', { baseWeight: 10 }), fitHost('c', { serviceVersion: 1 }));
+    await world.commit((fleet) => rebalanceServices(fleet, world.asking()));
+    await world.settle();
+    expect(loads(world)).toEqual({ b: 6 });
+  });
+
+  test('is-refused-while-elections-are-held', async () => {
+    const world = await crowded();
+    await world.setting({ held: true });
+    expect(await world.refusal((fleet) => rebalanceServices(fleet, world.asking()))).toMatchObject({
+      code: 'elections-held',
+    });
+  });
+});
+
+describe('the way back', () => {
+  const failBack =
+    (world: World) =>
+    (fleet: FleetReader): Decision<unknown> => ({
+      kind: 'accept',
+      answer: null,
+      ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.asking()).changes ?? [] },
+    });
+
+  async function gone(): Promise<World> {
+    const world = await served('a', 'b');
+    await world.put(fitHost('a', LEAVING));
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+    return world;
+  }
+
+  test('start-then-recover-with-fail-back-is-where-it-was', async () => {
+    const world = await gone();
+    await world.edit('a', { state: 'recovering' });
+    await world.commit(failBack(world));
+    await world.pass();
+    expect(world.open()).toEqual(['nat:r1 prepare waiting host-recovering']);
+    await world.active('a');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+    expect(service(world.fleet, NAT)).toMatchObject({ why: { cause: 'fail-back' } });
+    expect(service(world.fleet, NAT)?.cameFrom).toBeUndefined();
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('without-asking-it-stays', async () => {
+    const world = await gone();
+    await world.edit('a', { state: 'recovering' });
+    await world.active('a');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+
+  test('what-left-by-an-earlier-scale-in-does-not-come-back', async () => {
+    const world = await gone();
+    await world.edit('a', { state: 'recovering', leaving: { ...LEAVING.leaving, operation: 'op-later' } });
+    await world.commit(failBack(world));
+    await world.active('a');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+});
