@@ -11,6 +11,7 @@ export interface Port extends Changed {
   readonly instance?: string;
   readonly nic?: number;
   readonly tag?: string;
+  readonly usedBy?: { readonly kind: string; readonly id: string };
   readonly ipAllocation: string;
   readonly addresses: readonly { readonly ip: string; readonly subnet: string; readonly chosenBy: string }[];
   readonly binding?: {

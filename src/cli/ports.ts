@@ -28,7 +28,7 @@ const PORTS: Resource<Port> = {
     { title: 'mac', of: (port) => port.mac },
     { title: 'instance', of: attachmentText },
     { title: 'bound', of: bindingText },
-    { title: 'made by', of: (port) => port.createdBy },
+    { title: 'made by', of: madeText },
   ],
   facts: (port, nowMs) => [
     ['Port', port.id],
@@ -42,6 +42,7 @@ const PORTS: Resource<Port> = {
     ['Allocation', port.ipAllocation],
     ['Instance', attachmentText(port)],
     ['Tag', port.tag],
+    ['Used by', port.usedBy === undefined ? undefined : usedText(port.usedBy)],
     ['Bound', bindingText(port)],
     ['Binding', port.binding === undefined ? undefined : `${port.binding.type}, number ${port.binding.serial}`],
     ['Port security', port.portSecurity ? 'on' : 'off'],
@@ -53,6 +54,16 @@ const PORTS: Resource<Port> = {
     ...changedFacts(port, nowMs),
   ],
 };
+
+/** `router edge`. */
+function usedText({ kind, id }: NonNullable<Port['usedBy']>): string {
+  return `${kind.replaceAll('-', ' ')} ${id}`;
+}
+
+/** `user`, or `muster, for router edge`. */
+function madeText({ createdBy, usedBy }: Port): string {
+  return usedBy === undefined ? createdBy : `${createdBy}, for ${usedText(usedBy)}`;
+}
 
 /** `web-1, NIC 0`. */
 function attachmentText({ instance, nic }: Port): string | undefined {

@@ -5,6 +5,7 @@ import { act, type Cli, type Starters } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
 import { flavorsCommand } from './flavors.ts';
+import { floatingAddressesCommand } from './floating-addresses.ts';
 import { gatesCommand } from './gates.ts';
 import { groupsCommand } from './groups.ts';
 import { historyCommand } from './history.ts';
@@ -15,6 +16,7 @@ import { operationsCommand } from './operations.ts';
 import { portsCommand } from './ports.ts';
 import { Refused } from './problem.ts';
 import { quotasCommand } from './quotas.ts';
+import { routersCommand } from './routers.ts';
 import { agentCommand, demoCommand, serveCommand } from './running.ts';
 import { scaleInCommand } from './scale-in.ts';
 import { scaleOutCommand } from './scale-out.ts';
@@ -25,6 +27,7 @@ import { sitesCommand } from './sites.ts';
 import { subnetsCommand } from './subnets.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
+import { transportZonesCommand } from './transport-zones.ts';
 import { watchCommand } from './watch.ts';
 
 export interface CliOptions {
@@ -83,6 +86,9 @@ function commands(cli: Cli): Command[] {
     segmentsCommand(cli),
     subnetsCommand(cli),
     portsCommand(cli),
+    routersCommand(cli),
+    floatingAddressesCommand(cli),
+    transportZonesCommand(cli),
     quotasCommand(cli),
     gatesCommand(cli),
     operationsCommand(cli),

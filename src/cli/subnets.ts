@@ -25,6 +25,7 @@ interface Subnet extends Changed {
   readonly version: number;
   readonly gateway?: string;
   readonly pools: readonly Pool[];
+  readonly dhcp?: true;
 }
 
 const SUBNETS: Resource<Subnet> = {
@@ -39,6 +40,7 @@ const SUBNETS: Resource<Subnet> = {
     { title: 'cidr', of: (subnet) => subnet.cidr },
     { title: 'gateway', of: (subnet) => subnet.gateway },
     { title: 'pools', of: poolsText },
+    { title: 'dhcp', of: (subnet) => (subnet.dhcp ? 'on' : undefined) },
   ],
   facts: (subnet, nowMs) => [
     ['Name', subnet.name],
@@ -47,6 +49,7 @@ const SUBNETS: Resource<Subnet> = {
     ['CIDR', `${subnet.cidr} (IPv${subnet.version})`],
     ['Gateway', subnet.gateway ?? 'none'],
     ['Pools', poolsText(subnet)],
+    ['DHCP', subnet.dhcp ? 'answered by a host with ports in it' : 'off'],
     ...changedFacts(subnet, nowMs),
   ],
 };
@@ -63,13 +66,14 @@ export function subnetsCommand(cli: Cli): Command {
       filters: [
         ['--network <name>', 'only of this network'],
         ['--segment <name>', 'only of this segment'],
+        ['--dhcp <flag>', 'only with DHCP (true), or without (false)'],
       ],
       empty: 'No subnets.',
     }),
     showCommand(cli, SUBNETS),
     createSubnet(cli),
     editSubnet(cli),
-    deleteCommand(cli, SUBNETS, 'Delete subnets of which no port has an address'),
+    deleteCommand(cli, SUBNETS, 'Delete subnets of which no port has an address and that are behind no router'),
   );
 }
 
@@ -77,6 +81,7 @@ interface FormOptions {
   readonly segment?: string;
   readonly gateway?: string;
   readonly pool?: readonly Pool[];
+  readonly dhcp?: boolean;
 }
 
 interface CreateOptions extends FormOptions {
@@ -84,11 +89,12 @@ interface CreateOptions extends FormOptions {
   readonly cidr: string;
 }
 
-function formOf({ segment, gateway, pool }: FormOptions): object {
+function formOf({ segment, gateway, pool, dhcp }: FormOptions): object {
   return {
     ...(segment !== undefined && { segment }),
     ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
     ...(pool !== undefined && { pools: pool }),
+    ...(dhcp !== undefined && { dhcp }),
   };
 }
 
@@ -100,7 +106,8 @@ function createSubnet(cli: Cli): Command {
     .option('--segment <name>', 'the segment, on a routed network')
     .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
     .option('--gateway <address>', 'the first address unless said; "" for none')
-    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn);
+    .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn)
+    .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)');
   examples(
     command,
     ['a flat network', 'muster subnets create lan-v4 --network lan --cidr 10.0.0.0/24'],
@@ -118,12 +125,20 @@ function createSubnet(cli: Cli): Command {
 
 function editSubnet(cli: Cli): Command {
   const command = new Command('edit')
-    .description('Change the gateway and the pools of a subnet, or set its segment; what is not named stays as it is')
+    .description(
+      'Change the gateway, the pools and DHCP of a subnet, or set its segment; what is not named stays as it is',
+    )
     .argument('<name>')
     .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
     .option('--gateway <address>', '"" for none')
-    .option('--pool <first-last>', 'all its pools; may be repeated', poolIn);
-  examples(command, ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199']);
+    .option('--pool <first-last>', 'all its pools; may be repeated', poolIn)
+    .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)')
+    .option('--no-dhcp', 'nobody answers DHCP in it');
+  examples(
+    command,
+    ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199'],
+    ['with DHCP', 'muster subnets edit lan-v4 --dhcp'],
+  );
   return act<FormOptions>(cli, command, async (session, { args: [name = ''], options }) => {
     const body = formOf(options);
     if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');

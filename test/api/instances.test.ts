@@ -171,7 +171,8 @@ describe('a caller that is bound to a site', () => {
 
 describe('quotas', () => {
   test('are-shown-with-what-is-used, one and all', async () => {
-    const used = { instances: 1, vcpus: 1, memoryMiB: 64, ports: 1 };
+    // Its own port, and those that the router and the floating address have their addresses from.
+    const used = { instances: 1, vcpus: 1, memoryMiB: 64, ports: 3 };
     expect((await world.call(operator, { url: '/api/v1/quotas/default' })).json()).toMatchObject({
       instances: 100,
       used,

@@ -2,7 +2,20 @@
 // route on something that is there. Each of them is used by another, so that none of them can be deleted.
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { FLAVOR, GROUP, INSTANCE } from '../../src/instances/index.ts';
-import { CLAIM, claimId, NETWORK, PORT, QUOTA, SEGMENT, SUBNET } from '../../src/network/index.ts';
+import {
+  CLAIM,
+  claimId,
+  DEFAULT_TRANSPORT_ZONE,
+  FLOATING_ADDRESS,
+  NETWORK,
+  PORT,
+  QUOTA,
+  ROUTER,
+  SEGMENT,
+  SUBNET,
+  TRANSPORT_ZONE,
+  type Port,
+} from '../../src/network/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
 export const NETWORKED: Readonly<Record<string, string>> = {
@@ -11,6 +24,9 @@ export const NETWORKED: Readonly<Record<string, string>> = {
   subnets: 'rack-v4',
   ports: 'port-1',
   quotas: 'default',
+  routers: 'edge',
+  'floating-addresses': 'floating-1',
+  'transport-zones': DEFAULT_TRANSPORT_ZONE,
   flavors: 'small',
   groups: 'web',
   instances: 'vm-1',
@@ -39,6 +55,7 @@ export function networked(): Change[] {
       segment: 'rack',
       cidr: '10.0.0.0/24',
       version: 4,
+      gateway: '10.0.0.1',
       pools: [{ first: '10.0.0.2', last: '10.0.0.250' }],
       ...CHANGED,
     }),
@@ -58,8 +75,72 @@ export function networked(): Change[] {
       ...CHANGED,
     }),
     put(QUOTA, idOf(QUOTA, 'default'), { project: 'default', instances: 100, ...CHANGED }),
+    ...outside(),
     ...vm(),
   ];
+}
+
+/** A router in front of the subnet, and an address outside that leads to the instance through it. */
+function outside(): Change[] {
+  const network = 'uplink';
+  return [
+    put(NETWORK, idOf(NETWORK, network), {
+      name: network,
+      project: 'default',
+      backEnd: 'embedded',
+      shared: false,
+      external: true,
+      portSecurity: false,
+      ...CHANGED,
+    }),
+    put(SUBNET, idOf(SUBNET, 'uplink-v4'), {
+      name: 'uplink-v4',
+      network,
+      cidr: '203.0.113.0/24',
+      version: 4,
+      pools: [{ first: '203.0.113.2', last: '203.0.113.250' }],
+      ...CHANGED,
+    }),
+    usedPort('port-nat', '203.0.113.2', { kind: 'router', id: 'edge' }),
+    usedPort('port-floating', '203.0.113.3', { kind: 'floating-address', id: 'floating-1' }),
+    put(ROUTER, idOf(ROUTER, 'edge'), {
+      name: 'edge',
+      project: 'default',
+      subnets: ['rack-v4'],
+      externalNetwork: network,
+      nat: { port: 'port-nat', ip: '203.0.113.2' },
+      ...CHANGED,
+    }),
+    put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'floating-1'), {
+      project: 'default',
+      network,
+      outside: { port: 'port-floating', ip: '203.0.113.3' },
+      inside: { port: 'port-1', ip: '10.0.0.2', router: 'edge' },
+      ...CHANGED,
+    }),
+    put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, DEFAULT_TRANSPORT_ZONE), {
+      name: DEFAULT_TRANSPORT_ZONE,
+      mesh: 'full',
+      ...CHANGED,
+    }),
+  ];
+}
+
+function usedPort(id: string, ip: string, usedBy: NonNullable<Port['usedBy']>): Change {
+  return put(PORT, idOf(PORT, id), {
+    network: 'uplink',
+    project: 'default',
+    createdBy: 'muster',
+    state: 'made',
+    mac: `fa:16:3e:00:01:0${ip.slice(-1)}`,
+    usedBy,
+    ipAllocation: 'immediate',
+    addresses: [{ ip, subnet: 'uplink-v4', chosenBy: 'create' }],
+    serial: 0,
+    portSecurity: false,
+    securityGroups: [],
+    ...CHANGED,
+  });
 }
 
 function vm(): Change[] {
