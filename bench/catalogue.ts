@@ -6,6 +6,7 @@ import { coldStartBenchmarks } from './cold-start.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
+import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
 import { schedulerDecisionBenchmark } from './scheduler-decision.ts';
 import { schedulerPackingBenchmark } from './scheduler-packing.ts';
 
@@ -14,6 +15,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...placementBenchmarks,
   schedulerDecisionBenchmark,
   schedulerPackingBenchmark,
+  ...scaleInPlanBenchmarks,
   ...apiBenchmarks,
   ...coldStartBenchmarks,
   ...agentBenchmarks,
