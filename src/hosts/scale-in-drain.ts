@@ -46,20 +46,22 @@ const HOLDING: readonly string[] = ['elections-held'];
 function handOvers(look: DrainLook): Tried {
   const { fleet, evacuators, host, nowMs } = look;
   const changes: Change[] = [];
-  let reason: Reason | undefined;
+  const waits: Reason[] = [];
   let busy = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst === true)) {
     const tenants = evacuator.inventory(fleet, host.id);
     if (tenants.length === 0) continue;
     const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
     changes.push(...beginning(look, evacuator, planned, drainHandOvers(fleet, host.id)).changes);
-    const waits = planned.flatMap(({ evacuation }) => (evacuation.kind === 'wait' ? [evacuation.reason] : []));
-    const holding = waits.find(({ code }) => HOLDING.includes(code));
-    reason ??= holding ?? waits[0];
-    busy ||= holding !== undefined || evacuator.underWay(fleet, host.id) > 0;
+    for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
+    // Those that could go and were not begun wait for their turn.
+    busy ||= planned.some(isGoing) || evacuator.underWay(fleet, host.id) > 0;
   }
   if (changes.length > 0) return { kind: 'begun', changes };
-  if (busy) return { kind: 'busy', reason: reason ?? { code: 'hand-overs-under-way', host: host.id } };
+  const holding = waits.find(({ code }) => HOLDING.includes(code));
+  if (holding !== undefined) return { kind: 'busy', reason: holding };
+  if (busy) return { kind: 'busy', reason: { code: 'hand-overs-under-way', host: host.id } };
+  const [reason] = waits;
   return { kind: 'none', ...(reason !== undefined && { reason }) };
 }
 

@@ -119,6 +119,22 @@ describe('a host that is proven empty', () => {
     expect(pending(world)).toEqual([]);
   });
 
+  test('something-that-comes-past-the-point-of-no-return-keeps-it, until it is gone or force is asked for', async () => {
+    const world = await drained();
+    world.views.behind.add('c3');
+    const { operation = '' } = await world.commit(world.ending(['c1']));
+    await world.tick();
+    await world.commit(() => accept([guests.put('late', { host: 'c1' })], null));
+    world.views.behind.clear();
+    for (let tick = 0; tick < 4; tick += 1) await world.tick();
+    expect(world.states('c1')).toBe('c1 finalizing');
+    expect(world.item(operation, 'c1')?.reason).toMatchObject({ code: 'lives-here', kind: 'guest', tenant: 'late' });
+    await world.commit(world.ending(['c1'], { force: { reason: 'it is lost' } }));
+    await world.settle();
+    expect(world.states('c1')).toBe('c1 removed');
+    expect(world.violations).toEqual([]);
+  });
+
   test('quarantined-peers-are-not-waited-for', async () => {
     const world = await drained();
     await world.edit('c3', { quarantined: { because: 'identity', atMs: 0 } });

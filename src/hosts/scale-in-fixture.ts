@@ -34,6 +34,7 @@ import { hostJoin } from './join.ts';
 import { HOST, hostsModel, type Host, type HostState } from './model.ts';
 import { peerCleanUp } from './pending-clean-up.ts';
 import { hostChange } from './preview-fixture.ts';
+import type { ScaleInAnswer } from './scale-in-answer.ts';
 import { ScaleInController } from './scale-in-controller.ts';
 import { scaleInEndKind } from './scale-in-end.ts';
 import { scaleInModel } from './scale-in-model.ts';
@@ -131,6 +132,12 @@ const LEASE_MS = 10 ** 13;
 const TICKS_MAX = 200;
 const HOUR_MS = 3_600_000;
 
+function raise(facts: object): never {
+  throw new Error('the engine logged an error', { cause: facts });
+}
+
+type Asked = (fleet: FleetReader) => Decision<ScaleInAnswer>;
+
 export class World {
   readonly clock = new TestClock();
   readonly driver = new TenantDriver();
@@ -169,10 +176,7 @@ export class World {
       for (const { name, check } of registry.invariants)
         this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
     });
-    const error = (facts: object): never => {
-      throw new Error('the engine logged an error', { cause: facts });
-    };
-    const log = { info: () => undefined, warn: () => undefined, error };
+    const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     const drivers = new Map<string, Driver>([
       ['tenants', this.driver],
       ['views', this.views],
@@ -214,17 +218,17 @@ export class World {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };
   }
 
-  starting(hosts: readonly string[], facts: Partial<StartScaleIn> = {}) {
+  starting(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Asked {
     const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => startScaleIn(fleet, EVACUATORS, command);
   }
 
-  ending(hosts: readonly string[], facts: Partial<EndScaleIn> = {}) {
+  ending(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Asked {
     const command = { hosts, disconnect: false, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => endScaleIn(fleet, EVACUATORS, command);
   }
 
-  recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}) {
+  recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): Asked {
     const command = { hosts, failBack: false, ...this.#asking(), ...facts };
     return (fleet: FleetReader) => recoverHosts(fleet, EVACUATORS, command);
   }

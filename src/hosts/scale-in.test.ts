@@ -202,7 +202,7 @@ describe('end', () => {
     const many = Array.from({ length: 130 }, (_, nth) => guests.put(`g${nth}`, { host: 'c1' }));
     await world.commit(() => ({ kind: 'accept', changes: many, answer: null }));
     const { facts } = await world.refusal(world.ending(['c1'], { disconnect: true }));
-    const [one] = facts?.['hosts'] as readonly HostResult[];
+    const [one] = (facts?.['hosts'] ?? []) as readonly HostResult[];
     expect(one?.blockers).toHaveLength(101);
     expect(one?.blockers?.at(-1)).toEqual({ code: 'more-live-here', host: 'c1', told: 100 });
   });

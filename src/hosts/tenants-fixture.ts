@@ -3,13 +3,13 @@
 import { Type, type Static } from 'typebox';
 import {
   idOf,
-  mark,
   put,
   remove,
   schemaKind,
   type Change,
   type FleetReader,
   type Index,
+  type Kind,
   type Model,
 } from '../fleet/index.ts';
 import {
@@ -22,7 +22,7 @@ import {
   type OperationKind,
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
-import type { Evacuating, Evacuation, Evacuator } from './evacuator.ts';
+import type { BeginEvacuation, Evacuating, Evacuation, Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 
 const TENANT_SCHEMA = Type.Object(
@@ -42,6 +42,7 @@ export interface Tenants {
   readonly evacuator: Evacuator;
   readonly operation: OperationKind;
   readonly put: (id: string, doc: TenantDoc) => Change;
+  readonly doc: (fleet: FleetReader, id: string) => TenantDoc | undefined;
   readonly on: (fleet: FleetReader, host: string) => string[];
 }
 
@@ -55,136 +56,168 @@ const inService = (fleet: FleetReader, id: string): boolean => {
   return doc?.state === 'active' && doc.connection.state === 'up' && doc.quarantined === undefined;
 };
 
-function documentsOf<K extends string>(kindName: K) {
-  const KIND = schemaKind(kindName, TENANT_SCHEMA);
-  const BY_HOST: Index<K, TenantDoc> = {
-    name: `${kindName}s-by-host`,
-    kind: KIND,
-    keysOf: ({ host, to }) => (to === undefined || to === host ? [host] : [host, to]),
-  };
-  const MOVING: Index<K, TenantDoc> = {
-    name: `${kindName}s-moving`,
-    kind: KIND,
-    keysOf: ({ host, to }) => (to === undefined ? [] : [host]),
-  };
-  return { KIND, BY_HOST, MOVING };
+interface Kit {
+  readonly name: 'guest' | 'post';
+  readonly kind: Kind<string, TenantDoc>;
+  /** Where they are, and where they are going. */
+  readonly byHost: Index<string, TenantDoc>;
+  /** By the host that they are on their way off. */
+  readonly moving: Index<string, TenantDoc>;
+  readonly holding: Holding;
 }
 
-export function tenantsOf(kindName: 'guest' | 'post', holding: Holding = {}): Tenants {
-  const { KIND, BY_HOST, MOVING } = documentsOf(kindName);
-  const docOf = (fleet: FleetReader, id: string): TenantDoc | undefined => fleet.get(KIND, idOf(KIND, id))?.doc;
-
-  /** The host in service with the fewest of them; `more` counts what is planned already. */
-  const choose = (fleet: FleetReader, { host, presence }: TenantDoc, more: Map<string, number>): string | undefined => {
-    const hosts = presence ?? [...fleet.all(HOST)].map(({ id }): string => id);
-    const load = (id: string): number => fleet.countOf(BY_HOST, id) + (more.get(id) ?? 0);
-    return hosts
-      .filter((id) => id !== host && inService(fleet, id))
-      .sort((one, other) => load(one) - load(other) || (one < other ? -1 : 1))[0];
-  };
-
-  const evacuationOf = (fleet: FleetReader, host: string, id: string, more: Map<string, number>): Evacuation => {
-    const doc = docOf(fleet, id);
-    if (holding.reason !== undefined) return { kind: 'wait', reason: holding.reason };
-    if (doc?.host !== host || doc.to !== undefined)
-      return { kind: 'wait', reason: { code: 'other-work-ends-first', instance: id } };
-    const at = findHost(fleet, host)?.doc as Host;
-    const dead = at.forcedDown !== undefined;
-    if (kindName === 'guest' && !dead && at.connection.state === 'down')
-      return { kind: 'wait', reason: { code: 'host-silent', host, instance: id } };
-    const to = choose(fleet, doc, more);
-    if (to === undefined) {
-      const message = `Nowhere to go for ${id}.`;
-      return kindName === 'post' ? { kind: 'ends' } : { kind: 'wait', reason: { code: 'no-valid-host', message } };
-    }
-    more.set(to, (more.get(to) ?? 0) + 1);
-    return dead && kindName === 'guest' ? { kind: 'rebuild', to } : { kind: 'move', how: 'live', to };
-  };
-
-  const evacuator: Evacuator = {
-    name: `${kindName}s`,
-    ...(kindName === 'post' && { leavesFirst: true as const, promisesTargets: true as const }),
-    inventory: (fleet, host) => [...fleet.find(BY_HOST, host)].map(({ id }) => ({ kind: kindName, id })),
-    underWay: (fleet, host) => fleet.countOf(MOVING, host),
-    *staying(fleet, host) {
-      for (const { id, doc } of fleet.find(BY_HOST, host)) {
-        if (doc.host === host && doc.to === undefined) yield { kind: kindName, id };
-      }
+function kitOf(name: Kit['name'], holding: Holding): Kit {
+  const kind: Kind<string, TenantDoc> = schemaKind(name as string, TENANT_SCHEMA);
+  return {
+    name,
+    kind,
+    byHost: {
+      name: `${name}s-by-host`,
+      kind,
+      keysOf: ({ host, to }) => (to === undefined || to === host ? [host] : [host, to]),
     },
+    moving: { name: `${name}s-moving`, kind, keysOf: ({ host, to }) => (to === undefined ? [] : [host]) },
+    holding,
+  };
+}
+
+function docOf({ kind }: Kit, fleet: FleetReader, id: string): TenantDoc | undefined {
+  return fleet.get(kind, idOf(kind, id))?.doc;
+}
+
+/** The host in service with the fewest of them; `more` counts what is planned already. */
+function choose(
+  { byHost }: Kit,
+  fleet: FleetReader,
+  { host, presence }: TenantDoc,
+  more: Map<string, number>,
+): string | undefined {
+  const hosts = presence ?? [...fleet.all(HOST)].map(({ id }): string => id);
+  const load = (id: string): number => fleet.countOf(byHost, id) + (more.get(id) ?? 0);
+  return hosts
+    .filter((id) => id !== host && inService(fleet, id))
+    .sort((one, other) => load(one) - load(other) || (one < other ? -1 : 1))[0];
+}
+
+function evacuationOf(
+  kit: Kit,
+  fleet: FleetReader,
+  { host, id }: { readonly host: string; readonly id: string },
+  more: Map<string, number>,
+): Evacuation {
+  const doc = docOf(kit, fleet, id);
+  if (kit.holding.reason !== undefined) return { kind: 'wait', reason: kit.holding.reason };
+  if (doc?.host !== host || doc.to !== undefined)
+    return { kind: 'wait', reason: { code: 'other-work-ends-first', instance: id } };
+  const at = findHost(fleet, host)?.doc as Host;
+  const dead = at.forcedDown !== undefined && kit.name === 'guest';
+  if (kit.name === 'guest' && !dead && at.connection.state === 'down')
+    return { kind: 'wait', reason: { code: 'host-silent', host, instance: id } };
+  const to = choose(kit, fleet, doc, more);
+  if (to === undefined) {
+    const message = `Nowhere to go for ${id}.`;
+    return kit.name === 'post' ? { kind: 'ends' } : { kind: 'wait', reason: { code: 'no-valid-host', message } };
+  }
+  more.set(to, (more.get(to) ?? 0) + 1);
+  return dead ? { kind: 'rebuild', to } : { kind: 'move', how: 'live', to };
+}
+
+function begunOf(
+  kit: Kit,
+  fleet: FleetReader,
+  planned: readonly Evacuating[],
+  { operation, by, nowMs, deadlineMs }: BeginEvacuation,
+): { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } {
+  const { name, kind } = kit;
+  const id = `${operation}.${name}s` as OperationId;
+  const going = planned.flatMap(({ tenant, evacuation }) =>
+    'to' in evacuation ? [{ id: tenant.id, to: evacuation.to }] : [],
+  );
+  if (going.length === 0) return { changes: [], operations: [] };
+  const moving = going.map((one) =>
+    put(kind, idOf(kind, one.id), { ...(docOf(kit, fleet, one.id) as TenantDoc), to: one.to }),
+  );
+  const items = going.map((one) => ({ key: one.id, target: { kind: name, id: one.id }, step: 'go' }));
+  const title = `move ${going.length} ${name}s`;
+  const began = newOperation({ id, kind: `${name}-move`, title, by, nowMs, deadlineMs, items });
+  return { changes: [...moving, ...began], operations: [id] };
+}
+
+function evacuatorOf(kit: Kit): Evacuator {
+  const { name, kind, byHost, moving } = kit;
+  const tenantOf = ({ id }: { readonly id: string }) => ({ kind: name, id });
+  return {
+    name: `${name}s`,
+    ...(name === 'post' && { leavesFirst: true as const, promisesTargets: true as const }),
+    inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
+    underWay: (fleet, host) => fleet.countOf(moving, host),
+    staying: (fleet, host) =>
+      [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
     plan: (fleet, leavers) => {
       const more = new Map<string, number>();
       return leavers.flatMap(({ host, tenants }) =>
-        tenants.map((tenant): Evacuating => {
-          return { host, tenant, evacuation: evacuationOf(fleet, host, tenant.id, more) };
+        tenants.map((tenant) => {
+          return { host, tenant, evacuation: evacuationOf(kit, fleet, { host, id: tenant.id }, more) };
         }),
       );
     },
-    begin: (fleet, planned, { operation, by, nowMs, deadlineMs }) => {
-      const id = `${operation}.${kindName}s` as OperationId;
-      const going = planned.flatMap(({ tenant, evacuation }) =>
-        'to' in evacuation && evacuation.to !== undefined ? [{ id: tenant.id, to: evacuation.to }] : [],
-      );
-      const moving = going.map((one) =>
-        put(KIND, idOf(KIND, one.id), { ...(docOf(fleet, one.id) as TenantDoc), to: one.to }),
-      );
-      const items = going.map((one) => ({ key: one.id, target: { kind: kindName, id: one.id }, step: 'go' }));
-      const title = `move ${going.length} ${kindName}s`;
-      const began = newOperation({ id, kind: `${kindName}-move`, title, by, nowMs, deadlineMs, items });
-      return going.length === 0
-        ? { changes: [], operations: [] }
-        : { changes: [...moving, ...began], operations: [id] };
+    begin: (fleet, planned, how) => begunOf(kit, fleet, planned, how),
+    touches: (_fleet, change) => {
+      if (change.kind !== kind.name) return [];
+      const docs = [change.before?.doc, change.after?.doc].filter((doc) => doc !== undefined);
+      return [...new Set(docs.map((doc) => (doc as TenantDoc).host))];
     },
-    touches: (_fleet, { kind, before, after }) => {
-      if (kind !== KIND.name) return [];
-      const docs = [before?.doc, after?.doc].flatMap((doc) => (doc === undefined ? [] : [doc as TenantDoc]));
-      return [...new Set(docs.map(({ host }) => host))];
-    },
-    abandon: (fleet, host) => {
-      mark('tenant-abandoned');
-      return [...fleet.find(BY_HOST, host)].filter(({ doc }) => doc.host === host).map(({ id }) => remove(KIND, id));
-    },
-    ...(kindName === 'post' && {
+    abandon: (fleet, host) =>
+      [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host).map(({ id }) => remove(kind, id)),
+    ...(name === 'post' && {
       failBack: (fleet: FleetReader, host: string) => {
-        const back = [...fleet.all(KIND)].filter(({ doc }) => doc.presence?.includes(host) === true);
-        return { changes: back.map(({ id, doc }) => put(KIND, id, { ...doc, host })), operations: [] };
+        const back = [...fleet.all(kind)].filter(({ doc }) => doc.presence?.includes(host) === true);
+        return { changes: back.map(({ id, doc }) => put(kind, id, { ...doc, host })), operations: [] };
       },
     }),
   };
+}
 
-  const operation: OperationKind = {
-    name: `${kindName}-move`,
+function operationOf(kit: Kit): OperationKind {
+  const { name, kind } = kit;
+  return {
+    name: `${name}-move`,
     steps: ['go'],
     cancel: { kind: 'none', because: 'of the test' },
     retry: { kind: 'none', because: 'of the test' },
     rollback: { kind: 'none', because: 'of the test' },
     plan: (fleet, _operation, items) =>
       items.map((item) => {
-        const doc = docOf(fleet, item.doc.target.id);
-        if (doc?.to === undefined) return fail(item, { code: 'tenant-gone' });
-        const { step, attempt } = item.doc;
-        const action = { driver: 'tenants', item: item.id, step, attempt, args: { id: item.doc.target.id } };
+        const { step, attempt, target } = item.doc;
+        if (docOf(kit, fleet, target.id)?.to === undefined) return fail(item, { code: 'tenant-gone' });
+        const action = { driver: 'tenants', item: item.id, step, attempt, args: { id: target.id } };
         return { kind: 'act', item: item.id, expected: item.revision, action };
       }),
     observe: (fleet, item, outcome) => {
-      const id = idOf(KIND, item.doc.target.id);
-      const doc = docOf(fleet, id);
+      const id = idOf(kind, item.doc.target.id);
+      const doc = docOf(kit, fleet, id);
       if (doc === undefined) return fail(item, { code: 'tenant-gone' });
       const { to, ...rest } = doc;
-      if (outcome.kind === 'failed') {
-        if (outcome.reason.code === 'not-yet') return wait(item, outcome.reason);
-        return { ...fail(item, outcome.reason), changes: [put(KIND, id, rest)] };
+      if (outcome.kind !== 'failed') {
+        const changes = [put(kind, id, { ...rest, host: to ?? doc.host })];
+        return record(item, { state: 'done', step: 'go' }, { changes });
       }
-      const changes = [put(KIND, id, { ...rest, host: to ?? doc.host })];
-      return record(item, { state: 'done', step: 'go' }, { changes });
+      if (outcome.reason.code === 'not-yet') return wait(item, outcome.reason);
+      return { ...fail(item, outcome.reason), changes: [put(kind, id, rest)] };
     },
   };
+}
 
+export function tenantsOf(name: Kit['name'], holding: Holding = {}): Tenants {
+  const kit = kitOf(name, holding);
+  const { kind, byHost, moving } = kit;
   return {
-    model: { kinds: [KIND], indexes: [BY_HOST, MOVING] },
-    evacuator,
-    operation,
-    put: (id, doc) => put(KIND, idOf(KIND, id), doc),
-    on: (fleet, host) => [...fleet.find(BY_HOST, host)].map(({ id }): string => id),
+    model: { kinds: [kind], indexes: [byHost, moving] },
+    evacuator: evacuatorOf(kit),
+    operation: operationOf(kit),
+    put: (id, doc) => put(kind, idOf(kind, id), doc),
+    doc: (fleet, id) => docOf(kit, fleet, id),
+    on: (fleet, host) => [...fleet.find(byHost, host)].map(({ id }): string => id),
   };
 }
 

@@ -1,0 +1,61 @@
+// Every reason that scale-in gives has a sentence of its own, which says what to do.
+import { expect, test } from 'vitest';
+import { explainer } from '../operations/index.ts';
+import { HOST_STATES } from './model.ts';
+import { scaleInSentences } from './scale-in-sentences.ts';
+import { SCALE_IN_TABLE, VERBS } from './scale-in-table.ts';
+
+const FACTS = {
+  host: 'c1',
+  kind: 'instance',
+  tenant: 'web-1',
+  told: 100,
+  connection: 'up',
+  message: 'No.',
+  problems: ['the switch does not answer'],
+  peer: 'c2',
+  hosts: ['c2', 'c3'],
+};
+
+test('all-of-them', () => {
+  const explain = explainer([scaleInSentences]);
+  const lines = Object.keys(scaleInSentences).map((code) => `${code}: ${explain({ code, ...FACTS })}`);
+  expect(lines.filter((line) => line.includes('undefined'))).toEqual([]);
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "unknown-host: There is no host "c1". List them with "muster hosts list".",
+      "still-joining: Host c1 is still joining and has nothing to move. "muster scale-in end c1" cancels its join.",
+      "in-service: Host c1 is in service. Take it out first with "muster scale-in start c1".",
+      "past-return: Host c1 is past the point of no return: its peers forget it already. Join it again when it is removed.",
+      "coming-back: Host c1 is being brought back. Take it out again with "muster scale-in start c1".",
+      "re-admit-first: Host c1 was removed. Bring it back as a new host with "muster scale-out c1".",
+      "quarantined: Host c1 is in quarantine: what it had may run elsewhere. Trust it again with "muster hosts re-admit c1".",
+      "lives-here: Host c1 still has instance web-1.",
+      "more-live-here: Host c1 has more than the 100 that are named.",
+      "not-drained: Host c1 has not been found empty yet. "muster scale-in status" says what it waits for.",
+      "still-connected: Host c1 is still connected. Stop its agent, or let it be told to leave with --disconnect.",
+      "host-down: Host c1 is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down c1": then it is built elsewhere.",
+      "budget: Host c1 waits for its turn: as many moves are under way as the setting "scale-in" allows at once.",
+      "moves-under-way: Moves off host c1 are under way.",
+      "hand-overs-under-way: Services of host c1 are being handed over.",
+      "host-works: Host c1 still has work to do, such as destroying what was left of instances that moved away.",
+      "not-begun: Nothing could be begun for host c1: No.",
+      "not-left: Host c1 could not leave: the switch does not answer. It is asked again.",
+      "has-left: Host c1 has left and is about to be removed.",
+      "brought-back: Host c1 was brought back meanwhile.",
+      "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts clear-force-down c1".",
+      "peer-not-heard: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
+      "hosts-behind: These hosts have not applied their newest view yet: c2, c3.",
+    ]
+  `);
+});
+
+test('every-refusal-of-the-table-has-one', () => {
+  const codes = HOST_STATES.flatMap((state) =>
+    VERBS.flatMap((verb) => {
+      const act = SCALE_IN_TABLE[state][verb];
+      return act.act === 'refuse' ? [act.because] : [];
+    }),
+  );
+  expect(codes.filter((code) => scaleInSentences[code] === undefined)).toEqual([]);
+});
