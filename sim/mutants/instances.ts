@@ -69,7 +69,7 @@ function withNetworkDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: Drive
     plant: (parts) => {
       const make = parts.drivers['network'];
       if (make === undefined) throw new Error('there is no driver of networks');
-      return { ...parts, drivers: { ...parts.drivers, network: (born, world) => change(make(born, world)) } };
+      return { ...parts, drivers: { ...parts.drivers, network: (...made) => change(make(...made)) } };
     },
   };
 }

@@ -175,7 +175,7 @@ export const deadlineForgotten: Mutant = {
   caughtBy: [AT_REST, 'never: an operation acts after its deadline'],
   plant: (parts) => ({
     ...parts,
-    operations: (born, world) => {
+    operations: (born, world, desk) => {
       const { clock } = born;
       const startedMs = clock.nowMs();
       const stopped: Clock = {
@@ -183,7 +183,7 @@ export const deadlineForgotten: Mutant = {
         sleep: (ms, signal) => clock.sleep(Math.min(ms, 1000), signal),
         turn: () => clock.turn(),
       };
-      return parts.operations({ ...born, clock: stopped }, world);
+      return parts.operations({ ...born, clock: stopped }, world, desk);
     },
   }),
 };

@@ -58,7 +58,8 @@ export interface DriverParts {
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
   const clock = new SimClock(program);
   const { hypervisor } = machine;
-  const simulated = new SimulatedDriver({ clock, hypervisor, network: new HostNetworkPort(world, program) });
+  const network = new HostNetworkPort(world, program);
+  const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch });
   const preflight = (): Performed =>
     machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
   return {
@@ -67,9 +68,12 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         follow(view.stamp, 'view', view.digest);
         const already = machine.inLineWith === view.digest;
         machine.inLineWith = view.digest;
-        // It answers at once: its own time is in the delay of the answer.
-        void simulated.apply(view, signal);
-        reply.answer(rng.between(1, 50), { kind: already ? 'already' : 'applied' });
+        // It is done at once: its own time is in the delay of the answer.
+        const kind = already ? 'already' : 'applied';
+        const ms = rng.between(1, 50);
+        void simulated
+          .apply(view, signal)
+          .then((applied) => void reply.answer(ms, applied.kind === 'failed' ? applied : { kind }));
       }),
     perform: (task: Task, fence) =>
       program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
@@ -85,7 +89,9 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
       }),
     inspect: () =>
       program.call('driver', 'inspect', (reply) => {
-        void simulated.inspect().then(({ strays }) => void reply.answer(1, { facts: { cpus: 8 }, strays }));
+        void simulated
+          .inspect()
+          .then(({ facts: _, ...found }) => void reply.answer(1, { ...found, facts: { cpus: 8 } }));
       }),
   };
 }

@@ -2,6 +2,7 @@
 // The agent is the real one. What runs on the machine is there whether the agent is or not.
 import type { Stamp, View } from '../../src/agent/index.ts';
 import { DiskFailed, type Agent, type Disk, type FileName } from '../../src/agent/runtime.ts';
+import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
@@ -29,6 +30,8 @@ export class Machine {
   /** What its agent knows; the newest when nothing is said. */
   serviceVersion: number | undefined;
   readonly hypervisor: WatchedHypervisor;
+  /** What is on it stays when the agent dies, and when the power goes. */
+  readonly switch: SimulatedSwitch;
   /** What an operator put there for its agent. */
   joinToken: string | undefined;
   /** Everything its driver was told to follow or do, in order. */
@@ -50,6 +53,7 @@ export class Machine {
     this.#rng = world.rng.fork();
     const peer = (host: string): WatchedHypervisor | undefined =>
       world.machines.find((machine) => machine.name === host)?.hypervisor;
+    this.switch = new SimulatedSwitch({ host: name });
     this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
   }
 

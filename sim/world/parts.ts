@@ -2,8 +2,11 @@
 // outside.
 import { hash } from 'node:crypto';
 import { accessModel } from '../../src/access/index.ts';
-import { Agent, Desk, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { Agent, Desk, ViewsDriver, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { alarmsModel } from '../../src/alarms/index.ts';
+import { peersOf, peersPart, servicesPart } from '../../src/dataplane/index.ts';
+import { electionModel, handOver } from '../../src/election/index.ts';
+import { ElectionController } from '../../src/election/runtime.ts';
 import { SETTING, type Model } from '../../src/fleet/index.ts';
 import { hostJoin, hostsModel, selfPart, type ViewPart } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
@@ -39,6 +42,7 @@ export interface Rooms {
   readonly liveness: LivenessController;
   readonly operations: OperationsController;
   readonly news: NetworkEventsController;
+  readonly election: ElectionController;
   readonly desk: Desk;
 }
 
@@ -53,12 +57,13 @@ export interface Parts {
   /** What agents are shown. */
   readonly viewParts: readonly ViewPart[];
   /** Drivers by name, made for one start of a server. */
-  readonly drivers: Readonly<Record<string, (born: Born, world: World) => Driver>>;
+  readonly drivers: Readonly<Record<string, (born: Born, world: World, desk: Desk) => Driver>>;
   readonly lease: (born: Born) => LeaseController;
   readonly liveness: (born: Born) => LivenessController;
-  readonly operations: (born: Born, world: World) => OperationsController;
+  readonly operations: (born: Born, world: World, desk: Desk) => OperationsController;
+  readonly election: (born: Born, desk: Desk) => ElectionController;
   readonly news: (born: Born) => NetworkEventsController;
-  readonly desk: (born: Born, rooms: Omit<Rooms, 'desk'>, world: World) => Desk;
+  readonly desk: (born: Born, rooms: Pick<Rooms, 'lease' | 'liveness'>, world: World) => Desk;
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
 
@@ -87,12 +92,14 @@ export const productionParts: Parts = {
     accessModel,
     networkModel,
     networkEventsModel,
+    electionModel,
     schedulerModel,
     instancesModel,
     { kinds: [SETTING] },
   ],
   operationKinds: [
     hostJoin,
+    handOver,
     portDelete,
     instanceBuild,
     instanceDelete,
@@ -101,20 +108,25 @@ export const productionParts: Parts = {
     instanceRebuild,
     instanceShelve,
   ],
-  viewParts: [selfPart, instancesPart],
+  viewParts: [selfPart, instancesPart, peersPart, servicesPart],
   drivers: {
     network: ({ program, clock, hasCredentials }, world) =>
       new NetworkDriver({ clock, hasCredentials, backEnds: new Map([['simulated', new NetworkPort(world, program)]]) }),
+    views: ({ journal, clock }, _world, desk) => new ViewsDriver({ desk, journal, clock }),
   },
   lease: ({ journal, clock, log, program, url }) =>
     new LeaseController({ journal, clock, log, holder: program.name, url }),
   liveness: ({ journal, clock, log }) => new LivenessController({ journal, clock, log }),
-  operations: (born, world) => {
+  operations: (born, world, desk) => {
     const { journal, clock, log } = born;
-    const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(born, world)]));
+    const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(born, world, desk)]));
     return new OperationsController({ journal, clock, log, kinds: kindsOf(world), drivers });
   },
   news: ({ journal, clock, log }) => new NetworkEventsController({ journal, clock, log }),
+  election: ({ journal, clock, log, ids }, desk) => {
+    const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => desk.hears(peer, host));
+    return new ElectionController({ journal, clock, log, ids, hears });
+  },
   desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
     new Desk({
       journal,

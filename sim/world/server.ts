@@ -97,13 +97,10 @@ export class Server {
 
 function makeRooms(born: Born, world: World): Rooms {
   const { parts } = world;
-  const rooms = {
-    lease: parts.lease(born),
-    liveness: parts.liveness(born),
-    operations: parts.operations(born, world),
-    news: parts.news(born),
-  };
-  return { ...rooms, desk: parts.desk(born, rooms, world) };
+  const [lease, liveness] = [parts.lease(born), parts.liveness(born)];
+  const desk = parts.desk(born, { lease, liveness }, world);
+  const operations = parts.operations(born, world, desk);
+  return { lease, liveness, operations, news: parts.news(born), election: parts.election(born, desk), desk };
 }
 
 async function run(life: Life): Promise<void> {

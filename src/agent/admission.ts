@@ -27,6 +27,13 @@ export function speakerWith(fleet: FleetReader, { secret, role, hash }: Shown): 
   return { kind: 'forbidden', code: 'unauthorized', message };
 }
 
+/** The host whose credential a good secret was until it was revoked. */
+export function hostOfRevoked(fleet: FleetReader, { secret, role, hash }: Shown): string | undefined {
+  const token = fleet.get(TOKEN, (tokenIdIn(secret) ?? '') as TokenId)?.doc;
+  if (token?.role !== role || token.revoked === undefined || token.hash !== hash(secret)) return undefined;
+  return token.host;
+}
+
 /** Why an agent with a good secret is not listened to; undefined when it is. */
 export function speakerRefusal(fleet: FleetReader, { host: id, token }: Speaker): Refusal | undefined {
   const host = findHost(fleet, id);

@@ -1,12 +1,12 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
-import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
+import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION } from '../hosts/index.ts';
 import { Applier } from './applier.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
 import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
 import { Memory } from './memory.ts';
-import type { Report, Stamp } from './messages.ts';
+import type { Report, Stamp, View } from './messages.ts';
 import type { AgentPorts } from './ports.ts';
 import { Tasks } from './tasks.ts';
 import { Viewer } from './viewer.ts';
@@ -57,13 +57,19 @@ export class Agent {
     this.#line = line;
     this.#membership = membership;
     this.#viewer = new Viewer(ports, { line, memory, membership, taken });
-    this.#applier = new Applier(ports, () => this.#viewer.view);
+    const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
+    this.#applier = new Applier(ports, {
+      view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, knowsSwitch)),
+      applied: () => this.#heart.soon(),
+    });
+    membership.onStay = () => this.#applier.redo();
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
     this.#tasks = new Tasks(ports, { line, memory, membership, serviceVersion, view });
     this.#heart = new Heart(ports, {
       line,
       membership,
       serviceVersion,
+      tellsOfSwitch: knowsSwitch,
       heartbeatMs,
       applied: () => this.#applier.applied,
       problems: () => this.#problems(),
@@ -100,7 +106,25 @@ export class Agent {
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */
   async #talk(signal: AbortSignal): Promise<void> {
-    await this.#membership.join(signal);
-    await Promise.all([this.#heart.run(signal), this.#viewer.run(signal), this.#tasks.run(signal)]);
+    while (!signal.aborted) {
+      await this.#membership.join(signal);
+      await this.#talkUntilLeft(signal);
+    }
   }
+
+  async #talkUntilLeft(signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    signal.addEventListener('abort', () => over.abort('over'), { once: true, signal: over.signal });
+    if (signal.aborted) return;
+    this.#membership.onLeft = () => over.abort('over');
+    await Promise.all([this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal)));
+    if (!signal.aborted) this.#viewer.forget();
+  }
+}
+
+/** What an older agent makes of a view: parts that came later are not there for it. */
+function known(view: View | undefined, knowsSwitch: boolean): View | undefined {
+  if (view === undefined || knowsSwitch) return view;
+  const { peers: _peers, services: _services, ...parts } = view.parts;
+  return { ...view, parts };
 }

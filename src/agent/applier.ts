@@ -5,16 +5,23 @@ import type { View } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts, Applied } from './ports.ts';
 
+export interface ApplierParts {
+  /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
+  readonly view: () => View | undefined;
+  /** Called when the machine is in line with another view. */
+  readonly applied: () => void;
+}
+
 export class Applier {
   readonly #ports: AgentPorts;
-  readonly #view: () => View | undefined;
+  readonly #parts: ApplierParts;
   readonly #bell = new Bell();
   #applied: string | undefined;
   #problems: readonly string[] = [];
 
-  constructor(ports: AgentPorts, view: () => View | undefined) {
+  constructor(ports: AgentPorts, parts: ApplierParts) {
     this.#ports = ports;
-    this.#view = view;
+    this.#parts = parts;
   }
 
   /** The digest of the view that the machine is in line with. */
@@ -31,11 +38,18 @@ export class Applier {
     this.#bell.ring();
   }
 
+  /** The machine may not be in line with the view any more, whatever was applied. */
+  redo(): void {
+    this.#applied = undefined;
+    this.#bell.ring();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     const pace = new Pace(this.#ports);
     while (!signal.aborted) {
-      const view = this.#view();
+      const view = this.#parts.view();
+      if (view === undefined) this.#applied = undefined;
       if (view === undefined || view.digest === this.#applied) await this.#bell.wait(signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
@@ -49,6 +63,7 @@ export class Applier {
     this.#problems = outcome.kind === 'failed' ? outcome.problems : [];
     if (outcome.kind === 'failed') return false;
     this.#applied = view.digest;
+    this.#parts.applied();
     return true;
   }
 

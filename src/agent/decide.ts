@@ -17,6 +17,7 @@ import {
   type TaskAnswer,
 } from '../operations/index.ts';
 import { notInFleet, supersededCredential } from './admission.ts';
+import { knocksOver } from './switch-reports.ts';
 import { taskOf, type ViewSource } from './view.ts';
 import type { Joined } from './messages.ts';
 
@@ -52,7 +53,7 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   const joined = { host: id, token: used.answer };
   if (used.changes.length > 0) {
     const bound = { ...host.doc, credential: used.answer, changedBy: agentName(id), changedAtMs: nowMs };
-    return accept([...used.changes, put(HOST, host.id, bound)], joined);
+    return accept([...used.changes, put(HOST, host.id, bound), ...knocksOver(fleet, id)], joined);
   }
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
   mark('desk-join-repeated');

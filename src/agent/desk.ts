@@ -3,10 +3,12 @@
 import { secretText, type TokenId } from '../access/index.ts';
 import type { Applied, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
-import { speakerRefusal, speakerWith, type Speaker } from './admission.ts';
-import { agentName, credentialId, joinAgent, recordAnswer, recordVersion, type JoinCommand } from './decide.ts';
+import { hostOfRevoked, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
+import { Composed } from './composed.ts';
+import { agentName, credentialId, joinAgent, recordAnswer, type JoinCommand } from './decide.ts';
+import { notRecorded, Reports } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
   type Heard,
@@ -16,6 +18,7 @@ import {
   type Observations,
   type Observed,
   type Report,
+  type View,
   type ViewAnswer,
   type ViewAsk,
 } from './messages.ts';
@@ -57,16 +60,18 @@ export class Desk {
   readonly #options: DeskOptions;
   readonly #waiters = new Waiters();
   readonly #words = new Map<string, AgentWord>();
+  readonly #composed = new Composed();
+  readonly #reports: Reports;
+  readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
   #touched = new Set<string>();
   #waking = false;
-  /** Hosts whose new version is on its way into the journal. */
-  readonly #versions = new Set<string>();
   #epoch: number | undefined;
   #open = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.#reports = new Reports(options);
   }
 
   /** How many agents wait for their view to change. */
@@ -78,13 +83,44 @@ export class Desk {
     return this.#words.get(host);
   }
 
+  /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
+  hears(listener: string, host: string): boolean {
+    const unheard = this.#words.get(listener)?.report?.unheardPeers;
+    return unheard !== undefined && !unheard.includes(host);
+  }
+
+  /** Calls whenever a host is in line with another view than before. */
+  onApplied(hear: (host: string) => void): () => void {
+    this.#hearers.add(hear);
+    return () => this.#hearers.delete(hear);
+  }
+
+  /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
+  isInLine(host: string, revision: number): boolean {
+    const { journal } = this.#options;
+    const applied = this.#lacksLease() ? undefined : this.#words.get(host)?.applied;
+    if (applied === undefined) return false;
+    const holds = this.#composed.holdsAt(host, applied, revision);
+    if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
+    return this.#compose(host)?.digest === applied;
+  }
+
+  #compose(host: string): View | undefined {
+    const { journal, source } = this.#options;
+    const leaseEpoch = journal.fence?.epoch;
+    if (leaseEpoch === undefined) return undefined;
+    const view = composeView(journal.fleet, source, host, { journalId: journal.journalId, leaseEpoch });
+    this.#composed.note(host, view.digest, view.stamp.revision);
+    return view;
+  }
+
   /** Wakes those who wait, until `signal` is aborted; then everybody is sent away. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, lookMs = LOOK_MS } = this.#options;
     this.#open = true;
     const stops = [
       journal.onCommit((_commit, applied) => this.#touch(applied)),
-      journal.onRebuilt(() => this.#waiters.changedAll()),
+      journal.onRebuilt(() => this.#startAnew()),
     ];
     while (!signal.aborted) {
       this.#lookAtLease();
@@ -107,13 +143,21 @@ export class Desk {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#words.clear();
+    this.#startAnew();
+  }
+
+  #startAnew(): void {
+    this.#composed.clear();
     this.#waiters.changedAll();
   }
 
   #touch(applied: readonly Applied[]): void {
     const { journal, source, clock } = this.#options;
     for (const change of applied) {
-      for (const host of affectedHosts(journal.fleet, source.parts, change)) this.#touched.add(host);
+      for (const host of affectedHosts(journal.fleet, source.parts, change)) {
+        this.#touched.add(host);
+        this.#composed.touch(host);
+      }
       if (change.kind === HOST.name) this.#forgetGone(change);
     }
     if (this.#touched.size === 0 || this.#waking) return;
@@ -124,7 +168,10 @@ export class Desk {
 
   #forgetGone({ before, after }: Applied): void {
     const gone = after === undefined || (after.doc as Host).state === 'removed';
-    if (gone) this.#words.delete((after ?? before)?.id ?? '');
+    const id = (after ?? before)?.id ?? '';
+    if (!gone) return;
+    this.#words.delete(id);
+    this.#composed.forget(id);
   }
 
   #wake(): void {
@@ -139,7 +186,20 @@ export class Desk {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#elsewhere();
     const speaker = speakerWith(journal.fleet, { secret, role, hash });
-    return 'code' in speaker ? refused(speaker) : { kind: 'answer', answer: speaker };
+    if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
+    this.knocked(hostOfRevoked(journal.fleet, { secret, role, hash }));
+    return refused(speaker);
+  }
+
+  /** Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then. */
+  knocked(host: string | undefined): void {
+    if (host !== undefined) this.#reports.knocked(host);
+  }
+
+  #refusalOf(speaker: Speaker): Refusal | undefined {
+    const refusal = speakerRefusal(this.#options.journal.fleet, speaker);
+    if (refusal?.code === 'host-removed') this.knocked(speaker.host);
+    return refusal;
   }
 
   async join(joinToken: string, join: Join): Promise<Reply<Joined>> {
@@ -170,39 +230,31 @@ export class Desk {
   heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = speakerRefusal(journal.fleet, speaker);
+    const refusal = this.#refusalOf(speaker);
     if (refusal !== undefined) return refused(refusal);
     const { host } = speaker;
     liveness.heard(host);
-    if (findHost(journal.fleet, host)?.doc.serviceVersion !== beat.serviceVersion) this.#recordVersion(host, beat);
     const word = this.#words.get(host);
     const report = beat.report ?? word?.report;
-    if (word === undefined || word.applied !== beat.applied || word.report !== report)
+    const doc = findHost(journal.fleet, host)?.doc;
+    if (doc !== undefined) this.#reports.heard(host, doc, { beat, report });
+    if (word === undefined || word.applied !== beat.applied || word.report !== report) {
       this.#words.set(host, { applied: beat.applied, report });
+      if (word?.applied !== beat.applied) for (const hear of this.#hearers) hear(host);
+    }
     return report === undefined ? WANTED : KNOWN;
-  }
-
-  #recordVersion(host: string, { serviceVersion }: Heartbeat): void {
-    if (this.#versions.has(host)) return;
-    this.#versions.add(host);
-    const { journal, clock } = this.#options;
-    const heard = { host, serviceVersion, nowMs: clock.nowMs() };
-    void journal
-      .submit({ by: agentName(host), why: 'agent of another version', decide: (fleet) => recordVersion(fleet, heard) })
-      .catch((error: unknown) => this.#notRecorded(error, host))
-      .finally(() => this.#versions.delete(host));
   }
 
   /** The view, as soon as it is another than what the agent has. */
   async view(speaker: Speaker, ask: ViewAsk): Promise<Reply<ViewAnswer>> {
-    const { journal, clock, source } = this.#options;
+    const { clock } = this.#options;
     const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
-      const leaseEpoch = journal.fence?.epoch;
-      if (this.#lacksLease() || leaseEpoch === undefined) return this.#elsewhere();
-      const refusal = speakerRefusal(journal.fleet, speaker);
+      if (this.#lacksLease()) return this.#elsewhere();
+      const refusal = this.#refusalOf(speaker);
       if (refusal !== undefined) return refused(refusal);
-      const view = composeView(journal.fleet, source, speaker.host, { journalId: journal.journalId, leaseEpoch });
+      const view = this.#compose(speaker.host);
+      if (view === undefined) return this.#elsewhere();
       if (isNews(ask, view)) return { kind: 'answer', answer: { kind: 'view', view } };
       if (clock.nowMs() >= untilMs) return UNCHANGED;
       if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
@@ -212,7 +264,7 @@ export class Desk {
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
   async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
     if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = speakerRefusal(this.#options.journal.fleet, speaker);
+    const refusal = this.#refusalOf(speaker);
     if (refusal !== undefined) return refused(refusal);
     const results = await Promise.all(answers.map((answer) => this.#record(speaker.host, answer)));
     return { kind: 'answer', answer: { results } };
@@ -229,17 +281,9 @@ export class Desk {
       });
       return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'stale' };
     } catch (error) {
-      this.#notRecorded(error, host);
+      notRecorded(this.#options.log, error, host);
       return { task: answer.task, result: 'not-taken' };
     }
-  }
-
-  /** A lost lease or store is the agent's cue to say it again; anything else is a fault of ours, and says so. */
-  #notRecorded(error: unknown, host: string): void {
-    const { log } = this.#options;
-    if (error instanceof NotHolder || error instanceof StoreUnavailable) {
-      log.warn({ host, code: error.code }, 'what an agent said is not recorded, it will say it again');
-    } else log.error({ host, err: error }, 'what an agent said cannot be recorded');
   }
 
   #lacksLease(): boolean {

@@ -1,9 +1,11 @@
 // Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
 // whatever else fails on this machine.
+import type { SwitchIdentity } from '../hosts/index.ts';
+import { Bell } from './bell.ts';
 import { canonical } from './digest.ts';
 import type { Line } from './line.ts';
 import type { Membership } from './membership.ts';
-import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, STRAYS_MAX, type Heartbeat, type Report } from './messages.ts';
+import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, STRAYS_MAX, UNHEARD_MAX, type Heartbeat, type Report } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts } from './ports.ts';
 
@@ -11,6 +13,8 @@ export interface HeartParts {
   readonly line: Line;
   readonly membership: Membership;
   readonly serviceVersion: number;
+  /** Whether it tells of its switch; agents before a certain version do not know how. */
+  readonly tellsOfSwitch: boolean;
   readonly heartbeatMs: number;
   readonly applied: () => string | undefined;
   readonly problems: () => readonly string[];
@@ -21,19 +25,29 @@ export interface HeartParts {
 const INSPECT_MS = 60_000;
 /** A tenth either way keeps hosts that started together from being heard together for ever. */
 const JITTER = 0.1;
+/** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
+const SOON_MS = 200;
 
-type Inspected = Pick<Report, 'facts' | 'strays'>;
+interface Found extends Pick<Report, 'facts' | 'strays'> {
+  readonly switch?: SwitchIdentity;
+}
 
 export class Heart {
   readonly #ports: AgentPorts;
   readonly #parts: HeartParts;
-  #inspected: { readonly found: Inspected; readonly atMs: number } | undefined;
+  readonly #bell = new Bell();
+  #inspected: { readonly found: Found; readonly atMs: number } | undefined;
   /** The report that the server has, as text. */
   #known: string | undefined;
 
   constructor(ports: AgentPorts, parts: HeartParts) {
     this.#ports = ports;
     this.#parts = parts;
+  }
+
+  /** There is something to tell: the next heartbeat comes soon. */
+  soon(): void {
+    this.#bell.ring();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -43,7 +57,11 @@ export class Heart {
     while (!signal.aborted) {
       if (await this.#beat()) {
         pace.reset();
-        await clock.sleep(Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random())), signal);
+        const startMs = clock.nowMs();
+        const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
+        await this.#bell.wait(signal, { clock, ms });
+        // Rung for: what else changes within a moment comes along.
+        if (clock.nowMs() - startMs < ms && !signal.aborted) await clock.sleep(SOON_MS * (0.5 + random() / 2), signal);
       } else await pace.wait(signal);
     }
   }
@@ -76,30 +94,51 @@ export class Heart {
   }
 
   async #report(): Promise<Report> {
-    const { facts, strays } = await this.#inspect();
-    const problems = this.#parts.problems().slice(0, PROBLEMS_MAX);
-    const refusedView = this.#parts.refusedView();
+    const { facts, strays, switch: identity } = await this.#inspect();
+    const { problems, refusedView: refused, tellsOfSwitch } = this.#parts;
+    const refusedView = refused();
+    const unheard = tellsOfSwitch ? await this.#unheard() : undefined;
     return {
       facts,
       strays: strays.slice(0, STRAYS_MAX),
-      problems: problems.map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
+      problems: problems()
+        .slice(0, PROBLEMS_MAX)
+        .map((problem) => problem.slice(0, PROBLEM_LENGTH_MAX)),
+      ...(tellsOfSwitch && identity !== undefined && { switch: identity }),
+      ...(unheard !== undefined && { unheardPeers: unheard.slice(0, UNHEARD_MAX) }),
       ...(refusedView !== undefined && { refusedView }),
     };
   }
 
-  async #inspect(): Promise<Inspected> {
+  async #unheard(): Promise<readonly string[] | undefined> {
+    const { driver, log } = this.#ports;
+    try {
+      return await driver.unheardPeers?.();
+    } catch (error) {
+      log.error({ err: error }, 'the switch could not be asked whom it hears by a fault of the program');
+      return undefined;
+    }
+  }
+
+  async #inspect(): Promise<Found> {
     const { clock, driver, log } = this.#ports;
     const nowMs = clock.nowMs();
-    if (this.#inspected !== undefined && nowMs - this.#inspected.atMs < INSPECT_MS) return this.#inspected.found;
-    let found: Inspected = { facts: {}, strays: [] };
+    if (this.#inspected !== undefined && nowMs - this.#inspected.atMs < this.#inspectMs()) return this.#inspected.found;
+    let found: Found = { facts: {}, strays: [] };
     try {
-      const { facts, strays } = await driver.inspect();
-      found = { facts: { ...facts }, strays: [...strays] };
+      const { facts, strays, switch: identity } = await driver.inspect();
+      found = { facts: { ...facts }, strays: [...strays], ...(identity !== undefined && { switch: { ...identity } }) };
     } catch (error) {
       // A driver that throws has a bug. The host is alive all the same, and says so.
       log.error({ err: error }, 'the machine could not be looked over by a fault of the program');
     }
     this.#inspected = { found, atMs: nowMs };
     return found;
+  }
+
+  /** A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. */
+  #inspectMs(): number {
+    const identity = this.#inspected?.found.switch;
+    return identity !== undefined && identity.datapathId === undefined ? this.#parts.heartbeatMs / 2 : INSPECT_MS;
   }
 }

@@ -1,3 +1,4 @@
+export { agentSentences } from './agent-sentences.ts';
 export { recordAnswer } from './decide.ts';
 export type { Stamp, View } from './messages.ts';
 export { composeView } from './view.ts';

@@ -19,6 +19,12 @@ export interface Unwelcome {
   readonly message: string;
 }
 
+const TOLD_TO_LEAVE: Unwelcome = {
+  code: 'told-to-leave',
+  message:
+    'This host was told to leave the fleet and has left. It is quiet until it is joined again with a new join token.',
+};
+
 type Current = NonNullable<Identity['current']>;
 
 export class Membership {
@@ -28,6 +34,12 @@ export class Membership {
   readonly #memory: Memory;
   #identity: Identity = {};
   #unwelcome: Unwelcome | undefined;
+  /** The machine is being wiped; whether that works out is not known yet. */
+  #wiping = false;
+  /** Called when the host has left. */
+  onLeft: () => void = () => undefined;
+  /** Called when it was not wiped after all, or only in part. */
+  onStay: () => void = () => undefined;
 
   constructor(ports: AgentPorts, options: MembershipOptions, way: { readonly line: Line; readonly memory: Memory }) {
     this.#ports = ports;
@@ -44,6 +56,15 @@ export class Membership {
     return this.#unwelcome;
   }
 
+  /** It was told to leave: nothing is brought about on this machine any more. */
+  get isLeaving(): boolean {
+    return this.#wiping || this.#identity.leaving !== undefined;
+  }
+
+  get #hasLeft(): boolean {
+    return this.#identity.left === true;
+  }
+
   /** What is shown to servers; undefined before the host has joined. */
   credential(): string | undefined {
     const { current } = this.#identity;
@@ -56,12 +77,45 @@ export class Membership {
     const { name } = this.#options;
     if (host !== undefined && name !== undefined && host !== name)
       throw new Error(`this agent's data belongs to host "${host}", not to "${name}": give it a folder of its own`);
+    if (this.#hasLeft) this.#say(TOLD_TO_LEAVE);
+  }
+
+  /** The machine is wiped from now on; `stay` when that failed. */
+  beginToLeave(): void {
+    this.#wiping = true;
+  }
+
+  stay(): void {
+    this.#wiping = false;
+    this.onStay();
+  }
+
+  /** The machine is wiped. Written down before the server is told: after a crash nothing may be built there again. */
+  async leave(task: string): Promise<void> {
+    await this.#keep({ ...this.#identity, leaving: task });
+    this.#wiping = false;
+  }
+
+  /** The server knows, or will not hear of this host any more. True when this was what it left by. */
+  async left(task?: string): Promise<boolean> {
+    const { leaving } = this.#identity;
+    if (leaving === undefined || (task !== undefined && task !== leaving)) return false;
+    try {
+      if (!this.#hasLeft) await this.#keep({ ...this.#identity, left: true });
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#say({ code: error.code, message: error.message });
+      return false;
+    }
+    this.#say(TOLD_TO_LEAVE);
+    this.onLeft();
+    return true;
   }
 
   /** Joins unless it has. Ends when it is in, or when `signal` is aborted. */
   async join(signal: AbortSignal): Promise<void> {
     const pace = new Pace(this.#ports);
-    while (this.#identity.current === undefined && !signal.aborted) {
+    while ((this.#identity.current === undefined || this.#hasLeft) && !signal.aborted) {
       if (!(await this.#tryJoin())) await pace.wait(signal);
     }
   }
@@ -72,6 +126,7 @@ export class Membership {
 
   /** The credential was refused. Only another join token than the one it came of can mend that. */
   async refused(why: Unwelcome): Promise<void> {
+    if (await this.left()) return;
     this.#say(why);
     const joinToken = await this.#options.joinToken();
     if (joinToken === undefined || tokenIdIn(joinToken) === this.#identity.current?.joinToken) return;
@@ -82,9 +137,12 @@ export class Membership {
     const joinToken = await this.#options.joinToken();
     const id = joinToken === undefined ? undefined : tokenIdIn(joinToken);
     if (joinToken === undefined || id === undefined) {
-      this.#say({ code: 'no-join-token', message: 'This agent has no join token, or it has not the form of one.' });
+      if (!this.#hasLeft)
+        this.#say({ code: 'no-join-token', message: 'This agent has no join token, or it has not the form of one.' });
       return false;
     }
+    // A host that has left is quiet: the token that it came with once is no reason to come again.
+    if (this.#hasLeft && id === this.#identity.current?.joinToken) return false;
     try {
       return await this.#joinWith(joinToken, id);
     } catch (error) {

@@ -7,7 +7,7 @@ import { VIEW, type View } from './messages.ts';
 import type { Disk, FileName } from './ports.ts';
 
 /** The agent's own files. What runs on a simulated machine is the machine's to remember. */
-type OwnFile = Exclude<FileName, 'machine'>;
+type OwnFile = Exclude<FileName, 'machine' | 'switch'>;
 
 const IDENTITY = Type.Object({
   /** The credential that is in use. */
@@ -22,6 +22,10 @@ const IDENTITY = Type.Object({
   ),
   /** A join that was begun: written before it is sent, so that it is repeated with the same secret. */
   pending: Type.Optional(Type.Object({ joinToken: Type.String(), secret: Type.String() })),
+  /** The task by which it was told to leave, once the machine is wiped. */
+  leaving: Type.Optional(Type.String()),
+  /** It has left: it says nothing more until it is joined again. */
+  left: Type.Optional(Type.Literal(true)),
 });
 
 const TAKEN = Type.Object({

@@ -3,6 +3,7 @@
 // that a newer server may say more than an older agent understands.
 import { Type, type Static } from 'typebox';
 import { closed, ID } from '../access/index.ts';
+import { SWITCH_IDENTITY } from '../hosts/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
 
 /** Which journal, which holder, which state of the fleet: what a view was made of. An agent refuses what is older. */
@@ -49,6 +50,9 @@ export const JOINED = Type.Object({ host: Type.String(), token: Type.String() })
 /** The host it is, and the id of its token: with the agent's secret this makes its credential. */
 export type Joined = Static<typeof JOINED>;
 
+/** Beyond this many something else is broken than single peers. */
+export const UNHEARD_MAX = 100;
+
 /** Enough for a person to see what is wrong; the rest is in the agent's log. */
 export const PROBLEMS_MAX = 10;
 export const PROBLEM_LENGTH_MAX = 200;
@@ -66,6 +70,10 @@ const REPORT = closed({
   /** What is there and in no view: reported, never touched. */
   strays: Type.Array(Type.String({ maxLength: PROBLEM_LENGTH_MAX }), { maxItems: STRAYS_MAX }),
   problems: PROBLEMS,
+  /** What tells its switch apart; absent while the agent does not know. */
+  switch: Type.Optional(SWITCH_IDENTITY),
+  /** Peers whose tunnel heartbeat is not heard; absent where nobody listens for any. The first ones, in order. */
+  unheardPeers: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: UNHEARD_MAX })),
   /** The last view that was refused, while none was taken after it. */
   refusedView: Type.Optional(closed({ because: Type.Enum(REFUSALS_OF_VIEWS), stamp: STAMP })),
 });

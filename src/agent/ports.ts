@@ -1,5 +1,6 @@
 // What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
 // of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
+import type { SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
 import type {
@@ -61,8 +62,8 @@ export class DiskFailed extends Error {
 }
 
 /** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. `machine`:
- * what runs on a simulated machine. */
-export type FileName = 'identity' | 'view' | 'answers' | 'machine';
+ * what runs on a simulated machine. `switch`: what is on a simulated switch. */
+export type FileName = 'identity' | 'view' | 'answers' | 'machine' | 'switch';
 
 /** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
  * rejects with `DiskFailed`. */
@@ -99,7 +100,16 @@ export interface LocalDriver {
   /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
   perform(task: Task, fence: Fence): Promise<Performed>;
   /** What the machine is, and what is there without being in the view. */
-  inspect(): Promise<{ readonly facts: Readonly<Record<string, unknown>>; readonly strays: readonly string[] }>;
+  inspect(): Promise<Inspected>;
+  /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
+  unheardPeers?(): Promise<readonly string[] | undefined>;
+}
+
+export interface Inspected {
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly strays: readonly string[];
+  /** Absent while the switch does not say who it is. */
+  readonly switch?: SwitchIdentity;
 }
 
 export interface AgentPorts {

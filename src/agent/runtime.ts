@@ -16,3 +16,4 @@ export type { MachineInstance, TaskFailure } from './simulated-hypervisor.ts';
 export { spawnFailures } from './spawn-failures.ts';
 export { startAgent } from './start-agent.ts';
 export { agentTasksTakeTime } from './task-durations.ts';
+export { ViewsDriver } from './views-driver.ts';

@@ -1,14 +1,16 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
+import { SwitchDown, type Switch } from '../dataplane/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
 import { HypervisorTasks } from './hypervisor-tasks.ts';
 import { isInstanceTask } from './instance-order.ts';
 import { STRAYS_MAX, type View } from './messages.ts';
-import { DiskFailed, type Applied, type Fence, type LocalDriver, type Performed } from './ports.ts';
+import { DiskFailed, type Applied, type Fence, type Inspected, type LocalDriver, type Performed } from './ports.ts';
 import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
+import { SwitchLine } from './switch-line.ts';
 
 /** What the hypervisor of a machine is made with lies here too, unless one is handed in. */
 export interface SimulatedMachine extends HypervisorOptions {
@@ -26,6 +28,8 @@ export interface SimulatedMachine extends HypervisorOptions {
   readonly hypervisor?: SimulatedHypervisor;
   /** The host's own access to networks, for hosts that make or bind ports themselves. */
   readonly network?: HostNetwork;
+  /** Its switch, which outlives this driver. Without one there is nothing to bring in line, and nothing to wipe. */
+  readonly switch?: Switch;
 }
 
 export class SimulatedDriver implements LocalDriver {
@@ -33,6 +37,7 @@ export class SimulatedDriver implements LocalDriver {
   readonly hypervisor: SimulatedHypervisor;
   readonly #machine: SimulatedMachine;
   readonly #tasks: HypervisorTasks;
+  readonly #line: SwitchLine | undefined;
   #parts: string | undefined;
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
   #known: ReadonlySet<string> | undefined;
@@ -42,6 +47,7 @@ export class SimulatedDriver implements LocalDriver {
     const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
     this.hypervisor = hypervisor;
     this.#machine = machine;
+    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch);
     this.#tasks = new HypervisorTasks({ hypervisor, clock, network });
   }
 
@@ -53,13 +59,28 @@ export class SimulatedDriver implements LocalDriver {
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
     this.#known = knownIn(view);
     const wanted = digestOf(view.parts);
-    if (wanted === this.#parts) return { kind: 'already' };
-    await this.#takeTime(signal);
-    const problems = this.#machine.obstacles?.() ?? [];
-    if (problems.length > 0) return { kind: 'failed', problems };
+    if (wanted !== this.#parts) {
+      await this.#takeTime(signal);
+      const problems = this.#machine.obstacles?.() ?? [];
+      if (problems.length > 0) return { kind: 'failed', problems };
+    }
+    // The same view says nothing of whether the switch still holds what it should.
+    const lined = (await this.#line?.follow(view)) ?? { kind: 'already' };
+    if (lined.kind === 'failed' || (wanted === this.#parts && lined.kind === 'already')) return lined;
     this.#parts = wanted;
     this.#changes += 1;
     return { kind: 'applied' };
+  }
+
+  /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
+  async #leave(): Promise<Performed> {
+    this.#parts = undefined;
+    const lined = await this.#line?.wipe();
+    return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
+  }
+
+  async unheardPeers(): Promise<readonly string[] | undefined> {
+    return this.#machine.switch?.unheardPeers();
   }
 
   async perform(task: Task, fence: Fence): Promise<Performed> {
@@ -67,14 +88,17 @@ export class SimulatedDriver implements LocalDriver {
     const known = this.#machine.tasks?.[task.kind];
     if (known !== undefined) return known(task);
     if (isInstanceTask(task.kind)) return this.#tasks.perform(task, fence);
+    if (task.kind === 'leave') return this.#leave();
     if (task.kind !== 'preflight') return { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
     const problems = this.#machine.preflight?.() ?? [];
     return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
   }
 
-  async inspect(): Promise<{ readonly facts: Readonly<Record<string, unknown>>; readonly strays: readonly string[] }> {
-    const ownFacts = this.#machine.facts ?? { driver: 'simulated' };
-    if (!(await this.#opened())) return { facts: ownFacts, strays: [] };
+  async inspect(): Promise<Inspected> {
+    const gaps = this.#line?.gaps ?? [];
+    const ownFacts = { ...(this.#machine.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
+    const identity = await this.#identity();
+    if (!(await this.#opened())) return { facts: ownFacts, strays: [], ...identity };
     const strays = this.#strays();
     const facts = {
       ...ownFacts,
@@ -82,7 +106,19 @@ export class SimulatedDriver implements LocalDriver {
       // The list is cut, the number is not.
       ...(strays.length > STRAYS_MAX && { strays: strays.length }),
     };
-    return { facts, strays: strays.slice(0, STRAYS_MAX) };
+    return { facts, strays: strays.slice(0, STRAYS_MAX), ...identity };
+  }
+
+  /** Nothing is said of a switch that does not answer. */
+  async #identity(): Promise<Pick<Inspected, 'switch'>> {
+    const { switch: of } = this.#machine;
+    if (of === undefined) return {};
+    try {
+      return { switch: await of.identity() };
+    } catch (error) {
+      if (error instanceof SwitchDown) return {};
+      throw error;
+    }
   }
 
   /** False when the machine's disk does not say what runs: then nothing is said of it. */

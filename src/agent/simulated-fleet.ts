@@ -46,6 +46,7 @@ export class SimulatedFleet {
 
   /** The token that was made before, while an agent can still do something with it; else a new one. */
   async #joinToken(host: string): Promise<string | undefined> {
+    if (!this.#isWanted(host)) return undefined;
     const made = this.#made.get(host);
     if (made !== undefined && this.#isGood(made.id, host)) return made.secret;
     try {
@@ -55,6 +56,12 @@ export class SimulatedFleet {
       this.#options.log.warn({ host, code: error.code }, 'no join token can be made now, the agent asks again');
       return undefined;
     }
+  }
+
+  /** A host that leaves, or has left, is not brought back by its machine still running. */
+  #isWanted(host: string): boolean {
+    const doc = findHost(this.#options.journal.fleet, host)?.doc;
+    return doc !== undefined && doc.state !== 'removed' && doc.leaving === undefined;
   }
 
   #isGood(id: TokenId, host: string): boolean {

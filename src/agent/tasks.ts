@@ -12,6 +12,9 @@ import { DiskFailed, type AgentPorts, type Performed } from './ports.ts';
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;
 
+/** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
+const LEAVE = 'leave';
+
 export interface TasksParts {
   readonly line: Line;
   readonly memory: Memory;
@@ -86,12 +89,32 @@ export class Tasks {
 
   async #perform(task: Task, { stamp, host }: View, signal: AbortSignal): Promise<void> {
     const { serviceVersion } = this.#parts;
-    const performed = await this.#tryPerform(task, { stamp, host, serviceVersion, signal });
+    const fence = { stamp, host, serviceVersion, signal };
+    const performed = await (task.kind === LEAVE ? this.#leave(task, fence) : this.#tryPerform(task, fence));
     this.#underWay.delete(task.id);
     // What a stop cut short has not failed: it is begun again at the next start.
     if (signal.aborted) return;
     this.#fresh.push(answerTo(task, performed));
     this.#bell.ring();
+  }
+
+  /** Nothing is built on the machine while it is wiped, nor afterwards. */
+  async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<Performed> {
+    const { membership } = this.#parts;
+    membership.beginToLeave();
+    const performed = await this.#tryPerform(task, fence);
+    if (performed.outcome === 'failed' || fence.signal.aborted) {
+      membership.stay();
+      return performed;
+    }
+    try {
+      await membership.leave(task.id);
+      return performed;
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      membership.stay();
+      return { outcome: 'failed', problems: [error.message] };
+    }
   }
 
   async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<Performed> {
@@ -124,10 +147,18 @@ export class Tasks {
     const secret = this.#parts.membership.credential();
     if (answers.length === 0) return true;
     if (secret === undefined) return false;
+    const { membership } = this.#parts;
     const said = await this.#parts.line.ask(secret, (to) => this.#ports.link.observe(to, { answers }));
+    // Its credential ended with the answer, which was taken when it was said before.
+    if (said.kind === 'refused') await membership.left();
     if (said.kind !== 'answer') return false;
-    for (const { task, result } of said.answer.results) if (result !== 'not-taken') this.#taken.add(task);
+    for (const { task, result } of said.answer.results) if (result !== 'not-taken') await this.#noteTaken(task);
     return [...this.#answers.keys()].every((task) => this.#taken.has(task));
+  }
+
+  async #noteTaken(task: string): Promise<void> {
+    this.#taken.add(task);
+    await this.#parts.membership.left(task);
   }
 }
 

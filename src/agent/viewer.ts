@@ -54,8 +54,17 @@ export class Viewer {
     return this.#problem === undefined ? [] : [this.#problem];
   }
 
+  /** Of a host that was told to leave, the last view is nothing to go by. */
   async load(): Promise<void> {
-    this.#taken = await this.#parts.memory.view();
+    if (!this.#parts.membership.isLeaving) this.#taken = await this.#parts.memory.view();
+  }
+
+  /** The host has left: whatever it is told next is told to somebody new. */
+  forget(): void {
+    this.#taken = undefined;
+    this.#confirmed = false;
+    this.#refusedView = undefined;
+    this.#whole = true;
   }
 
   async run(signal: AbortSignal): Promise<void> {

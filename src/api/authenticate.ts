@@ -7,7 +7,9 @@ import type { Fleet, Stored } from '../fleet/index.ts';
 
 export type Authenticated =
   | { readonly kind: 'caller'; readonly caller: Caller }
-  | { readonly kind: 'missing' | 'unknown' | 'expired' | 'revoked' };
+  | { readonly kind: 'missing' | 'unknown' | 'expired' }
+  /** The host whose credential it was, if it was one. */
+  | { readonly kind: 'revoked'; readonly host?: string };
 
 /** SHA-256 as hexadecimal text. Secrets have 256 bits of their own: no salt and no slow hash is needed. */
 export function hashSecret(text: string): string {
@@ -53,7 +55,8 @@ export class Authenticator {
     const stored = id === undefined ? undefined : this.#fleet.get(TOKEN, id as TokenId);
     if (stored === undefined) return UNKNOWN;
     if (!timingSafeEqual(hash('sha256', text, 'buffer'), Buffer.from(stored.doc.hash, 'hex'))) return UNKNOWN;
-    if (stored.doc.revoked !== undefined) return { kind: 'revoked' };
+    const { revoked, host } = stored.doc;
+    if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
     if (this.#seen.size >= SEEN_MAX) this.#seen.clear();
     const found: Authenticated = { kind: 'caller', caller: callerOf(stored) };

@@ -34,6 +34,8 @@ export interface GateOptions {
   readonly limits: Limits;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
+  /** Told of a host whose credential was revoked and is shown all the same. */
+  readonly revokedShown?: ((host: string) => void) | undefined;
 }
 
 const CATCH_UP_MS = 2000;
@@ -117,6 +119,7 @@ export class Gate {
     const found = authenticator.authenticate(request.headers, nowMs);
     if (found.kind !== 'caller') {
       this.anonymous(request, nowMs);
+      if (found.kind === 'revoked' && found.host !== undefined) this.#options.revokedShown?.(found.host);
       // The server that decides may know a token that has not come here yet.
       const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
       if (found.kind === 'unknown' && goesOn) return NOBODY;

@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly url?: string;
   readonly version?: string;
   readonly heartbeatMs?: number;
+  /** Told of a host whose credential was revoked and is shown all the same. */
+  readonly revokedShown?: (host: string) => void;
 }
 
 export interface Server {
@@ -130,7 +132,7 @@ function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): P
   const authenticator = new Authenticator(journal.fleet);
   return {
     world: { journal, clock, ids, hash: hashSecret, closing },
-    gate: new Gate({ journal, clock, authenticator, limits, metrics, closing }),
+    gate: new Gate({ journal, clock, authenticator, limits, metrics, closing, revokedShown: options.revokedShown }),
     streams: new Streams({ max: limits.streams, authenticator, clock, closing, heartbeatMs }),
   };
 }

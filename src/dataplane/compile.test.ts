@@ -260,7 +260,7 @@ describe('compile: the switch as a whole', () => {
 });
 
 describe('the view of the data plane', () => {
-  test.each<readonly [string, Record<string, unknown>, unknown]>([
+  test.each<readonly [string, Record<string, unknown>, object | undefined]>([
     ['a-server-that-says-nothing-of-it', { self: {}, instances: [] }, undefined],
     ['quarantined', { self: { quarantined: true }, peers: [], services: [] }, { outcast: true }],
     ['removed', { self: { state: 'removed' }, peers: [], services: [] }, { outcast: true }],
@@ -287,7 +287,7 @@ const someService: fc.Arbitrary<ShownService> = fc
     ...(mine !== 'other' && { handOver: { phase, other: at } }),
     subnets: [{ ...SUBNET, network: `n${nth}`, cidr: `10.0.${nth}.0/24` }],
     nat: { router: `s${nth}`, ip: `198.51.100.${nth + 1}` },
-  })) as fc.Arbitrary<ShownService>;
+  }));
 const services = fc.uniqueArray(someService, { selector: ({ id }) => id });
 
 describe('properties of the compiler', () => {

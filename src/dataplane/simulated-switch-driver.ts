@@ -19,7 +19,7 @@ export interface SimulatedSwitchOptions {
   readonly identity?: Identity;
   /** For a switch that is slow. */
   readonly clock?: Clock;
-  /** Where it remembers what is on it. */
+  /** Where it remembers what is on it. Rejects when it cannot. */
   readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
   /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
   readonly hears?: (peer: string) => boolean;
@@ -118,7 +118,12 @@ export class SimulatedSwitch implements Switch {
 
   async #open(): Promise<void> {
     this.#opened ??= this.#load();
-    await this.#opened;
+    try {
+      await this.#opened;
+    } catch (error) {
+      this.#opened = undefined; // the disk may be mended
+      throw new SwitchDown('the switch cannot remember what is on it', { cause: error });
+    }
   }
 
   async #load(): Promise<void> {
@@ -127,7 +132,11 @@ export class SimulatedSwitch implements Switch {
   }
 
   async #remember(): Promise<void> {
-    await this.#options.keep?.write(JSON.stringify(this.contents));
+    try {
+      await this.#options.keep?.write(JSON.stringify(this.contents));
+    } catch (error) {
+      throw new SwitchDown('the switch cannot write down what is on it', { cause: error });
+    }
   }
 }
 

@@ -4,8 +4,16 @@ export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
-export { HOST, hostsModel, hostsOfSite, isTombstoned } from './model.ts';
-export type { Host, HostId } from './model.ts';
+export {
+  HOST,
+  HOSTS_BY_IDENTITY,
+  hostsModel,
+  hostsOfSite,
+  identityForms,
+  isTombstoned,
+  SWITCH_IDENTITY,
+} from './model.ts';
+export type { Host, HostId, SwitchIdentity } from './model.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
 export {

@@ -1,8 +1,10 @@
 // muster agent: the program on a compute node, until it is stopped.
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { pino } from 'pino';
 import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
@@ -68,9 +70,12 @@ async function joinToken(file: string | undefined): Promise<string | undefined> 
   }
 }
 
-function driverFor({ simulate, state }: AgentProgramOptions): SimulatedDriver {
+function driverFor({ simulate, state, host = resolve(state) }: AgentProgramOptions): SimulatedDriver {
   if (simulate === true) {
-    return new SimulatedDriver({ clock: realClock, durations: agentTasksTakeTime, disk: new FileDisk(state) });
+    const disk = new FileDisk(state);
+    const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
+    const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
+    return new SimulatedDriver({ clock: realClock, durations: agentTasksTakeTime, disk, switch: simulated });
   }
   throw new CannotStart('This agent has no driver for real machines yet. Run it with --simulate.');
 }

@@ -4,19 +4,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { Desk } from '../agent/runtime.ts';
+import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
-import { LivenessController } from '../hosts/runtime.ts';
+import { ElectionController } from '../election/runtime.ts';
+import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
+import { peersOf } from '../dataplane/index.ts';
 import { realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import { listenAddress } from './listen-address.ts';
 import { openStore, type OpenStore } from './open-store.ts';
 import { startNetworks, type Networks } from './networks.ts';
-import { newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
+import { EVACUATORS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
 import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
 
@@ -95,6 +97,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     holderUrl: () => deciding.lease?.holder()?.url,
   });
   const server = createServer({
+    revokedShown: (host) => desk.knocked(host),
     ...serverOptions(options),
     ...surfaceOf(desk, networks),
     journal,
@@ -110,13 +113,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [{ run: (over) => journal.follow(over) }],
     [lease],
-    [
-      new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers: networks.drivers }),
-      networks.news,
-      new RetentionController({ journal, clock, log }),
-      liveness,
-      desk,
-    ],
+    [...controllersOf(journal, desk, networks, log), liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -133,6 +130,24 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     throw error;
   }
   return { url, journal, desk, networks, tokenFile: join(dataFolder, ADMIN_TOKEN_FILE), broken: parts.broken, stop };
+}
+
+/** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
+function controllersOf(journal: Journal, desk: Desk, networks: Networks, log: Logger): Runner[] {
+  const common = { journal, clock, log, ids };
+  const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock })]]);
+  return [
+    new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
+    networks.news,
+    new RetentionController(common),
+    new ElectionController({ ...common, hears: heardByPeers(journal, desk) }),
+    new ScaleInController({ ...common, evacuators: EVACUATORS }),
+  ];
+}
+
+/** Whether any of a host's peers still hears its tunnel heartbeat. */
+function heardByPeers({ fleet }: Journal, desk: Desk): (host: string) => boolean {
+  return (host) => peersOf(fleet, host).some((peer) => desk.hears(peer, host));
 }
 
 function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOptions) {

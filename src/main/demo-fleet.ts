@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { agentTasksTakeTime, FileDisk, InProcessLink, SimulatedFleet, spawnFailures } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { idOf, type Applied } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { FLAVOR } from '../instances/index.ts';
@@ -35,6 +36,7 @@ const SPREAD_MS_PER_HOST = 2;
 export async function startDemoFleet(plane: ControlPlane, options: DemoOptions): Promise<DemoFleet> {
   const { journal } = plane;
   const { dataFolder, log, hosts } = options;
+  const diskOf = (host: string): FileDisk => new FileDisk(join(dataFolder, 'demo', host));
   const fleet = new SimulatedFleet({
     journal,
     log,
@@ -46,8 +48,9 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     link: new InProcessLink((server) => (server === plane.url ? plane.desk : undefined)),
     servers: [plane.url],
     spreadMs: hosts * SPREAD_MS_PER_HOST,
-    diskOf: (host) => new FileDisk(join(dataFolder, 'demo', host)),
-    machineOf: () => ({
+    diskOf,
+    machineOf: (host) => ({
+      switch: switchOf(host, diskOf(host)),
       durations: agentTasksTakeTime,
       network: plane.networks.simulated.hostSide,
       trouble: spawnFailures(plane.networks.simulated),
@@ -65,6 +68,12 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
       await fleet.agents.stopAll();
     },
   };
+}
+
+/** What is on it is in the data folder, with what runs on its host. */
+function switchOf(host: string, disk: FileDisk): SimulatedSwitch {
+  const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
+  return new SimulatedSwitch({ host, clock: realClock, keep });
 }
 
 function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: Set<NodeJS.Timeout>): void {

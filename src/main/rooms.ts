@@ -2,6 +2,16 @@
 // how it explains itself. A new room is added here and nowhere else.
 import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
+import { agentSentences } from '../agent/index.ts';
+import { peersOf, peersPart, servicesPart } from '../dataplane/index.ts';
+import {
+  designationEvacuator,
+  ELECTION,
+  electionModel,
+  electionSentences,
+  handOver,
+  rebalanceServices,
+} from '../election/index.ts';
 import { Registry, SETTING, type Model, type Setting } from '../fleet/index.ts';
 import {
   hostJoin,
@@ -10,8 +20,18 @@ import {
   joinSentences,
   LIVENESS,
   livenessSentences,
+  peerCleanUp,
+  SCALE_IN,
+  scaleInEndKind,
+  scaleInKind,
+  scaleInModel,
+  scaleInRecoverKind,
+  scaleInSentences,
+  scaleOutKind,
+  scaleOutSentences,
   selfPart,
   type Evacuator,
+  type Rebalance,
   type ViewPart,
 } from '../hosts/index.ts';
 import {
@@ -48,6 +68,9 @@ import { sitesModel, type SiteUse } from '../sites/index.ts';
 
 const settingsModel: Model = { kinds: [SETTING] };
 
+/** What knows how to bring each kind of tenant off a host. */
+export const EVACUATORS: readonly Evacuator[] = [designationEvacuator, instanceEvacuator, portEvacuator];
+
 /** A kind comes before those that hang on it: retention forgets in this order. */
 const MODELS: readonly Model[] = [
   settingsModel,
@@ -56,17 +79,31 @@ const MODELS: readonly Model[] = [
   accessModel,
   operationsModel,
   hostsModel,
+  scaleInModel(EVACUATORS),
   networkModel,
   networkEventsModel,
+  electionModel,
   schedulerModel,
   instancesModel,
 ];
 
-export const SETTINGS: readonly Setting[] = [LIVENESS, RETENTION, SCHEDULER];
+export const SETTINGS: readonly Setting[] = [ELECTION, LIVENESS, RETENTION, SCALE_IN, SCHEDULER];
+
+/** How services are spread anew when hosts have come in. */
+const rebalance: Rebalance = (fleet, how) => {
+  const decision = rebalanceServices(fleet, how);
+  return decision.kind === 'refuse' ? decision.refusal : { changes: decision.changes, more: decision.answer.more };
+};
 
 export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
   [
     hostJoin,
+    scaleOutKind(rebalance),
+    scaleInKind(EVACUATORS),
+    scaleInEndKind({ evacuators: EVACUATORS, peersOf }),
+    scaleInRecoverKind(EVACUATORS),
+    peerCleanUp,
+    handOver,
     portDelete,
     instanceBuild,
     instanceDelete,
@@ -78,10 +115,7 @@ export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
 );
 
 /** What hosts' agents are shown. */
-export const VIEW_PARTS: readonly ViewPart[] = [selfPart, instancesPart];
-
-/** What knows how to bring each kind of tenant off a host. */
-export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator, portEvacuator];
+export const VIEW_PARTS: readonly ViewPart[] = [selfPart, instancesPart, peersPart, servicesPart];
 
 /** What keeps a site from being deleted. */
 export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
@@ -90,10 +124,14 @@ export const explain: Explain = explainer([
   operationSentences,
   joinSentences,
   livenessSentences,
+  scaleInSentences,
+  scaleOutSentences,
+  electionSentences,
   backEndSentences,
   portSentences,
   portEvacuatorSentences,
   instanceSentences,
+  agentSentences,
 ]);
 
 export function newRegistry(): Registry {

@@ -1,0 +1,74 @@
+// What agents say of themselves and what is worth writing down of it: another version, another switch, a host that should not be
+// there any more. Heartbeats are never journalled; nobody waits for any of this, and each host has one on its way at a time.
+import type { FleetReader } from '../fleet/index.ts';
+import type { Host } from '../hosts/index.ts';
+import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { agentName, recordVersion } from './decide.ts';
+import type { Heartbeat, Report } from './messages.ts';
+import { isImpostor, isSameSwitch, recordKnock, recordSwitch } from './switch-reports.ts';
+
+export interface ReportsOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A removed host may knock every few seconds for years. */
+const KNOCKS_EVERY_MS = 60_000;
+const KNOCKS_KEPT = 10_000;
+
+export class Reports {
+  readonly #options: ReportsOptions;
+  readonly #underWay = new Set<string>();
+  readonly #knocks = new Map<string, number>();
+
+  constructor(options: ReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Costs a few comparisons when there is nothing new. */
+  heard(host: string, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): void {
+    const { beat, report } = said;
+    const { clock, journal } = this.#options;
+    const by = agentName(host);
+    if (doc.serviceVersion !== beat.serviceVersion) {
+      const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
+      this.#record(host, 'agent of another version', (fleet) => recordVersion(fleet, version));
+      return;
+    }
+    if (report?.switch === undefined) return;
+    // With each report it is looked at anew: another host may have shown the same switch meanwhile.
+    const known = isSameSwitch(doc.switch, report.switch);
+    if (!known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc))) {
+      const heard = { host, identity: report.switch, by, nowMs: clock.nowMs() };
+      this.#record(host, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
+    }
+  }
+
+  /** Somebody showed a credential that this host had once. */
+  knocked(host: string): void {
+    const nowMs = this.#options.clock.nowMs();
+    if (nowMs - (this.#knocks.get(host) ?? -KNOCKS_EVERY_MS) < KNOCKS_EVERY_MS) return;
+    if (this.#knocks.size >= KNOCKS_KEPT) this.#knocks.clear();
+    this.#knocks.set(host, nowMs);
+    this.#record(host, 'a removed host reports', (fleet) => recordKnock(fleet, { host, nowMs }));
+  }
+
+  #record(host: string, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
+    const { journal, log } = this.#options;
+    if (this.#underWay.has(host) || journal.fence === undefined) return;
+    this.#underWay.add(host);
+    void journal
+      .submit({ by: agentName(host), why, decide })
+      .catch((error: unknown) => notRecorded(log, error, host))
+      .finally(() => this.#underWay.delete(host));
+  }
+}
+
+/** A lost lease or store is the agent's cue to say it again; anything else is a fault of ours, and says so. */
+export function notRecorded(log: Log, error: unknown, host: string): void {
+  if (error instanceof NotHolder || error instanceof StoreUnavailable) {
+    log.warn({ host, code: error.code }, 'what an agent said is not recorded, it will say it again');
+  } else log.error({ host, err: error }, 'what an agent said cannot be recorded');
+}

@@ -1,0 +1,76 @@
+// Brings a switch in line with what was compiled for it: read, change what differs, read back. One at a time, and nothing that
+// was begun before the switch was wiped is finished after it.
+import { compile, dataplaneView, diff, SwitchDown, SwitchRefused, WIPED, type Switch } from '../dataplane/index.ts';
+import type { View } from './messages.ts';
+
+type Wanted = ReturnType<typeof compile>;
+
+export type Lined =
+  { readonly kind: 'applied' | 'already' } | { readonly kind: 'failed'; readonly problems: readonly string[] };
+
+/** Of a gap or a flow in the way, a few tell enough. */
+const TOLD_MAX = 5;
+
+export class SwitchLine {
+  readonly #switch: Switch;
+  #wipes = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #gaps: readonly string[] = [];
+
+  constructor(of: Switch) {
+    this.#switch = of;
+  }
+
+  /** What the last view wanted of the switch and cannot be had, in sentences. */
+  get gaps(): readonly string[] {
+    return this.#gaps;
+  }
+
+  /** A view that says nothing of the data plane leaves the switch as it is. */
+  async follow({ host, parts }: View): Promise<Lined> {
+    const view = dataplaneView(host, parts);
+    if (view === undefined) return { kind: 'already' };
+    const wanted = compile(view);
+    const { gaps } = wanted;
+    this.#gaps = gaps
+      .slice(0, TOLD_MAX)
+      .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
+    return this.#alone(() => this.#bring(wanted));
+  }
+
+  /** Takes everything of ours away. What was waiting to be put there is not put there any more. */
+  async wipe(): Promise<Lined> {
+    this.#wipes += 1;
+    this.#gaps = [];
+    return this.#alone(() => this.#bring(WIPED));
+  }
+
+  async #bring({ contents }: Wanted): Promise<Lined> {
+    try {
+      const { changes, inTheWay } = diff(contents, await this.#switch.read());
+      if (changes.length > 0) await this.#switch.apply(changes);
+      const left = changes.length === 0 ? 0 : diff(contents, await this.#switch.read()).changes.length;
+      if (left > 0) return failed(`${left} of ${changes.length} changes are not on the switch after they were made`);
+      const [other] = inTheWay;
+      if (other === undefined) return { kind: changes.length === 0 ? 'already' : 'applied' };
+      return failed(
+        `a flow of somebody else is in the way: table=${other.table},${other.match} (${inTheWay.length} in all)`,
+      );
+    } catch (error) {
+      if (error instanceof SwitchDown || error instanceof SwitchRefused)
+        return failed(`${error.code}: ${error.message}`);
+      throw error;
+    }
+  }
+
+  #alone(work: () => Promise<Lined>): Promise<Lined> {
+    const wipes = this.#wipes;
+    const result = this.#last.then(() => (wipes === this.#wipes ? work() : failed('this host was told to leave')));
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function failed(problem: string): Lined {
+  return { kind: 'failed', problems: [problem] };
+}

@@ -1,0 +1,105 @@
+// What it means that an agent tells of its switch: the host's record of it, and distrust when it is another host's. Pure.
+import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
+import {
+  findHost,
+  HOST,
+  HOSTS_BY_IDENTITY,
+  identityForms,
+  type Host,
+  type StoredHost,
+  type SwitchIdentity,
+} from '../hosts/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+
+export interface SwitchHeard {
+  readonly host: string;
+  readonly identity: SwitchIdentity;
+  /** The author of the change. */
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function isSameSwitch(one: SwitchIdentity | undefined, other: SwitchIdentity | undefined): boolean {
+  return one?.datapathId === other?.datapathId && one?.systemId === other?.systemId && one?.bridge === other?.bridge;
+}
+
+/** A host whose switch has the identity of another one is not trusted until somebody says why it should be. */
+export function recordSwitch(fleet: FleetReader, { host: id, identity, by, nowMs }: SwitchHeard): Decision<null> {
+  const host = findHost(fleet, id);
+  if (host === undefined || host.doc.state === 'removed') return accept([], null);
+  const twin = twinOf(fleet, id, identity);
+  const distrusted = twin !== undefined && host.doc.quarantined === undefined;
+  if (isSameSwitch(host.doc.switch, identity) && !distrusted) return accept(clashOver(fleet, id, twin), null);
+  const doc: Host = {
+    ...host.doc,
+    switch: identity,
+    ...(distrusted && { quarantined: { because: 'identity', as: twin.id, atMs: nowMs } }),
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+  const changes = [put(HOST, host.id, doc), ...clashOver(fleet, id, twin)];
+  return accept(twin === undefined ? changes : [...changes, ...alarmOf(fleet, host, twin, nowMs)], null);
+}
+
+/** Whether a host that is trusted shows the switch of another one. */
+export function isImpostor(fleet: FleetReader, host: string, { quarantined, switch: identity }: Host): boolean {
+  return quarantined === undefined && identity !== undefined && twinOf(fleet, host, identity) !== undefined;
+}
+
+/** Another host that has shown this very switch. Names do not count: an operator may call a host what he likes. */
+function twinOf(fleet: FleetReader, id: string, identity: SwitchIdentity): StoredHost | undefined {
+  const forms = identityForms(identity);
+  for (const form of forms) {
+    for (const other of fleet.find(HOSTS_BY_IDENTITY, form)) {
+      const shares = other.id !== id && identityForms(other.doc.switch).includes(form);
+      // Two that are both distrusted for the same switch would keep each other out for ever.
+      if (shares && other.doc.quarantined?.as !== id) return other;
+    }
+  }
+  return undefined;
+}
+
+function alarmOf(fleet: FleetReader, host: StoredHost, twin: StoredHost, nowMs: number): Change[] {
+  mark('switch-identity-shared');
+  if (twin.doc.state === 'removed') return removedHostReports(fleet, twin, { as: host.id, nowMs });
+  const reason = { code: 'switch-identity-shared', host: host.id, other: twin.id };
+  return raised(fleet, sharedAlarm(host.id), { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
+}
+
+function clashOver(fleet: FleetReader, id: string, twin: StoredHost | undefined): Change[] {
+  return twin === undefined ? cleared(fleet, sharedAlarm(id)) : [];
+}
+
+function sharedAlarm(host: string): ReturnType<typeof alarmId> {
+  return alarmId('switch-identity-shared', host);
+}
+
+interface Reporting {
+  /** Under which name, when it is another. */
+  readonly as?: string;
+  readonly nowMs: number;
+}
+
+/** A removed host stays removed; that it still runs is for a person to look at. */
+function removedHostReports(fleet: FleetReader, removed: StoredHost, { as, nowMs }: Reporting): Change[] {
+  const reason = { code: 'removed-host-reports', host: removed.id, ...(as !== undefined && { as }) };
+  const alarm = { severity: 'warning' as const, site: removed.doc.site, reason, sinceMs: nowMs };
+  return raised(fleet, removedAlarm(removed.id), alarm);
+}
+
+export function recordKnock(fleet: FleetReader, { host: id, nowMs }: { host: string; nowMs: number }): Decision<null> {
+  const host = findHost(fleet, id);
+  if (host?.doc.state !== 'removed') return accept([], null);
+  mark('removed-host-knocks');
+  return accept(removedHostReports(fleet, host, { nowMs }), null);
+}
+
+/** It is joined again by somebody's will: whoever knocks by this name is wanted. */
+export function knocksOver(fleet: FleetReader, host: string): Change[] {
+  return cleared(fleet, removedAlarm(host));
+}
+
+function removedAlarm(host: string): ReturnType<typeof alarmId> {
+  return alarmId('removed-host-reports', host);
+}

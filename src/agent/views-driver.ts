@@ -1,0 +1,64 @@
+// The driver `views`: waits for a moment until hosts are in line with what was committed, and says who is behind. It changes
+// nothing; who is to be waited for is decided anew each time.
+import type { Clock, Journal } from '../journal/index.ts';
+import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/index.ts';
+
+/** What it needs of the desk. */
+export interface Lines {
+  isInLine(host: string, revision: number): boolean;
+  onApplied(hear: (host: string) => void): () => void;
+}
+
+export interface ViewsDriverOptions {
+  readonly desk: Lines;
+  readonly journal: Pick<Journal, 'fence'>;
+  readonly clock: Clock;
+  readonly waitMs?: number;
+}
+
+/** Long enough for hosts that do well; the world is looked at again after it. */
+const WAIT_MS = 2000;
+/** Enough to know where to look. */
+const NAMED_MAX = 10;
+
+interface Asked {
+  readonly hosts: readonly string[];
+  readonly revision: number;
+}
+
+export class ViewsDriver implements Driver {
+  readonly #options: ViewsDriverOptions;
+
+  constructor(options: ViewsDriverOptions) {
+    this.#options = options;
+  }
+
+  async carryOut({ args }: Action, { leaseEpoch }: ActionFence): Promise<ActionOutcome> {
+    const { journal } = this.#options;
+    const asked = args as unknown as Asked;
+    if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
+    const behind = await this.#settled(asked);
+    // Another holder asks its own agents.
+    if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
+    if (behind.length === 0) return { kind: 'applied' };
+    const hosts = behind.slice(0, NAMED_MAX);
+    return { kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts, inAll: behind.length } };
+  }
+
+  /** Those who are behind after the wait, in the order in which they were asked for. */
+  async #settled({ hosts, revision }: Asked): Promise<readonly string[]> {
+    const { desk, clock, waitMs = WAIT_MS } = this.#options;
+    const behind = new Set(hosts.filter((host) => !desk.isInLine(host, revision)));
+    if (behind.size === 0) return [];
+    const all = new AbortController();
+    const deaf = desk.onApplied((host) => {
+      if (!behind.has(host) || !desk.isInLine(host, revision)) return;
+      behind.delete(host);
+      if (behind.size === 0) all.abort('all are in line');
+    });
+    await clock.sleep(waitMs, all.signal);
+    deaf();
+    // What a host has may be what is wanted by now, without a word of it.
+    return [...behind].filter((host) => !desk.isInLine(host, revision));
+  }
+}
