@@ -70,7 +70,8 @@ async function planning(scope: Scope, hosts: number): Promise<Figure[]> {
     perTenant.push((ms * 1000) / tenants);
     await Promise.resolve();
   }
-  const on = `${tenants} tenants on ${LEAVERS} leavers`;
+  // A service is chosen for among all hosts with presence, and here each rack has as many more as the fleet has.
+  const on = `${tenants} tenants on ${LEAVERS} leavers, ${hosts / 100} hosts with presence for a service`;
   const [plan, start] = [median(plans), median(starts)];
   const goal = hosts === 10_000 ? below : (_most: number, ratio: number) => noGoal(ratio);
   return [
