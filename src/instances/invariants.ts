@@ -2,7 +2,7 @@
 import { idOf, type Applied, type FleetReader, type Invariant } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, type Claim } from '../network/index.ts';
 import { groupsKept } from '../scheduler/index.ts';
-import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, type Instance } from './model.ts';
+import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
 
 const legalStates: Invariant = {
   name: 'never: an instance takes a step that its table does not have',
@@ -58,4 +58,29 @@ const portsAttached: Invariant = {
 
 const groupsApart = groupsKept((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
 
-export const INSTANCE_INVARIANTS: readonly Invariant[] = [legalStates, oneHost, portsAttached, groupsApart];
+/** Of what drains begin: people may move as many as they like. */
+const groupsSpared: Invariant = {
+  name: 'never: drains disturb more of a server group at once than it bears',
+  check: (fleet, changed) => {
+    const begun = changed.flatMap(({ kind, before, after }) => {
+      if (kind !== INSTANCE.name || before === undefined || after === undefined) return [];
+      const [was, is] = [before.doc as Instance, after.doc as Instance];
+      const byDrain =
+        is.state === 'moving' && was.state !== 'moving' && is.move?.operation.startsWith('drain-') === true;
+      return byDrain ? (is.place.group ?? []) : [];
+    });
+    return [...new Set(begun)].flatMap((group) => {
+      const limit = fleet.get(GROUP, idOf(GROUP, group))?.doc.movesAtOnce;
+      const moving = fleet.countOf(INSTANCES_MOVING_BY_GROUP, group);
+      return limit !== undefined && moving > limit ? [`${moving} of group ${group} move, which bears ${limit}`] : [];
+    });
+  },
+};
+
+export const INSTANCE_INVARIANTS: readonly Invariant[] = [
+  legalStates,
+  oneHost,
+  portsAttached,
+  groupsApart,
+  groupsSpared,
+];

@@ -2,8 +2,16 @@
 import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { idOf, put, SETTING, type Change, type Model } from '../fleet/index.ts';
-import { hostsModel, type Host } from '../hosts/index.ts';
-import { networkEventsModel, networkModel } from '../network/index.ts';
+import {
+  hostsModel,
+  scaleInEndKind,
+  scaleInKind,
+  scaleInModel,
+  scaleInRecoverKind,
+  type Evacuator,
+  type Host,
+} from '../hosts/index.ts';
+import { networkEventsModel, networkModel, portEvacuator } from '../network/index.ts';
 import { host, network, segment, subnet } from '../network/network-fixture.ts';
 import type { OperationId, OperationKind } from '../operations/index.ts';
 import { SCHEDULER, schedulerModel, SPREADING } from '../scheduler/index.ts';
@@ -12,6 +20,7 @@ import { instanceBuild } from './build.ts';
 import { instanceClean } from './clean.ts';
 import type { CreateInstances } from './create.ts';
 import { instanceDelete } from './delete.ts';
+import { instanceEvacuator } from './evacuator.ts';
 import { instancesModel } from './instances-model.ts';
 import { FLAVOR, type Flavor } from './model.ts';
 import { instanceMove } from './move-operation.ts';
@@ -20,11 +29,20 @@ import { instanceShelve } from './shelve-steps.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 
+export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator, portEvacuator];
+
 export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
-  [instanceBuild, instanceClean, instanceDelete, instanceMove, instanceRebuild, instanceShelve].map((one) => [
-    one.name,
-    one,
-  ]),
+  [
+    instanceBuild,
+    instanceClean,
+    instanceDelete,
+    instanceMove,
+    instanceRebuild,
+    instanceShelve,
+    scaleInKind(EVACUATORS),
+    scaleInEndKind({ evacuators: EVACUATORS, peersOf: () => [] }),
+    scaleInRecoverKind(EVACUATORS),
+  ].map((one) => [one.name, one]),
 );
 
 /** Everything but operations, which the torture kit brings itself. */
@@ -34,6 +52,7 @@ export const MODELS: readonly Model[] = [
   alarmsModel,
   accessModel,
   hostsModel,
+  scaleInModel(EVACUATORS),
   networkModel,
   networkEventsModel,
   schedulerModel,
