@@ -21,6 +21,7 @@ import { agentCommand, demoCommand, serveCommand } from './running.ts';
 import { scaleInCommand } from './scale-in.ts';
 import { scaleOutCommand } from './scale-out.ts';
 import { segmentsCommand } from './segments.ts';
+import { servicesCommand } from './services.ts';
 import { DEFAULT_SERVER } from './session.ts';
 import { settingsCommand } from './settings.ts';
 import { sitesCommand } from './sites.ts';
@@ -86,6 +87,7 @@ function commands(cli: Cli): Command[] {
     segmentsCommand(cli),
     subnetsCommand(cli),
     portsCommand(cli),
+    servicesCommand(cli),
     routersCommand(cli),
     floatingAddressesCommand(cli),
     transportZonesCommand(cli),

@@ -56,6 +56,12 @@ describe('the rooms together', () => {
     expect(explain({ code: 'mass-silence', site: 's', silent: 3, hosts: 4 })).toContain('3 of 4 hosts of site s');
     expect([...OPERATION_KINDS.keys()]).toEqual([
       'host-join',
+      'scale-out',
+      'scale-in',
+      'scale-in-end',
+      'scale-in-recover',
+      'peer-clean-up',
+      'hand-over',
       'port-delete',
       'instance-build',
       'instance-delete',

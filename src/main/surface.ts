@@ -3,9 +3,11 @@ import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
 import { agentRoutes } from '../agent/runtime.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
-import type { Tally } from '../api/runtime.ts';
+import { restconfRoutes, type Tally } from '../api/runtime.ts';
+import { SERVICE, type Service } from '../election/index.ts';
+import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
-import { HOST_VIEW, hostRoutes } from '../hosts/runtime.ts';
+import { HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
 import { INSTANCE, type Instance } from '../instances/index.ts';
 import {
   FLAVOR_VIEW,
@@ -51,10 +53,13 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       ...tokenRoutes({ site: SITE, host: HOST }),
       ...siteRoutes(SITE_USES),
       ...hostRoutes,
+      ...scaleInRoutes({ evacuators: EVACUATORS, explain }),
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),
       ...agentRoutes(desk),
+      ...restconfRoutes({ evacuators: EVACUATORS, explain }),
       ...networkRoutes,
+      ...serviceRoutes,
       ...networkEventRoutes,
       ...simulatedNetworkRoutes(networks.simulated),
       ...flavorRoutes,
@@ -78,11 +83,12 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       FLOATING_ADDRESS_VIEW,
       TRANSPORT_ZONE_VIEW,
       NETWORK_EVENT_VIEW,
+      SERVICE_VIEW,
       FLAVOR_VIEW,
       GROUP_VIEW,
       INSTANCE_VIEW,
     ],
-    tallies: [HOSTS, OPERATIONS, INSTANCES],
+    tallies: [HOSTS, OPERATIONS, INSTANCES, SERVICES],
   };
 }
 
@@ -108,4 +114,21 @@ const INSTANCES: Tally<Instance> = {
   kind: INSTANCE,
   labels: ['state'],
   of: (doc) => [doc.state],
+};
+
+const SERVICES: Tally<Service> = {
+  name: 'muster_services',
+  help: 'Services by type, and whether a host does them',
+  kind: SERVICE,
+  labels: ['type', 'state'],
+  of: ({ type, designated, handOver }) => [
+    type,
+    handOver !== undefined
+      ? 'handed-over'
+      : designated === undefined
+        ? 'nobody'
+        : designated.degraded === true
+          ? 'degraded'
+          : 'served',
+  ],
 };

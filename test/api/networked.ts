@@ -1,5 +1,6 @@
 // A network with everything on it and an instance that is connected to it, in site central: for suites that call every
 // route on something that is there. Each of them is used by another, so that none of them can be deleted.
+import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { FLAVOR, GROUP, INSTANCE } from '../../src/instances/index.ts';
 import {
@@ -25,6 +26,7 @@ export const NETWORKED: Readonly<Record<string, string>> = {
   ports: 'port-1',
   quotas: 'default',
   routers: 'edge',
+  services: 'nat:edge',
   'floating-addresses': 'floating-1',
   'transport-zones': DEFAULT_TRANSPORT_ZONE,
   flavors: 'small',
@@ -109,6 +111,24 @@ function outside(): Change[] {
       subnets: ['rack-v4'],
       externalNetwork: network,
       nat: { port: 'port-nat', ip: '203.0.113.2' },
+      ...CHANGED,
+    }),
+    put(SERVICE, idOf(SERVICE, 'nat:edge'), {
+      type: 'nat',
+      subject: 'edge',
+      exclusion: 'soft',
+      onControlLoss: 'move',
+      epoch: 1,
+      designated: { host: HOST, sinceMs: 1 },
+      why: {
+        cause: 'first-election',
+        chosen: HOST,
+        candidates: [{ host: HOST, score: 0 }],
+        candidatesInAll: 1,
+        rejected: [],
+        rejectedInAll: 0,
+        atMs: 1,
+      },
       ...CHANGED,
     }),
     put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'floating-1'), {
