@@ -14,14 +14,15 @@ class Counts {
   }
 
   add(outer: string, inner: string, by: number): void {
-    let row = this.#rows.get(outer);
-    if (row === undefined) this.#rows.set(outer, (row = new Map<string, number>()));
+    const row = this.#rows.get(outer);
+    if (row === undefined) {
+      this.#rows.set(outer, new Map([[inner, by]]));
+      return;
+    }
     const count = (row.get(inner) ?? 0) + by;
     if (count !== 0) row.set(inner, count);
-    else {
-      row.delete(inner);
-      if (row.size === 0) this.#rows.delete(outer);
-    }
+    else if (row.size > 1) row.delete(inner);
+    else this.#rows.delete(outer);
   }
 }
 
@@ -45,7 +46,8 @@ class Presence implements Projected {
   readonly #networks = new Places();
 
   apply({ before, after }: Applied): void {
-    const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
+    const was = before?.doc as Port | undefined;
+    const is = after?.doc as Port | undefined;
     if (was?.binding === undefined && is?.binding === undefined) return;
     if (was !== undefined && is !== undefined && isSamePlace(was, is)) return;
     this.#count(was, -1);
@@ -56,10 +58,14 @@ class Presence implements Projected {
     const host = port?.binding?.host;
     if (port === undefined || host === undefined) return;
     this.#networks.add(port.network, host, by);
-    for (const [nth, { subnet }] of port.addresses.entries()) {
-      // Two addresses in one subnet are one presence.
-      if (port.addresses.findIndex((one) => one.subnet === subnet) === nth) this.#subnets.add(subnet, host, by);
-    }
+    const [first, ...others] = port.addresses;
+    if (first === undefined) return;
+    this.#subnets.add(first.subnet, host, by);
+    if (others.length === 0) return;
+    // Two addresses in one subnet are one presence.
+    const subnets = new Set(others.map(({ subnet }) => subnet));
+    subnets.delete(first.subnet);
+    for (const subnet of subnets) this.#subnets.add(subnet, host, by);
   }
 
   /** The hosts with a port in the subnet, and how many each. */

@@ -12,7 +12,7 @@ interface Told {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-async function call(method: InjectOptions['method'], path: string, body?: object, secret = operator): Promise<Told> {
+async function call(method: string | undefined, path: string, body?: object, secret = operator): Promise<Told> {
   const request: InjectOptions = { method: method ?? 'GET', url: `/api/v1/${path}` };
   const answer = await world.call(secret, body === undefined ? request : { ...request, payload: body });
   return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
@@ -133,25 +133,25 @@ describe('a way out, from nothing to nothing', () => {
 });
 
 describe('requests that are wrong', () => {
-  test.each<[string, InjectOptions['method'], string, object, number, string]>([
-    ['a-bad-name', 'POST', 'routers', { name: 'Edge 7' }, 400, 'malformed-body'],
-    ['a-field-that-is-none', 'POST', 'routers', { name: 'x', subnet: 'lan-v4' }, 400, 'malformed-body'],
-    ['a-subnet-named-twice', 'POST', 'routers', { name: 'x', subnets: ['a', 'a'] }, 400, 'malformed-body'],
-    ['an-unknown-subnet', 'POST', 'routers', { name: 'x', subnets: ['mars'] }, 422, 'unknown-subnet'],
-    ['an-unknown-network', 'POST', 'routers', { name: 'x', externalNetwork: 'mars' }, 422, 'unknown-network'],
-    ['nothing-to-edit', 'PATCH', 'routers/mars', {}, 400, 'malformed-body'],
-    ['a-router-that-is-not-there', 'PATCH', 'routers/mars', { addSubnets: [] }, 404, 'router-not-found'],
-    ['no-network', 'POST', 'floating-addresses', {}, 400, 'malformed-body'],
-    ['no-address', 'POST', 'floating-addresses', { network: 'lan', ip: 'x' }, 400, 'malformed-body'],
-    ['a-network-inside', 'POST', 'floating-addresses', { network: 'lan' }, 422, 'network-not-external'],
-    ['no-port', 'POST', 'floating-addresses/f/associate', {}, 400, 'malformed-body'],
-    ['a-bad-zone', 'POST', 'transport-zones', { name: '-' }, 400, 'malformed-body'],
-    ['a-bad-mesh', 'POST', 'transport-zones', { name: 'x', mesh: 'some' }, 400, 'malformed-body'],
-    ['a-zone-that-is-not-there', 'PATCH', 'transport-zones/x', { mesh: 'full' }, 404, 'transport-zone-not-found'],
-  ])('%s', async (_name, method, path, body, status, code) => {
-    const answer = await call(method, path, body);
-    expect(answer.status).toBe(status);
-    expect(answer.body['code']).toBe(code);
+  test.each<[string, string, object, string]>([
+    ['a-bad-name', 'POST routers', { name: 'Edge 7' }, '400 malformed-body'],
+    ['a-field-that-is-none', 'POST routers', { name: 'x', subnet: 'lan-v4' }, '400 malformed-body'],
+    ['a-subnet-named-twice', 'POST routers', { name: 'x', subnets: ['a', 'a'] }, '400 malformed-body'],
+    ['an-unknown-subnet', 'POST routers', { name: 'x', subnets: ['mars'] }, '422 unknown-subnet'],
+    ['an-unknown-network', 'POST routers', { name: 'x', externalNetwork: 'mars' }, '422 unknown-network'],
+    ['nothing-to-edit', 'PATCH routers/mars', {}, '400 malformed-body'],
+    ['a-router-that-is-not-there', 'PATCH routers/mars', { addSubnets: [] }, '404 router-not-found'],
+    ['no-network', 'POST floating-addresses', {}, '400 malformed-body'],
+    ['no-address', 'POST floating-addresses', { network: 'lan', ip: 'x' }, '400 malformed-body'],
+    ['a-network-inside', 'POST floating-addresses', { network: 'lan' }, '422 network-not-external'],
+    ['no-port', 'POST floating-addresses/f/associate', {}, '400 malformed-body'],
+    ['a-bad-zone', 'POST transport-zones', { name: '-' }, '400 malformed-body'],
+    ['a-bad-mesh', 'POST transport-zones', { name: 'x', mesh: 'some' }, '400 malformed-body'],
+    ['a-zone-that-is-not-there', 'PATCH transport-zones/x', { mesh: 'full' }, '404 transport-zone-not-found'],
+  ])('%s', async (_name, what, body, outcome) => {
+    const [method, path = ''] = what.split(' ');
+    const { status, body: told } = await call(method, path, body);
+    expect(`${status} ${String(told['code'])}`).toBe(outcome);
   });
 });
 
