@@ -3,10 +3,12 @@ import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
+import { electionBenchmark } from './election.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
+import { scaleInWholeBenchmark } from './scale-in-whole.ts';
 import { schedulerDecisionBenchmark } from './scheduler-decision.ts';
 import { schedulerPackingBenchmark } from './scheduler-packing.ts';
 
@@ -15,7 +17,9 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...placementBenchmarks,
   schedulerDecisionBenchmark,
   schedulerPackingBenchmark,
+  electionBenchmark,
   ...scaleInPlanBenchmarks,
+  scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...coldStartBenchmarks,
   ...agentBenchmarks,

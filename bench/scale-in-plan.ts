@@ -2,8 +2,7 @@
 // lives on the hosts that leave, not the fleet.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Fleet } from '../src/fleet/index.ts';
-import { idOf, valueOf } from '../src/fleet/index.ts';
+import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
 import { SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';

@@ -47,13 +47,15 @@ function writerTo(database: DatabaseSync): (rows: readonly Row[]) => void {
     `INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?)
      ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`,
   );
+  const drop = database.prepare('DELETE FROM resource WHERE kind = ? AND id = ?');
   return (rows) => {
     begin.run();
     for (const { revision, commit, changes } of rows) {
       log.run(...commit);
       for (const { kind, id, body } of changes) {
         touch.run(kind, id, revision);
-        upsert.run(kind, id, revision, body);
+        if (body === null) drop.run(kind, id);
+        else upsert.run(kind, id, revision, body);
       }
     }
     const last = rows.at(-1);

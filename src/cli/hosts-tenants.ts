@@ -9,7 +9,7 @@ interface Tenant {
   readonly kind: string;
   readonly id: string;
   readonly evacuation: {
-    readonly kind: 'move' | 'rebuild' | 'wait';
+    readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
     readonly how?: string;
     /** Shown to operators. */
     readonly to?: string;
@@ -35,6 +35,8 @@ function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): st
       return `move it${how === undefined ? '' : ` ${how}`}${where}`;
     case 'rebuild':
       return `rebuild it${to === undefined ? ' elsewhere' : ` on ${to}`}`;
+    case 'ends':
+      return 'let it end with the host: nobody else has presence';
     case 'wait':
       return `wait${sentence === undefined ? '' : `: ${sentence}`}`;
   }

@@ -24,7 +24,7 @@ import { registerHosts, type JoinHosts } from './decide.ts';
 import type { BeginEvacuation } from './evacuator.ts';
 import { hostJoin } from './join.ts';
 
-export const SCALE_OUT_KIND = 'scale-out';
+const SCALE_OUT_KIND = 'scale-out';
 
 export interface ScaleOut extends JoinHosts {
   readonly rebalance: boolean;
@@ -72,7 +72,7 @@ export function scaleOutKind(rebalance: Rebalance): OperationKind {
     cancel: { kind: 'does', what: 'hosts that have not come into service are forgotten; nothing is spread anew' },
 
     plan: (fleet, operation, items, nowMs) => {
-      const [after] = items.filter(isRebalance);
+      const after = items.find(isRebalance);
       const joins = hostJoin.plan(
         fleet,
         operation,
