@@ -1,6 +1,8 @@
 // muster groups: instances that are to be on one host, or on different ones.
 import { Command, Option } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
+import { usage } from './exit-code.ts';
+import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
   deleteCommand,
@@ -14,6 +16,7 @@ interface Group extends Changed {
   readonly name: string;
   readonly project: string;
   readonly policy: string;
+  readonly movesAtOnce?: number;
 }
 
 const POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'];
@@ -32,6 +35,7 @@ const GROUPS: Resource<Group> = {
     ['Name', one.name],
     ['Policy', one.policy],
     ['Project', one.project],
+    ...(one.movesAtOnce === undefined ? [] : [['Moves at once', String(one.movesAtOnce)] as [string, string]]),
     ...changedFacts(one, nowMs),
   ],
 };
@@ -49,8 +53,19 @@ export function groupsCommand(cli: Cli): Command {
     }),
     showCommand(cli, GROUPS),
     createGroup(cli),
+    limitGroup(cli),
     deleteCommand(cli, GROUPS, 'Delete server groups that have no instances'),
   );
+}
+
+interface CreateOptions extends LimitOptions {
+  readonly policy: string;
+  readonly project?: string;
+}
+
+interface LimitOptions {
+  readonly movesAtOnce?: number;
+  readonly none?: true;
 }
 
 function createGroup(cli: Cli): Command {
@@ -62,17 +77,37 @@ function createGroup(cli: Cli): Command {
         .choices(POLICIES)
         .makeOptionMandatory(),
     )
-    .option('--project <name>', 'whose it is; "default" if none is named');
+    .option('--project <name>', 'whose it is; "default" if none is named')
+    .option('--moves-at-once <count>', 'no more of it leave their hosts at once by scale-in', wholeNumber);
   examples(
     command,
     ['never two on one host', 'muster groups create web --policy anti-affinity'],
     ['near each other if possible', 'muster groups create cache --policy soft-affinity'],
   );
-  return act<{ readonly policy: string; readonly project?: string }>(cli, command, async (session, given) => {
-    const { policy, project } = given.options;
-    const body = { name: given.args[0], policy, ...(project !== undefined && { project }) };
+  return act<CreateOptions>(cli, command, async (session, given) => {
+    const { policy, ...said } = given.options;
+    const body = { name: given.args[0], policy, ...said };
     const made = await session.client.write<Group>('POST', GROUPS.path, { body });
     await session.done(made, `Server group ${made.name} is created: ${made.policy}.`);
+    return undefined;
+  });
+}
+
+function limitGroup(cli: Cli): Command {
+  const command = new Command('limit')
+    .description('Limit how many instances of a server group leave their hosts at once by scale-in')
+    .argument('<name>')
+    .addOption(new Option('--moves-at-once <count>', 'so many').argParser(wholeNumber).conflicts('none'))
+    .option('--none', 'as many as there are');
+  examples(command, ['one after the other', 'muster groups limit web --moves-at-once 1']);
+  return act<LimitOptions>(cli, command, async (session, { args, options }) => {
+    const { movesAtOnce, none } = options;
+    if (movesAtOnce === undefined && none === undefined)
+      throw usage('Say how many: --moves-at-once <count>, or --none.');
+    const path = `${GROUPS.path}/${encodeURIComponent(args[0] ?? '')}`;
+    const limited = await session.client.write<Group>('PATCH', path, { body: { movesAtOnce: movesAtOnce ?? null } });
+    const many = limited.movesAtOnce === undefined ? 'as many as there are' : `at most ${limited.movesAtOnce}`;
+    await session.done(limited, `Server group ${limited.name}: ${many} leave their hosts at once.`);
     return undefined;
   });
 }

@@ -111,7 +111,7 @@ export function recordTransitions(
 }
 
 /** Somebody vouched for it being off, and what it had was built elsewhere: it is not trusted with what it may still run. */
-export function heardOf(host: Host, nowMs: number): Host {
+function heardOf(host: Host, nowMs: number): Host {
   const { forcedDown, leaving, quarantined } = host;
   if (forcedDown === undefined || leaving?.rebuilt !== true || quarantined !== undefined) return host;
   mark('vouched-off-host-heard');

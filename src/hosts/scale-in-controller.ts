@@ -69,7 +69,7 @@ interface DrainAgain {
 }
 
 /** To draining, with an operation of its own. One that is told to leave is judged again by that. */
-export function drainedAgain(fleet: FleetReader, again: DrainAgain): Decision<boolean> {
+function drainedAgain(fleet: FleetReader, again: DrainAgain): Decision<boolean> {
   const { evacuators, nowMs } = again;
   const stored = findHost(fleet, again.host);
   if (stored?.doc.state !== 'drained' || stored.doc.leaving === undefined) return accept([], false);

@@ -69,7 +69,7 @@ export const MODELS = [
 export const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Everybody is everybody's peer. */
-export const peersOf = (fleet: FleetReader, host: string): string[] =>
+const peersOf = (fleet: FleetReader, host: string): string[] =>
   [...fleet.all(HOST)].map(({ id }): string => id).filter((id) => id !== host);
 
 export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
@@ -85,7 +85,7 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
 );
 
 /** Hosts that have not applied their view; the others have. */
-export class ViewsDriver implements Driver {
+class ViewsDriver implements Driver {
   readonly behind = new Set<string>();
   readonly asked: string[][] = [];
 

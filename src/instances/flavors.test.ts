@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { createFlavor, deleteFlavor, traitsProblem, type CreateFlavor } from './flavors.ts';
-import { createGroup, deleteGroup, type CreateGroup } from './groups.ts';
+import { createGroup, deleteGroup, editGroup, type CreateGroup } from './groups.ts';
 import {
   FLAVOR,
   GROUP,
@@ -88,6 +88,17 @@ describe('flavors and server groups', () => {
     else expect(problem).toMatchObject(refusal);
   });
 
+  test('a-limit-on-the-moves-of-a-group-is-set, changed and taken away, and the same again changes nothing', () => {
+    const [made] = changesOf(createGroup(fleetWith(), { ...WEB, movesAtOnce: 2 }));
+    expect(made?.doc).toMatchObject({ movesAtOnce: 2 });
+    const fleet = fleetWith(made as Change);
+    const limit = (movesAtOnce: number | null) => editGroup(fleet, { name: 'web', movesAtOnce, by: 'bob', nowMs: 8 });
+    expect(changesOf(limit(2))).toEqual([]);
+    expect(changesOf(limit(3))[0]?.doc).toMatchObject({ movesAtOnce: 3, policy: WEB.policy, changedBy: 'bob' });
+    expect(changesOf(limit(null))[0]?.doc).not.toHaveProperty('movesAtOnce');
+    expect(changesOf(editGroup(inUse(), { name: 'web', movesAtOnce: null, by: 'bob', nowMs: 8 }))).toEqual([]);
+  });
+
   test('what-nothing-uses-goes', () => {
     const fleet = fleetWith(
       ...changesOf(createFlavor(fleetWith(), SMALL)),
@@ -107,6 +118,11 @@ describe('flavors and server groups', () => {
     ['deleting a flavor that is not there', (fleet) => deleteFlavor(fleet, 'mars'), 'unknown-flavor'],
     ['deleting a flavor that instances have', (fleet) => deleteFlavor(fleet, 'small'), 'flavor-in-use'],
     ['a second group of the same name', (fleet) => createGroup(fleet, WEB), 'group-exists'],
+    [
+      'limiting a group that is not there',
+      (fleet) => editGroup(fleet, { name: 'mars', movesAtOnce: 1, by: 'ann', nowMs: 7 }),
+      'unknown-group',
+    ],
     ['deleting a group that is not there', (fleet) => deleteGroup(fleet, 'mars'), 'unknown-group'],
     ['deleting a group that has instances', (fleet) => deleteGroup(fleet, 'web'), 'group-in-use'],
   ])('%s is refused', (_name, decide, code) => {
