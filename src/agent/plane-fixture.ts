@@ -3,9 +3,12 @@
 import { hash } from 'node:crypto';
 import { accessModel, createToken, newSecret, TOKEN, type Token } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
+import { peersPart, servicesPart } from '../dataplane/index.ts';
+import { electionModel } from '../election/index.ts';
 import { idOf, put, Registry, SETTING, type Stored } from '../fleet/index.ts';
 import { findHost, hostJoin, hostsModel, joinHosts, selfPart, type Host } from '../hosts/index.ts';
 import { LivenessController } from '../hosts/runtime.ts';
+import { networkModel } from '../network/index.ts';
 import { accept, Journal, type Clock, type Decision, type Ids } from '../journal/index.ts';
 import { MemoryDisk as StoreDisk, MemoryStore } from '../journal/runtime.ts';
 import { ITEM, OPERATION, operationsModel, type Item, type Log, type OperationKind } from '../operations/index.ts';
@@ -13,6 +16,7 @@ import { LeaseController, OperationsController } from '../operations/runtime.ts'
 import { SITE, sitesModel } from '../sites/index.ts';
 import { Desk } from './desk.ts';
 import { InProcessLink } from './in-process-link.ts';
+import { ViewsDriver } from './views-driver.ts';
 
 export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: (facts) => raise(facts) };
 
@@ -23,7 +27,8 @@ function raise(facts: object): never {
 export const KINDS: ReadonlyMap<string, OperationKind> = new Map([[hostJoin.name, hostJoin]]);
 
 export function registry(): Registry {
-  return new Registry([{ kinds: [SETTING] }, sitesModel, alarmsModel, accessModel, operationsModel, hostsModel]);
+  const ground = [{ kinds: [SETTING] }, sitesModel, alarmsModel, accessModel, operationsModel, hostsModel];
+  return new Registry([...ground, networkModel, electionModel]);
 }
 
 export function sha256(text: string): string {
@@ -46,6 +51,7 @@ export interface PlaneServer {
   readonly desk: Desk;
   readonly liveness: LivenessController;
   readonly lease: LeaseController;
+  readonly views: ViewsDriver;
   readonly stop: () => Promise<void>;
 }
 
@@ -82,7 +88,7 @@ export class Plane {
     const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
-    const source = { parts: [selfPart], kinds };
+    const source = { parts: [selfPart, peersPart, servicesPart], kinds };
     const holderUrl = (): string | undefined => lease.holder()?.url;
     const desk = new Desk({ journal, clock, log: SILENT, source, liveness, hash: sha256, holderUrl });
     const stopping = new AbortController();
@@ -93,7 +99,8 @@ export class Plane {
       stopping.abort();
       await Promise.all([...all, followed]);
     };
-    const server = { name, journal, desk, liveness, lease, stop };
+    const views = new ViewsDriver({ desk, journal, clock });
+    const server = { name, journal, desk, liveness, lease, views, stop };
     this.#running.push(server);
     this.reachable.set(url, server);
     return server;

@@ -1,4 +1,4 @@
-export { compile, TOMBSTONED_KEY, WIPED } from './compile.ts';
+export { compile, WIPED } from './compile.ts';
 export { diff } from './diff.ts';
 export { simulatedIdentity } from './keys.ts';
 export { peersOf, peersPart } from './peers.ts';

@@ -15,7 +15,7 @@ import {
   type Router,
   type TransportZone,
 } from '../network/index.ts';
-import { addPresence, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
+import { hostsOfRouter, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
 import type { ShownPeer } from './shown.ts';
 
 type Member = Host & { readonly tunnelAddress: string };
@@ -172,9 +172,7 @@ function byRouter(fleet: FleetReader, { before, after }: Applied): readonly stri
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const [old, now] = [was?.subnets ?? [], is?.subnets ?? []];
   if (old.length === now.length && old.every((subnet) => now.includes(subnet))) return [];
-  const hosts = new Set<string>();
-  addPresence(fleet, hosts, [...old, ...now]);
-  return [...hosts];
+  return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', [...old, ...now])];
 }
 
 function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {

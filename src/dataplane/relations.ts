@@ -44,6 +44,16 @@ export function servicesOfSubnets(fleet: FleetReader, subnets: Iterable<string>)
   return found;
 }
 
+/** Everybody whom the translation of a router concerns that has, or had, these subnets behind it. */
+export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Iterable<string>): Set<string> {
+  const hosts = new Set<string>();
+  addPresence(fleet, hosts, subnets);
+  for (const { doc } of fleet.find(SERVICES_BY_SUBJECT, router)) {
+    if (doc.type === 'nat') for (const host of hostsTouchedBy(doc)) hosts.add(host);
+  }
+  return hosts;
+}
+
 /** The services that a host has presence for or something to do with, in the order of ids. */
 export function servicesOfHost(fleet: FleetReader, host: string): StoredService[] {
   if (fleet.count(SERVICE) === 0) return [];

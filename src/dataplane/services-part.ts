@@ -16,7 +16,14 @@ import {
   type Router,
   type Subnet,
 } from '../network/index.ts';
-import { addPresence, hostsOfService, servicesOfHost, servicesOfSubnets, subnetsOfService } from './relations.ts';
+import {
+  addPresence,
+  hostsOfRouter,
+  hostsOfService,
+  servicesOfHost,
+  servicesOfSubnets,
+  subnetsOfService,
+} from './relations.ts';
 import type { Role, ShownService, ShownSubnet } from './shown.ts';
 
 export const servicesPart: ViewPart = {
@@ -145,21 +152,16 @@ function byRouter(fleet: FleetReader, { before, after }: Applied): readonly stri
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
   if (was?.nat?.ip === is?.nat?.ip && was?.subnets.join() === is?.subnets.join()) return [];
-  return concerned(fleet, subnets);
+  return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets)];
 }
 
 function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
-  return concerned(fleet, [(after ?? before)?.id ?? '']);
-}
-
-/** Everybody whom the services of these subnets concern. */
-function concerned(fleet: FleetReader, subnets: Iterable<string>): readonly string[] {
   const hosts = new Set<string>();
-  const all = [...subnets];
-  addPresence(fleet, hosts, all);
-  for (const { doc } of servicesOfSubnets(fleet, all).values()) {
+  const subnets = [(after ?? before)?.id ?? ''];
+  addPresence(fleet, hosts, subnets);
+  for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
     for (const host of hostsOfService(fleet, doc)) hosts.add(host);
   }
   return [...hosts];

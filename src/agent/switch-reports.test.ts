@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { accessModel } from '../access/index.ts';
+import { ALARM, alarmsModel } from '../alarms/index.ts';
+import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
+import { findHost, HOST, hostsModel, type Host, type SwitchIdentity } from '../hosts/index.ts';
+import { host as plainHost } from '../network/network-fixture.ts';
+import { operationsModel } from '../operations/index.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { agentSentences } from './agent-sentences.ts';
+import { knocksOver, recordKnock, recordSwitch } from './switch-reports.ts';
+
+const ONE: SwitchIdentity = { datapathId: '00000000000000a1', systemId: 'sys-1', bridge: 'b-1' };
+const TWO: SwitchIdentity = { datapathId: '00000000000000a2', systemId: 'sys-2', bridge: 'b-2' };
+
+function host(name: string, facts: Partial<Host> = {}): Change {
+  return put(HOST, idOf(HOST, name), { ...(plainHost(name).doc as Host), ...facts });
+}
+
+function fleetOf(...changes: readonly Change[]): Fleet {
+  const fleet = new Fleet(new Registry([accessModel, operationsModel, alarmsModel, sitesModel, hostsModel]));
+  const site = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
+  fleet.apply(1, [site, ...changes]);
+  return fleet;
+}
+
+function heard(fleet: Fleet, name: string, identity: SwitchIdentity): number {
+  const decision = recordSwitch(fleet, { host: name, identity, by: `agent/${name}`, nowMs: 5 });
+  if (decision.kind === 'refuse') throw new Error(decision.refusal.code);
+  if (decision.changes.length > 0) fleet.apply(fleet.revision + 1, decision.changes);
+  return decision.changes.length;
+}
+
+const alarms = (fleet: Fleet): string[] =>
+  [...fleet.all(ALARM)].map(({ doc }) => agentSentences[doc.reason.code]!(doc.reason, () => ''));
+
+describe('what an agent tells of its switch', () => {
+  test('is-written-down-once-and-again-when-it-changes', () => {
+    const fleet = fleetOf(host('c1'));
+    expect(heard(fleet, 'c1', ONE)).toBe(1);
+    expect(findHost(fleet, 'c1')?.doc).toMatchObject({ switch: ONE, changedBy: 'agent/c1' });
+    expect(heard(fleet, 'c1', ONE)).toBe(0);
+    expect(heard(fleet, 'c1', TWO)).toBe(1);
+    expect(findHost(fleet, 'c1')?.doc.switch).toEqual(TWO);
+  });
+
+  test.each<readonly [string, SwitchIdentity]>([
+    ['all-of-it', ONE],
+    ['its-datapath-id', { ...TWO, datapathId: ONE.datapathId as string }],
+    ['its-system-id', { ...TWO, systemId: 'sys-1' }],
+    ['its-bridge', { ...TWO, bridge: 'b-1' }],
+  ])('of-another-host-is-not-trusted: %s', (_name, identity) => {
+    const fleet = fleetOf(host('c1', { switch: ONE }), host('c2'));
+    heard(fleet, 'c2', identity);
+    expect(findHost(fleet, 'c2')?.doc.quarantined).toEqual({ because: 'identity', as: 'c1', atMs: 5 });
+    expect(alarms(fleet)).toMatchInlineSnapshot(`
+      [
+        "The switch of host c2 has the identity of host c1's. The host is in quarantine: give its switch an identity of its own, then re-admit it.",
+      ]
+    `);
+    // The one who had it first is not blamed for it.
+    heard(fleet, 'c1', ONE);
+    expect(findHost(fleet, 'c1')?.doc.quarantined).toBeUndefined();
+    expect(heard(fleet, 'c2', identity)).toBe(0);
+  });
+
+  test('a-system-id-that-is-another-hosts-name-is-no-identity', () => {
+    const fleet = fleetOf(host('c1', { switch: ONE }), host('c2'));
+    heard(fleet, 'c2', { ...TWO, systemId: 'c1' });
+    expect(findHost(fleet, 'c2')?.doc.quarantined).toBeUndefined();
+  });
+
+  test('of-a-removed-host-is-not-trusted-and-told-of-as-such', () => {
+    const fleet = fleetOf(host('c1', { switch: ONE, state: 'removed' }), host('c2'));
+    heard(fleet, 'c2', ONE);
+    expect(findHost(fleet, 'c2')?.doc.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
+    expect(alarms(fleet)).toMatchInlineSnapshot(`
+      [
+        "The removed host c1 reports as host c2, which is in quarantine. Re-admit it if that is meant to be.",
+      ]
+    `);
+  });
+
+  test('an-identity-of-its-own-ends-the-alarm-and-not-the-quarantine', () => {
+    const fleet = fleetOf(host('c1', { switch: ONE }), host('c2'));
+    heard(fleet, 'c2', ONE);
+    heard(fleet, 'c2', TWO);
+    expect(alarms(fleet)).toEqual([]);
+    expect(findHost(fleet, 'c2')?.doc).toMatchObject({ switch: TWO, quarantined: { because: 'identity' } });
+  });
+
+  test('a-removed-host-is-not-changed-by-what-it-says', () => {
+    const fleet = fleetOf(host('c1', { state: 'removed' }));
+    expect(heard(fleet, 'c1', ONE)).toBe(0);
+    expect(heard(fleet, 'c9', ONE)).toBe(0);
+  });
+});
+
+describe('a removed host that knocks', () => {
+  test('is-told-of-until-it-is-joined-again', () => {
+    const fleet = fleetOf(host('c1', { state: 'removed' }), host('c2'));
+    const knock = (name: string): Change[] => {
+      const decision = recordKnock(fleet, { host: name, nowMs: 7 });
+      return decision.kind === 'accept' ? [...decision.changes] : [];
+    };
+    expect(knock('c2')).toEqual([]);
+    fleet.apply(2, knock('c1'));
+    expect(alarms(fleet)).toMatchInlineSnapshot(`
+      [
+        "The removed host c1 still reports. Stop its agent, or join it again.",
+      ]
+    `);
+    expect(knock('c1')).toEqual([]);
+    fleet.apply(3, knocksOver(fleet, 'c1'));
+    expect(alarms(fleet)).toEqual([]);
+  });
+});

@@ -1,0 +1,329 @@
+// What an agent does for its switch, and what becomes of a host that is told to leave.
+import { afterEach, describe, expect, test } from 'vitest';
+import { revokedToken } from '../access/index.ts';
+import { ALARM } from '../alarms/index.ts';
+import { simulatedIdentity } from '../dataplane/index.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
+import { idOf, put } from '../fleet/index.ts';
+import { accept } from '../journal/index.ts';
+import { TRANSPORT_ZONE } from '../network/index.ts';
+import { newOperation, OPERATION, record, type OperationKind } from '../operations/index.ts';
+import { Rack } from './agent-fixture.ts';
+import { Plane } from './plane-fixture.ts';
+import { LinkDown } from './ports.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
+
+/** Tells its host to leave. */
+const told: OperationKind = {
+  name: 'told',
+  steps: ['leave'],
+  cancel: { kind: 'none', because: 'a test' },
+  retry: { kind: 'none', because: 'a test' },
+  rollback: { kind: 'none', because: 'a test' },
+  plan: () => [],
+  task: () => ({ kind: 'leave', args: {} }),
+  answered: (_fleet, item, { outcome, problems = [] }) =>
+    outcome === 'done'
+      ? record(item, { state: 'done', step: 'leave' })
+      : record(item, {
+          state: 'running',
+          step: 'leave',
+          attempt: item.doc.attempt + 1,
+          reason: { code: 'not-left', problems },
+        }),
+};
+
+interface Host {
+  readonly rack: Rack;
+  readonly its: SimulatedSwitch;
+  /** The join token that its agent is given. */
+  token: string | undefined;
+}
+
+interface World {
+  readonly clock: VirtualClock;
+  readonly plane: Plane;
+  readonly hosts: readonly Host[];
+}
+
+const opened: World[] = [];
+afterEach(async () => {
+  for (const { plane, hosts } of opened.splice(0)) {
+    await Promise.all(hosts.map(({ rack }) => rack.stop()));
+    await plane.close();
+  }
+});
+
+/** Hosts in service, with tunnels between all of them. */
+async function worldOf(...names: readonly string[]): Promise<World> {
+  const clock = new VirtualClock();
+  const plane = new Plane(clock, 'journal-1', [told]);
+  await plane.start('s1');
+  await clock.until('somebody decides', () => plane.hasLeader);
+  const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
+  await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
+  await plane.register(...names);
+  const hosts: Host[] = [];
+  for (const [nth, name] of names.entries()) {
+    await plane.edit(name, { tunnelAddress: `172.16.0.${nth + 1}` });
+    const its = new SimulatedSwitch({ host: name, clock });
+    const host: Host = {
+      its,
+      token: await plane.joinToken(name),
+      rack: new Rack(plane, { name, joinToken: () => Promise.resolve(host.token), machine: { switch: its } }),
+    };
+    hosts.push(host);
+    host.rack.start();
+  }
+  const world = { clock, plane, hosts };
+  opened.push(world);
+  await clock.until('all are in service', () => names.every((name) => plane.host(name)?.state === 'active'));
+  await inLine(world);
+  return world;
+}
+
+async function inLine({ clock, hosts }: World): Promise<void> {
+  await clock.until('all are in line', () =>
+    hosts.every(({ rack }) => {
+      const { applied, digest } = rack.agent!.status();
+      return digest !== undefined && applied === digest;
+    }),
+  );
+  await clock.pass(300);
+}
+
+async function tell({ plane, clock }: World, host: string): Promise<void> {
+  const id = idOf(OPERATION, `op-${host}`);
+  const item = { key: host, target: { kind: 'host', id: host }, host, step: 'leave' };
+  const common = { kind: 'told', title: 'told', by: 'test', nowMs: clock.nowMs(), deadlineMs: 9_000_000 };
+  await plane.commit(() => accept(newOperation({ ...common, id, items: [item] }), null));
+}
+
+const peersOn = ({ its }: Host): string[] => its.contents.tunnels.map(({ peer }) => peer);
+const EMPTY = { flows: [], groups: [], tunnels: [], externalIds: {} };
+
+describe('the switch of a host', () => {
+  test('follows-the-view-and-is-reported', async () => {
+    const world = await worldOf('c1', 'c2');
+    const [c1, c2] = world.hosts as [Host, Host];
+    await world.clock.until('both have a tunnel', () => peersOn(c1).length + peersOn(c2).length === 2);
+    expect(world.plane.host('c1')?.switch).toEqual(simulatedIdentity('c1'));
+    expect(c1.its.contents.flows.length).toBeGreaterThan(0);
+  });
+
+  test('is-not-changed-when-it-is-right-also-by-an-agent-that-starts-anew', async () => {
+    const world = await worldOf('c1', 'c2');
+    const [c1] = world.hosts as [Host, Host];
+    await world.clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    await inLine(world);
+    const { changes } = c1.its;
+    await c1.rack.stop();
+    c1.rack.start();
+    await inLine(world);
+    expect(c1.its.changes).toBe(changes);
+  });
+
+  test('what-was-changed-behind-its-back-is-put-right-at-the-next-start', async () => {
+    const world = await worldOf('c1', 'c2');
+    const [c1] = world.hosts as [Host, Host];
+    await world.clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    const wanted = c1.its.contents;
+    await c1.rack.stop();
+    c1.its.forget();
+    const theirs = {
+      table: 0,
+      priority: 1,
+      match: 'dl_dst=02:00:00:00:00:01',
+      actions: 'drop',
+      cookie: '0000000000000001',
+    };
+    c1.its.meddle([{ kind: 'put-flow', flow: theirs }]);
+    c1.rack.start();
+    await inLine(world);
+    expect(c1.its.contents.tunnels).toEqual(wanted.tunnels);
+    expect(c1.its.contents.flows).toContainEqual(theirs);
+    expect(c1.its.contents.flows).toHaveLength(wanted.flows.length + 1);
+  });
+
+  test.each<readonly [string, (its: SimulatedSwitch) => void, (its: SimulatedSwitch) => void, string]>([
+    ['down', ({ faults }) => void (faults.down = true), ({ faults }) => void (faults.down = false), 'switch-down'],
+    [
+      'forgetful',
+      ({ faults }) => void (faults.losesFlows = 1000),
+      ({ faults }) => void (faults.losesFlows = 0),
+      'not on the switch',
+    ],
+  ])('a-switch-that-is-%s-is-tried-again-and-told-of', async (_name, arm, disarm, problem) => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, plane, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    arm(c1.its);
+    await plane.edit('c2', { tunnelAddress: '172.16.0.99' });
+    await clock.until('it says so', () => c1.rack.agent!.status().problems.join().includes(problem));
+    expect(c1.rack.agent!.status().applied).toBeUndefined();
+    disarm(c1.its);
+    await inLine(world);
+    expect(c1.its.contents.tunnels).toEqual([{ peer: 'c2', address: '172.16.0.99' }]);
+  });
+
+  test('a-tombstoned-host-says-so-on-its-switch-until-it-is-not', async () => {
+    const world = await worldOf('c1');
+    const [c1] = world.hosts as [Host];
+    await world.plane.edit('c1', { state: 'draining' });
+    await world.clock.until('it says so', () => c1.its.contents.externalIds['tombstoned'] === 'true');
+    await world.plane.edit('c1', { state: 'recovering' });
+    await world.clock.until('it does not', () => !('tombstoned' in c1.its.contents.externalIds));
+  });
+
+  test('a-quarantined-host-is-wiped', async () => {
+    const world = await worldOf('c1', 'c2');
+    const [c1, c2] = world.hosts as [Host, Host];
+    await world.clock.until('both have a tunnel', () => peersOn(c1).length + peersOn(c2).length === 2);
+    await world.plane.edit('c1', { quarantined: { because: 'vouched-off', atMs: 1 } });
+    await world.clock.until('it is wiped', () => c1.its.contents.flows.length === 0);
+    expect(c1.its.contents).toEqual(EMPTY);
+    await world.clock.until('nobody sends to it', () => peersOn(c2).length === 0);
+  });
+
+  test('an-older-agent-leaves-its-switch-alone-and-says-nothing-of-it', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, plane, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    await c1.rack.stop();
+    c1.its.forget();
+    c1.rack.start({}, { serviceVersion: 3 });
+    await clock.until('it says its version', () => plane.host('c1')?.serviceVersion === 3);
+    await inLine(world);
+    expect(c1.its.contents).toEqual(EMPTY);
+    expect(plane.leader.desk.wordOf('c1')?.report).not.toHaveProperty('switch');
+  });
+});
+
+describe('told to leave', () => {
+  async function left(world: World): Promise<void> {
+    await tell(world, 'c1');
+    await world.clock.until(
+      'it has left',
+      () => world.hosts[0]!.rack.agent!.status().unwelcome?.code === 'told-to-leave',
+    );
+  }
+
+  test('wipes-what-is-ours-answers-and-is-quiet', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, plane, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    await left(world);
+    expect(c1.its.contents).toEqual(EMPTY);
+    const operation = plane.leader.journal.fleet.get(OPERATION, idOf(OPERATION, 'op-c1'));
+    expect(operation?.doc.state).toBe('succeeded');
+    const calls = c1.rack.link.calls.length;
+    await clock.pass(300_000);
+    expect(c1.rack.link.calls.length).toBe(calls);
+    expect(c1.its.contents).toEqual(EMPTY);
+    expect(plane.host('c1')?.connection.state).toBe('down');
+  });
+
+  test('stays-quiet-after-a-restart-until-it-is-joined-again', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, plane, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    await left(world);
+    await c1.rack.stop();
+    const calls = c1.rack.link.calls.length;
+    c1.rack.start();
+    await clock.pass(120_000);
+    expect(c1.rack.link.calls.length).toBe(calls);
+    expect(c1.rack.agent!.status().unwelcome?.code).toBe('told-to-leave');
+    expect(c1.its.contents).toEqual(EMPTY);
+    c1.token = await plane.joinToken('c1');
+    await clock.until('it is heard again', () => plane.host('c1')?.connection.state === 'up');
+    await clock.until('it has its tunnel again', () => peersOn(c1).length === 1);
+    expect(c1.rack.agent!.status().unwelcome).toBeUndefined();
+  });
+
+  test('a-switch-that-is-down-keeps-it-from-leaving-and-it-goes-on-meanwhile', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+    // It takes its time to say so: what fails at once is asked for again at once.
+    c1.its.faults.slowMs = 1000;
+    c1.its.faults.down = true;
+    await tell(world, 'c1');
+    await clock.pass(5000);
+    expect(c1.rack.agent!.status().unwelcome).toBeUndefined();
+    c1.its.faults.down = false;
+    await clock.until('it has left', () => c1.rack.agent!.status().unwelcome?.code === 'told-to-leave');
+    expect(c1.its.contents).toEqual(EMPTY);
+  });
+
+  test('a-lost-answer-and-a-credential-that-ended-with-it-are-leave-enough', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { plane, clock, hosts } = world;
+    const [c1] = hosts as [Host, Host];
+    const { link } = c1.rack;
+    link.tap = async (name, pass) => {
+      const answered = await pass();
+      if (name !== 'observe') return answered;
+      link.tap = (_name, through) => through();
+      await plane.commit(() =>
+        accept(
+          plane.tokens('c1').map((token) => revokedToken(token, 'test', clock.nowMs())),
+          null,
+        ),
+      );
+      throw new LinkDown('the answer is lost');
+    };
+    await left(world);
+    expect(c1.its.contents).toEqual(EMPTY);
+  });
+});
+
+describe('identities of switches', () => {
+  test('a-switch-with-the-identity-of-another-host-is-not-trusted', async () => {
+    const world = await worldOf('c1', 'c2');
+    const { clock, plane, hosts } = world;
+    const [, c2] = hosts as [Host, Host];
+    await clock.until('both have a tunnel', () => peersOn(c2).length === 1);
+    await c2.rack.stop();
+    c2.its.identityNow = simulatedIdentity('c1');
+    c2.rack.start();
+    await clock.until('it is distrusted', () => plane.host('c2')?.quarantined !== undefined);
+    expect(plane.host('c2')?.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
+    expect(plane.host('c1')?.quarantined).toBeUndefined();
+    const alarms = [...plane.leader.journal.fleet.all(ALARM)].map(({ doc }) => doc.reason);
+    expect(alarms).toContainEqual({ code: 'switch-identity-shared', host: 'c2', other: 'c1' });
+    await clock.until('it is wiped', () => c2.its.contents.flows.length === 0);
+  });
+
+  test('a-bridge-that-comes-later-is-told-of-soon', async () => {
+    const world = await worldOf('c1');
+    const { clock, plane, hosts } = world;
+    const [c1] = hosts as [Host];
+    await c1.rack.stop();
+    c1.its.identityNow = { systemId: 'system-c1' };
+    c1.rack.start();
+    await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId === undefined);
+    c1.its.identityNow = simulatedIdentity('c1');
+    await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId !== undefined, 15_000);
+  });
+
+  test('a-removed-host-that-knocks-is-told-of-once', async () => {
+    const world = await worldOf('c1');
+    const { clock, plane } = world;
+    const { connection: _, ...rest } = plane.host('c1')!;
+    await plane.edit('c1', { state: 'draining' });
+    await plane.edit('c1', { state: 'drained' });
+    await plane.edit('c1', { state: 'finalizing' });
+    await plane.edit('c1', { ...rest, state: 'removed' });
+    const reports = (): unknown[] =>
+      [...plane.leader.journal.fleet.all(ALARM)].filter(({ doc }) => doc.reason.code === 'removed-host-reports');
+    await clock.until('somebody hears of it', () => reports().length === 1);
+    const { revision } = plane.leader.journal.fleet;
+    await clock.pass(30_000);
+    expect(plane.leader.journal.fleet.revision).toBe(revision);
+  });
+});

@@ -1,0 +1,360 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { electionModel, SERVICE, serviceId, type Service } from '../election/index.ts';
+import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
+import { HOST, hostsModel, type Host } from '../hosts/index.ts';
+import {
+  FLOATING_ADDRESS,
+  networkModel,
+  PORT,
+  ROUTER,
+  TRANSPORT_ZONE,
+  type FloatingAddress,
+  type Router,
+} from '../network/index.ts';
+import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
+import { operationsModel } from '../operations/index.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { peersOf, peersPart } from './peers.ts';
+import { roleOf, servicesPart } from './services-part.ts';
+import type { ShownPeer, ShownService } from './shown.ts';
+
+const CHANGED = { changedBy: 'test', changedAtMs: 0 };
+const HOSTS = ['c1', 'c2', 'c3', 'c4'];
+
+function newFleet(...changes: readonly Change[]): Fleet {
+  const fleet = new Fleet(
+    new Registry([sitesModel, operationsModel, hostsModel, { ...networkModel, invariants: [] }, electionModel]),
+  );
+  fleet.apply(1, [put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED })]);
+  fleet.apply(2, changes);
+  return fleet;
+}
+
+function host(name: string, facts: Partial<Host> = {}): Change {
+  const doc = plainHost(name).doc as Host;
+  const tunnelAddress = `172.16.0.${name.slice(1)}`;
+  return put(HOST, idOf(HOST, name), { ...doc, tunnelAddress, switch: { datapathId: '00000000000000a1' }, ...facts });
+}
+
+function zone(name: string, mesh: 'full' | 'needed'): Change {
+  return put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, name), { name, mesh, ...CHANGED });
+}
+
+function portOn(id: string, at: string | undefined, of: string): Change {
+  const addresses = [{ ip: `10.0.${of.length}.${id.length}`, subnet: `${of}-v4`, chosenBy: 'create' as const }];
+  const binding = at === undefined ? {} : { binding: { host: at, serial: 1, type: 'x' } };
+  return plainPort(id, of, { addresses, serial: 1, ...binding });
+}
+
+function router(name: string, subnets: readonly string[], ip = '198.51.100.7'): Change {
+  const doc: Router = {
+    name,
+    project: 'default',
+    subnets: [...subnets],
+    externalNetwork: 'ext',
+    nat: { port: 'p', ip },
+    ...CHANGED,
+  };
+  return put(ROUTER, idOf(ROUTER, name), doc);
+}
+
+function service(type: Service['type'], subject: string, facts: Partial<Service> = {}): Change {
+  const doc: Service = { type, subject, exclusion: 'soft', onControlLoss: 'move', epoch: 1, ...CHANGED, ...facts };
+  return put(SERVICE, serviceId(type, subject), doc);
+}
+
+const at = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
+const WHY = {
+  cause: 'host-leaving',
+  candidates: [],
+  candidatesInAll: 0,
+  rejected: [],
+  rejectedInAll: 0,
+  atMs: 0,
+} as const;
+const passing = (
+  from: string,
+  to: string,
+  phase: 'preparing' | 'switched' | 'retiring',
+): Pick<Service, 'handOver'> => ({
+  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: { ...WHY, candidates: [], rejected: [] } },
+});
+
+const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];
+const red = [network('red'), subnet('red-v4', 'red', '10.0.3.0/24')];
+
+function peers(fleet: Fleet, name: string): string[] {
+  return (peersPart.build(fleet, name) as readonly ShownPeer[]).map((peer) => peer.host);
+}
+
+function services(fleet: Fleet, name: string): readonly ShownService[] {
+  return servicesPart.build(fleet, name) as readonly ShownService[];
+}
+
+describe('peers', () => {
+  const all = HOSTS.map((name) => host(name));
+
+  test('full: everybody in the zone but itself, with addresses', () => {
+    const fleet = newFleet(zone('default', 'full'), ...all, host('c5', { transportZone: 'edge' }));
+    expect(peersPart.build(fleet, 'c1')).toEqual([
+      { host: 'c2', tunnelAddress: '172.16.0.2' },
+      { host: 'c3', tunnelAddress: '172.16.0.3' },
+      { host: 'c4', tunnelAddress: '172.16.0.4' },
+    ]);
+    expect(peers(fleet, 'c5')).toEqual([]);
+  });
+
+  test.each<readonly [string, Partial<Host>, boolean]>([
+    ['a-tombstoned-host-keeps-its-tunnels', { state: 'drained' }, true],
+    ['one-that-is-finalizing-has-none', { state: 'finalizing' }, false],
+    ['a-removed-one-has-none', { state: 'removed' }, false],
+    ['a-quarantined-one-has-none', { quarantined: { because: 'identity', atMs: 0 } }, false],
+    ['one-that-joins-has-them-with-its-switch', { state: 'joining' }, true],
+    ['one-that-joins-without-a-switch-has-none', { state: 'joining', switch: {} }, false],
+    ['one-that-is-down-keeps-them', { connection: { state: 'down', sinceMs: 0 } }, true],
+    ['one-of-another-zone-is-no-peer', { transportZone: 'edge' }, false],
+  ])('%s', (_name, facts, isPeer) => {
+    const fleet = newFleet(zone('default', 'full'), zone('edge', 'full'), host('c1'), host('c2', facts));
+    expect(peers(fleet, 'c1')).toEqual(isPeer ? ['c2'] : []);
+    // Tunnels are mutual.
+    expect(peers(fleet, 'c2')).toEqual(isPeer ? ['c1'] : []);
+  });
+
+  test('a-zone-that-is-not-defined-yet-parks-tunnels', () => {
+    const fleet = newFleet(host('c1', { transportZone: 'edge' }), host('c2', { transportZone: 'edge' }));
+    expect(peers(fleet, 'c1')).toEqual([]);
+    fleet.apply(3, [zone('edge', 'full')]);
+    expect(peers(fleet, 'c1')).toEqual(['c2']);
+  });
+
+  test('needed: those that share a network, a router or a service', () => {
+    const fleet = newFleet(
+      zone('default', 'needed'),
+      ...all,
+      ...blue,
+      ...red,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p2', 'c2', 'blue'),
+      portOn('p3', 'c3', 'red'),
+    );
+    expect([peers(fleet, 'c1'), peers(fleet, 'c3')]).toEqual([['c2'], []]);
+    fleet.apply(3, [router('edge', ['blue-v4', 'red-v4'])]);
+    expect([peers(fleet, 'c1'), peers(fleet, 'c3')]).toEqual([
+      ['c2', 'c3'],
+      ['c1', 'c2'],
+    ]);
+    fleet.apply(4, [service('nat', 'edge', at('c4'))]);
+    expect([peers(fleet, 'c1'), peers(fleet, 'c4')]).toEqual([
+      ['c2', 'c3', 'c4'],
+      ['c1', 'c2', 'c3'],
+    ]);
+  });
+
+  test('of-a-host-that-is-finalizing-everybody-who-has-a-tunnel-is-known', () => {
+    const fleet = newFleet(zone('default', 'full'), ...all, host('c1', { state: 'finalizing' }));
+    expect(peers(fleet, 'c2')).toEqual(['c3', 'c4']);
+    expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
+  });
+
+  test('where-tunnels-come-and-go-those-who-were-not-heard-may-still-have-one', () => {
+    const fleet = newFleet(
+      zone('default', 'needed'),
+      host('c1', { state: 'finalizing' }),
+      host('c2'),
+      host('c3', { connection: { state: 'down', sinceMs: 0 } }),
+    );
+    expect(peersOf(fleet, 'c1')).toEqual(['c3']);
+  });
+});
+
+describe('services', () => {
+  const ground = [
+    zone('default', 'full'),
+    ...HOSTS.map((name) => host(name)),
+    ...blue,
+    portOn('p1', 'c1', 'blue'),
+    portOn('p2', 'c2', 'blue'),
+  ];
+
+  test('a host is told what it has presence for, who does it, and what to compile', () => {
+    const fleet = newFleet(
+      ...ground,
+      router('edge', ['blue-v4']),
+      service('nat', 'edge', at('c2')),
+      service('dhcp', 'blue-v4'),
+    );
+    expect(services(fleet, 'c1')).toEqual([
+      {
+        id: 'dhcp:blue-v4',
+        type: 'dhcp',
+        epoch: 1,
+        role: 'other',
+        subnets: [{ id: 'blue-v4', network: 'blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
+      },
+      {
+        id: 'nat:edge',
+        type: 'nat',
+        epoch: 1,
+        role: 'other',
+        designated: { host: 'c2', tunnelAddress: '172.16.0.2' },
+        subnets: [{ id: 'blue-v4', network: 'blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
+        nat: { router: 'edge', ip: '198.51.100.7' },
+      },
+    ]);
+    expect(services(fleet, 'c2').map(({ id, role }) => `${id} ${role}`)).toEqual([
+      'dhcp:blue-v4 other',
+      'nat:edge designated',
+    ]);
+    expect(services(fleet, 'c3')).toEqual([]);
+  });
+
+  test('a-floating-address-is-told-to-the-host-of-its-port-alone', () => {
+    const floating: FloatingAddress = {
+      project: 'default',
+      network: 'ext',
+      outside: { port: 'q', ip: '198.51.100.20' },
+      inside: { port: 'p1', ip: '10.0.4.2', router: 'edge' },
+      ...CHANGED,
+    };
+    const fleet = newFleet(
+      ...ground,
+      router('edge', ['blue-v4']),
+      service('nat', 'edge', at('c2')),
+      put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f1'), floating),
+    );
+    expect(services(fleet, 'c1')[0]?.floating).toEqual([
+      { outside: '198.51.100.20', inside: '10.0.4.2', network: 'blue' },
+    ]);
+    expect(services(fleet, 'c2')[0]).not.toHaveProperty('floating');
+  });
+
+  test('a-quarantined-host-is-told-nothing', () => {
+    const fleet = newFleet(
+      ...ground,
+      service('dhcp', 'blue-v4', at('c1')),
+      host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
+    );
+    expect(services(fleet, 'c1')).toEqual([]);
+  });
+
+  test.each<readonly [string, Partial<Service>, readonly string[]]>([
+    ['at-rest', at('c1'), ['designated', 'other', 'other']],
+    ['nobody', {}, ['other', 'other', 'other']],
+    ['preparing', { ...at('c1'), ...passing('c1', 'c2', 'preparing') }, ['designated', 'preparing', 'other']],
+    ['switched', { ...at('c2'), ...passing('c1', 'c2', 'switched') }, ['retiring', 'designated', 'other']],
+    ['retiring', { ...at('c2'), ...passing('c1', 'c2', 'retiring') }, ['retiring', 'designated', 'other']],
+  ])('roles: %s', (_name, doc, roles) => {
+    expect(['c1', 'c2', 'c3'].map((name) => roleOf(doc as Service, name))).toEqual(roles);
+  });
+
+  test('both-ends-of-a-hand-over-know-of-each-other-also-without-presence', () => {
+    const fleet = newFleet(...ground, service('dhcp', 'blue-v4', { ...at('c3'), ...passing('c4', 'c3', 'switched') }));
+    expect(services(fleet, 'c4')[0]).toMatchObject({
+      role: 'retiring',
+      handOver: { phase: 'switched', other: 'c3', tunnelAddress: '172.16.0.3' },
+    });
+    expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handOver: { other: 'c4' } });
+    expect(services(fleet, 'c1')[0]).not.toHaveProperty('handOver');
+  });
+});
+
+const name = fc.constantFrom(...HOSTS);
+const aChange: fc.Arbitrary<Change> = fc.oneof(
+  fc
+    .tuple(
+      name,
+      fc.constantFrom<Partial<Host>>(
+        {},
+        { state: 'finalizing' },
+        { state: 'removed' },
+        { transportZone: 'edge' },
+        { tunnelAddress: '172.16.9.9' },
+        { quarantined: { because: 'identity', atMs: 0 } },
+      ),
+    )
+    .map(([id, facts]) => host(id, facts)),
+  fc.tuple(fc.constantFrom('default', 'edge'), fc.constantFrom('full', 'needed')).map(([id, mesh]) => zone(id, mesh)),
+  fc.constantFrom('default', 'edge').map((id) => remove(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, id))),
+  fc
+    .tuple(
+      fc.constantFrom('p1', 'p2', 'p33', 'p444'),
+      fc.option(name, { nil: undefined }),
+      fc.constantFrom('blue', 'red'),
+    )
+    .map(([id, where, of]) => portOn(id, where, of)),
+  fc.constantFrom('p1', 'p2', 'p33').map((id) => remove(PORT, idOf(PORT, id))),
+  fc
+    .tuple(fc.subarray(['blue-v4', 'red-v4']), fc.constantFrom('198.51.100.7', '198.51.100.8'))
+    .map(([of, ip]) => router('edge', of, ip)),
+  fc.constant(remove(ROUTER, idOf(ROUTER, 'edge'))),
+  fc.tuple(fc.constantFrom('10.0.4.0/24', '10.0.5.0/24')).map(([cidr]) => subnet('blue-v4', 'blue', cidr)),
+  fc
+    .tuple(
+      fc.constantFrom('nat:edge', 'dhcp:blue-v4'),
+      name,
+      name,
+      fc.constantFrom('preparing', 'switched', 'retiring', undefined),
+    )
+    .map(([id, one, other, phase]) => {
+      const [type, subject] = id.split(':') as [Service['type'], string];
+      return service(type, subject, {
+        ...at(one),
+        ...(phase !== undefined && one !== other && passing(one, other, phase)),
+      });
+    }),
+  fc.constant(remove(SERVICE, serviceId('nat', 'edge'))),
+);
+const commits = fc.array(
+  fc.uniqueArray(aChange, { selector: ({ kind, id }) => `${kind}/${id}`, minLength: 1, maxLength: 3 }),
+  {
+    minLength: 1,
+    maxLength: 12,
+  },
+);
+
+describe('properties of the parts', () => {
+  test.each([peersPart, servicesPart])('never: the part $name of a host changes and the host is not told', (part) => {
+    fc.assert(
+      fc.property(commits, (all) => {
+        const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...red);
+        for (const changes of all) {
+          const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
+          const applied = fleet.apply(fleet.revision + 1, changes);
+          const told = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+          const missed = HOSTS.filter(
+            (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !told.has(id),
+          );
+          expect(missed).toEqual([]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('never: a tunnel has one end', () => {
+    fc.assert(
+      fc.property(commits, (all) => {
+        const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...red);
+        for (const changes of all) fleet.apply(fleet.revision + 1, changes);
+        for (const id of HOSTS) for (const peer of peers(fleet, id)) expect(peers(fleet, peer)).toContain(id);
+      }),
+    );
+  });
+
+  test('a-second-port-on-a-host-touches-nobody-else', () => {
+    const fleet = newFleet(
+      zone('default', 'needed'),
+      ...HOSTS.map((id) => host(id)),
+      ...blue,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p2', 'c2', 'blue'),
+    );
+    const touched = (change: Change): string[] =>
+      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(fleet, applied));
+    expect(touched(portOn('p33', 'c1', 'blue'))).toEqual([]);
+    expect(touched(portOn('p444', 'c3', 'blue')).sort()).toEqual(['c1', 'c2', 'c3']);
+    expect(touched(remove(PORT, idOf(PORT, 'p33')))).toEqual([]);
+    expect(touched(remove(PORT, idOf(PORT, 'p1'))).sort()).toEqual(['c1', 'c2', 'c3']);
+  });
+});
