@@ -26,6 +26,7 @@ describe('which host is meant', () => {
     ['by-inventory-id', 'openflow:18446744073709551615', 'c1'],
     ['by-inventory-id-that-differs-in-the-last-bit', 'openflow:18446744073709551614', 'c2'],
     ['by-inventory-id-with-leading-zeros', 'openflow:0010', 'c3'],
+    ['by-inventory-id-of-64-bits-with-leading-zeros', 'openflow:018446744073709551614', 'c2'],
     ['by-system-id', 'sys-2', 'c2'],
     ['while-disconnected', '000000000000000a', 'c3'],
     ['before-its-switch-is-known', 'c4', 'c4'],

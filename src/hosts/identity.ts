@@ -24,7 +24,7 @@ function rank({ doc }: StoredHost, form: string): number {
 
 const HEX = /^(?:0x)?[0-9a-f]{16}$/i;
 const COLONS = /^(?:[0-9a-f]{2}:){7}[0-9a-f]{2}$/i;
-const INVENTORY = /^openflow:(\d{1,20})$/;
+const INVENTORY = /^openflow:(\d{1,30})$/;
 const TOPOLOGY = /^ovsdb:\/\/uuid\/([0-9a-f-]{36})\/bridge\/br-int$/i;
 
 /** As hosts are filed: digits in lower case, numbers without leading zeros. All 64 bits count, so no number is made of them. */

@@ -269,6 +269,11 @@ describe('the plan that a start is held to', () => {
     expect(planChanged(seen, now())?.facts?.['differs'] ?? []).toEqual(differs);
   });
 
+  test('the-order-in-which-an-evacuator-answers-does-not-count', () => {
+    const turned = both().map((one): Evacuator => ({ ...one, plan: (...asked) => one.plan(...asked).toReversed() }));
+    expect(hashWith(turned)).toBe(seen);
+  });
+
   test('a-reason-that-tells-of-times-and-counts-is-the-same-reason', () => {
     const at = (atMs: number) => hashWith(both({ told: { 'web-1': { kind: 'wait', reason: { code: 'x', atMs } } } }));
     expect(at(1)).toBe(at(2));

@@ -43,7 +43,7 @@ test('all-of-them', () => {
       "not-left: Host c1 could not leave: the switch does not answer. It is asked again.",
       "has-left: Host c1 has left and is about to be removed.",
       "brought-back: Host c1 was brought back meanwhile.",
-      "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts clear-force-down c1".",
+      "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts force-up c1".",
       "peer-not-heard: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
       "hosts-behind: These hosts have not applied their newest view yet: c2, c3.",
     ]

@@ -36,7 +36,7 @@ export const scaleInSentences: ReasonSentences = {
   'has-left': ({ host }) => `Host ${said(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${said(host)} was brought back meanwhile.`,
   'forced-down': ({ host }) =>
-    `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts clear-force-down ${said(host)}".`,
+    `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts force-up ${said(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
     `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
   'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
