@@ -17,6 +17,7 @@ export {
 export type { Credentials } from './credentials.ts';
 export { isPlugged, NETWORK_EVENT, networkEventsModel, recordNetworkEvents } from './event.ts';
 export type { NetworkEvent, NetworkNews } from './event.ts';
+export { createRouter } from './decide-router.ts';
 export { createTransportZone, zoneOfHost } from './decide-transport-zone.ts';
 export { givenAway } from './given-away.ts';
 export {
@@ -35,7 +36,7 @@ export { bandwidthClass, pciClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
 export { orderPools } from './order-pools.ts';
-export { reachesOutside } from './outside.ts';
+export { wayOut } from './outside.ts';
 export { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
 export { presenceOf } from './presence.ts';
 export { QUOTA, quotaRefusal } from './quota.ts';

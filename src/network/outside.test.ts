@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { idOf, type Fleet } from '../fleet/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { commit, fleetWith, host, network, port, segment } from './network-fixture.ts';
-import { reachesOutside } from './outside.ts';
+import { wayOut } from './outside.ts';
 import { makeRouter, routerDoc, wrongOutside } from './router-fixture.ts';
 
 describe('the hosts that reach what is outside', () => {
-  const reached = (fleet: Fleet, router: string): string[] =>
-    [...fleet.all(HOST)].filter(({ doc }) => reachesOutside(fleet, doc, routerDoc(fleet, router))).map(({ id }) => id);
+  const reached = (fleet: Fleet, router: string): string[] => idsWhere(fleet, wayOut(fleet, routerDoc(fleet, router)));
+
+  const idsWhere = (fleet: Fleet, is: (host: Host) => boolean): string[] =>
+    [...fleet.all(HOST)].filter(({ doc }) => is(doc)).map(({ id }) => id);
 
   const hosts = [host('ha', 'phys-ra'), host('hb', 'phys-rb'), host('hab', 'phys-ra', 'phys-rb'), host('none')];
 
@@ -33,7 +35,14 @@ describe('the hosts that reach what is outside', () => {
   test('are none while there is no way out', () => {
     const fleet = fleetWith(...hosts, network('n'), port('p', 'n'));
     makeRouter(fleet, { name: 'shut' });
-    const { doc } = fleet.get(HOST, idOf(HOST, 'ha')) as { readonly doc: Host };
-    expect(reachesOutside(fleet, doc, routerDoc(fleet, 'shut'))).toBe(false);
+    expect(reached(fleet, 'shut')).toEqual([]);
+  });
+
+  test('are those of any of its segments while it has no address', () => {
+    const fleet = wrongOutside();
+    commit(fleet, hosts);
+    makeRouter(fleet, { name: 'shut' });
+    const unaddressed = { ...routerDoc(fleet, 'shut'), externalNetwork: 'racks' };
+    expect(idsWhere(fleet, wayOut(fleet, unaddressed))).toEqual(['ha', 'hab', 'hb']);
   });
 });

@@ -101,16 +101,16 @@ function portFor(fleet: FleetReader, { id, doc }: StoredNetwork, ask: OutsideAsk
 }
 
 /**
- * Whether a host can do the work of a router's way out: it reaches the segment of the address outside. On a network that is
- * not routed any of its segments will do, and every host where it has none.
+ * Which hosts can do the work of a router's way out: those that reach the segment of its address outside. On a network that is
+ * not routed, or while it has no address, any of the network's segments will do, and every host where it has none.
  */
-export function reachesOutside(fleet: FleetReader, host: Host, { externalNetwork, nat }: Router): boolean {
-  if (externalNetwork === undefined || nat === undefined) return false;
+export function wayOut(fleet: FleetReader, { externalNetwork, nat }: Router): (host: Host) => boolean {
+  if (externalNetwork === undefined) return () => false;
   const segments = topologyOf(fleet)
     .segmentsOf(externalNetwork)
     .filter(({ doc }) => !doc.dynamic);
-  const [address] = fleet.get(PORT, idOf(PORT, nat.port))?.doc.addresses ?? [];
+  const [address] = nat === undefined ? [] : (fleet.get(PORT, idOf(PORT, nat.port))?.doc.addresses ?? []);
   const own = address === undefined ? undefined : fleet.get(SUBNET, idOf(SUBNET, address.subnet))?.doc.segment;
   const wanted = own === undefined ? segments : segments.filter(({ id }) => id === own);
-  return wanted.length === 0 || wanted.some(({ doc }) => hostReaches(host, doc));
+  return (host) => wanted.length === 0 || wanted.some(({ doc }) => hostReaches(host, doc));
 }
