@@ -60,5 +60,10 @@ export const INSTANCE_MARKS: readonly string[] = [
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
+  'drained-host-drains-again': 'src/hosts/scale-in-drain.test.ts',
+  'instance-left-behind': 'src/instances/scale-in.test.ts',
+  'peers-to-be-cleaned-later': 'src/hosts/scale-in-end.test.ts',
+  'scale-in-fails-back': 'src/hosts/scale-in-end.test.ts',
+  'vouched-off-host-heard': 'src/hosts/scale-in-drain.test.ts',
   'desk-removed-host': 'needs hosts that leave service: scale-in brings them',
 };

@@ -70,6 +70,6 @@ describe('the rooms together', () => {
       'instance-rebuild',
       'instance-shelve',
     ]);
-    expect(SETTINGS.map(({ name }) => name)).toEqual(['liveness', 'retention', 'scheduler']);
+    expect(SETTINGS.map(({ name }) => name)).toEqual(['election', 'liveness', 'retention', 'scale-in', 'scheduler']);
   });
 });
