@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, put } from '../../fleet/index.ts';
-import { clearForcedDown, forceDownHost, HOST, type Host } from '../../hosts/index.ts';
+import { clearForcedDown, CURRENT_SERVICE_VERSION, forceDownHost, HOST, type Host } from '../../hosts/index.ts';
 import { gatesOf, INSTANCE } from '../../instances/index.ts';
 import { PORT } from '../../network/index.ts';
 import { BOTH, fixtureF, type FixtureF } from './reference-fixture.ts';
@@ -31,10 +31,13 @@ async function forceDown(world: World, id: string): Promise<void> {
 /** As scale-in does it, one state after the other. */
 async function removeHost(world: World, id: string): Promise<void> {
   await world.agents.stop(id);
-  for (const state of ['draining', 'drained', 'finalizing', 'removed'] as const) {
-    const doc: Host = { ...world.host(id), state };
+  const leaving = { operation: 'op-leaves', drain: true, by: 'ann', atMs: world.nowMs };
+  for (const state of ['draining', 'drained', 'finalizing'] as const) {
+    const doc: Host = { ...world.host(id), state, leaving };
     await world.put(put(HOST, idOf(HOST, id), doc));
   }
+  const { leaving: _, ...doc } = world.host(id);
+  await world.put(put(HOST, idOf(HOST, id), { ...doc, state: 'removed' }));
 }
 
 /** Another version of the agent is installed on hosts, and heard. */
@@ -62,7 +65,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     expect(old).toMatchObject({ state: 'active', host: 'h2', path: OLD_PATH });
     expect(world.asked.at(-1)?.args).toMatchObject({ network: 'allocate' });
     await forceDown(world, 'h1');
-    expect(gates(world)).toBe('3: create open, bind open');
+    expect(gates(world)).toBe('4: create open, bind open');
     const young = await world.boot({ name: 'young' });
     expect(young).toMatchObject({ state: 'active', host: 'h2', path: NEW_PATH });
     expect(world.asked.at(-1)?.args).toMatchObject({ network: 'ready' });
@@ -71,7 +74,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     expect(gates(world)).toBe('1: create closed by 1, bind closed by 1');
     expect(await world.boot({ name: 'again' })).toMatchObject({ state: 'active', path: OLD_PATH });
     await removeHost(world, 'h1');
-    expect(gates(world)).toBe('3: create open, bind open');
+    expect(gates(world)).toBe(`${CURRENT_SERVICE_VERSION}: create open, bind open`);
     expect(await world.boot({ name: 'last' })).toMatchObject({ state: 'active', path: NEW_PATH });
     if (backEnd === 'embedded') return;
     expect(world.calls('old')).toEqual(['host create old-p0@h2 applied', 'host bind old-p0@h2 applied']);
