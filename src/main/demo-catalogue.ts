@@ -1,8 +1,8 @@
-// What the demonstration has beside hosts, so that instances can be asked for at once: three flavors, a plain network, and a
-// routed one with a segment in each site. Pure: every document that is not there yet.
-import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
+// What the demonstration has beside hosts, so that instances can be asked for at once: three flavors, a plain network with a
+// router to an external one, and a routed one with a segment in each site. Pure: every document that is not there yet.
+import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { FLAVOR, type Flavor } from '../instances/index.ts';
-import { NETWORK, SEGMENT, SUBNET, type Network, type Segment, type Subnet } from '../network/index.ts';
+import { createRouter, NETWORK, SEGMENT, SUBNET, type Network, type Segment, type Subnet } from '../network/index.ts';
 import { FIRST_SITE } from '../sites/index.ts';
 import { DEMO_SITE } from './demo-hosts.ts';
 
@@ -12,7 +12,13 @@ const FLAVORS: readonly Pick<Flavor, 'name' | 'vcpus' | 'memoryMiB' | 'diskGiB'>
   { name: 'large', vcpus: 16, memoryMiB: 65_536, diskGiB: 200 },
 ];
 
-const NETWORKS = ['lan', 'routed'];
+/** Leads outside. */
+const EXTERNAL = 'external';
+
+const NETWORKS = ['lan', 'routed', EXTERNAL];
+
+/** What the router of the demonstration has in front of it. */
+const ROUTER = { name: 'edge', subnets: ['lan'], externalNetwork: EXTERNAL };
 
 /** Of the routed network: one per site, on the physical network that its hosts report. */
 const SEGMENTS = [FIRST_SITE, DEMO_SITE.name].map((site, at) => ({ name: `routed-${site}`, site, octet: 20 + at }));
@@ -24,7 +30,24 @@ interface Made {
 
 export function demoCatalogue(fleet: FleetReader, changed: Made): Change[] {
   const wanted = [...flavors(changed), ...networks(changed), ...segments(changed), ...subnets(changed)];
-  return wanted.filter(({ kind, id }) => fleet.get({ name: kind, check: () => undefined }, id as never) === undefined);
+  const missing = wanted.filter(
+    ({ kind, id }) => fleet.get({ name: kind, check: () => undefined }, id as never) === undefined,
+  );
+  return [...missing, ...router(fleet, missing, changed)];
+}
+
+/** A way out for the plain network: so there are services to look at as soon as something runs on it. */
+function router(
+  fleet: FleetReader,
+  missing: readonly Change[],
+  { changedBy: by, changedAtMs: nowMs }: Made,
+): readonly Change[] {
+  return onTrial(fleet, (trial) => {
+    trial.add(missing);
+    const made = createRouter(trial, { ...ROUTER, portId: 'port-demo-edge', admin: true, by, nowMs });
+    // One by that name is there already.
+    return made.kind === 'accept' ? made.changes : [];
+  });
 }
 
 function flavors(changed: Made): Change[] {
@@ -36,7 +59,8 @@ function flavors(changed: Made): Change[] {
 
 function networks(changed: Made): Change[] {
   return NETWORKS.map((name) => {
-    const facts = { backEnd: 'embedded', shared: true, external: false, portSecurity: true } as const;
+    const external = name === EXTERNAL;
+    const facts = { backEnd: 'embedded', shared: !external, external, portSecurity: true } as const;
     const network: Network = { name, project: 'default', ...facts, ...changed };
     return put(NETWORK, idOf(NETWORK, name), network);
   });
@@ -60,10 +84,14 @@ function subnets(changed: Made): Change[] {
   const routed = SEGMENTS.map(({ name, octet }) =>
     subnet(name, `10.${octet}`, { network: 'routed', segment: name }, changed),
   );
-  return [subnet('lan', '10.10', { network: 'lan' }, changed), ...routed];
+  return [
+    subnet('lan', '10.10', { network: 'lan', dhcp: true }, changed),
+    subnet(EXTERNAL, '198.18', { network: EXTERNAL }, changed),
+    ...routed,
+  ];
 }
 
-function subnet(name: string, prefix: string, on: Pick<Subnet, 'network' | 'segment'>, changed: Made): Change {
+function subnet(name: string, prefix: string, on: Pick<Subnet, 'network' | 'segment' | 'dhcp'>, changed: Made): Change {
   const pools = [{ first: `${prefix}.0.2`, last: `${prefix}.255.254` }];
   const form = { cidr: `${prefix}.0.0/16`, version: 4 as const, gateway: `${prefix}.0.1`, pools };
   return put(SUBNET, idOf(SUBNET, name), { name, ...on, ...form, ...changed });
