@@ -62,7 +62,7 @@ export const HOST_FACTS = {
 };
 
 /** A datapath id has 64 bits: a number would lose some of them. */
-export const DATAPATH_ID = Type.String({ pattern: '^[0-9a-f]{16}$', 'x-form': '16 lower-case hexadecimal digits' });
+const DATAPATH_ID = Type.String({ pattern: '^[0-9a-f]{16}$', 'x-form': '16 lower-case hexadecimal digits' });
 
 /** What tells its switch apart from any other, as its agent reports it. */
 export const SWITCH_IDENTITY = Type.Object(
