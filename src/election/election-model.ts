@@ -3,15 +3,16 @@ import type { Model } from '../fleet/index.ts';
 import { ELECTION_INVARIANTS } from './invariants.ts';
 import {
   SERVICE,
-  SERVICES_BY_HOST,
   SERVICES_BY_ORIGIN,
   SERVICES_BY_SUBJECT,
   SERVICES_IN_HAND_OVER,
   SERVICES_TOUCHING_HOST,
 } from './model.ts';
+import { STANDINGS } from './standings.ts';
 
 export const electionModel: Model = {
   kinds: [SERVICE],
-  indexes: [SERVICES_BY_HOST, SERVICES_TOUCHING_HOST, SERVICES_BY_SUBJECT, SERVICES_BY_ORIGIN, SERVICES_IN_HAND_OVER],
+  indexes: [SERVICES_TOUCHING_HOST, SERVICES_BY_SUBJECT, SERVICES_BY_ORIGIN, SERVICES_IN_HAND_OVER],
+  projections: [STANDINGS],
   invariants: ELECTION_INVARIANTS,
 };

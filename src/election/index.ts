@@ -1,3 +1,4 @@
+export { lookAtServices } from './decide.ts';
 export { designationEvacuator } from './evacuator.ts';
 export { electionModel } from './election-model.ts';
 export { handOver } from './hand-over.ts';

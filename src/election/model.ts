@@ -131,17 +131,9 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
   return `${type}:${subject}` as ServiceId;
 }
 
-/** The services that a host does: its weight. One that is being handed to it counts, one that it hands over does not. */
-export const SERVICES_BY_HOST: Index<'service', Service> = {
-  name: 'services-by-host',
-  kind: SERVICE,
-  keysOf: (doc) => {
-    const host = weighsOn(doc);
-    return host === undefined ? [] : [host];
-  },
-};
-
-/** The host whose weight a service is part of. */
+/**
+ * The host whose weight a service is part of: one that is being handed to it counts, one that it hands over does not.
+ */
 export function weighsOn({ designated, handOver }: Service): string | undefined {
   return handOver?.phase === 'preparing' ? handOver.to : designated?.host;
 }

@@ -10,7 +10,7 @@ function rejection(because: Reason[string]): string {
 
 export const electionSentences: ReasonSentences = {
   'elections-held': ({ service }) =>
-    `${said(service)} stays where it is while elections are held still. Go on with: muster settings set election '{"held":false, …}'.`,
+    `${said(service)} stays where it is while elections are held still. Set "held" of the setting "election" to false to go on.`,
   'no-candidate': ({ service, host, because }) =>
     host === undefined
       ? `No host can take ${said(service)}. "muster services why ${said(service)}" says what each lacks.`

@@ -1,0 +1,92 @@
+// How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts looks each of
+// them up once and reads no documents.
+import type { Applied, Projected, Projection } from '../fleet/index.ts';
+import { DESIGNATIONS_VERSION, HOST, isTombstoned, type Host } from '../hosts/index.ts';
+import { DEFAULT_TRANSPORT_ZONE, TRANSPORT_ZONE } from '../network/index.ts';
+import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
+
+export interface Standing {
+  host: Host | undefined;
+  /** The first thing that speaks against it, its transport zone apart. */
+  because: Rejection | undefined;
+  /** Nothing but its leaving speaks against it, its transport zone apart. */
+  leaving: boolean;
+  /** The services that it does. */
+  weight: number;
+}
+
+const NOBODY: Standing = { host: undefined, because: 'unknown-host', leaving: false, weight: 0 };
+
+class Standings implements Projected {
+  readonly #hosts = new Map<string, Standing>();
+  readonly #zones = new Set<string>();
+
+  apply({ kind, before, after }: Applied): void {
+    const id = (after ?? before)?.id;
+    if (id === undefined) return;
+    if (kind === HOST.name) this.#host(id, after?.doc as Host | undefined);
+    else if (kind === SERVICE.name) {
+      this.#weigh(before?.doc as Service | undefined, -1);
+      this.#weigh(after?.doc as Service | undefined, 1);
+    } else if (after === undefined) this.#zones.delete(id);
+    else this.#zones.add(id);
+  }
+
+  #host(id: string, host: Host | undefined): void {
+    const standing = this.#entry(id);
+    const because = rejectionOf(host);
+    const leaving = host !== undefined && host.state !== 'finalizing' && because === 'tombstoned';
+    Object.assign(standing, { host, because, leaving: leaving && incapacityOf(host) === undefined });
+    this.#forgetIfEmpty(id, standing);
+  }
+
+  #weigh(service: Service | undefined, by: 1 | -1): void {
+    const host = service === undefined ? undefined : weighsOn(service);
+    if (host === undefined) return;
+    const standing = this.#entry(host);
+    standing.weight += by;
+    this.#forgetIfEmpty(host, standing);
+  }
+
+  #entry(id: string): Standing {
+    let standing = this.#hosts.get(id);
+    if (standing === undefined) this.#hosts.set(id, (standing = { ...NOBODY }));
+    return standing;
+  }
+
+  #forgetIfEmpty(id: string, { host, weight }: Standing): void {
+    if (host === undefined && weight === 0) this.#hosts.delete(id);
+  }
+
+  of(id: string): Readonly<Standing> {
+    return this.#hosts.get(id) ?? NOBODY;
+  }
+
+  /** Whether the zone that a host is in is defined: its tunnels are parked until then. */
+  hasZone({ transportZone }: Host): boolean {
+    return this.#zones.has(transportZone ?? DEFAULT_TRANSPORT_ZONE);
+  }
+}
+
+export const STANDINGS: Projection<Standings> = {
+  name: 'standings',
+  kinds: [HOST.name, SERVICE.name, TRANSPORT_ZONE.name],
+  create: () => new Standings(),
+};
+
+/** The first thing that speaks against a host, in the order of REJECTIONS. */
+function rejectionOf(host: Host | undefined): Rejection | undefined {
+  if (host === undefined) return 'unknown-host';
+  if (host.state === 'removed') return 'removed';
+  if (isTombstoned(host)) return 'tombstoned';
+  return host.state === 'active' ? incapacityOf(host) : 'not-in-service';
+}
+
+/** What keeps a host from doing any service, its state and its zone apart. */
+function incapacityOf(host: Host): Rejection | undefined {
+  if (host.quarantined !== undefined) return 'quarantined';
+  if (host.connection.state !== 'up' || host.forcedDown !== undefined) return 'not-connected';
+  if (host.switch?.datapathId === undefined) return 'no-datapath-id';
+  if (host.tunnelAddress === undefined) return 'no-tunnel-address';
+  return host.serviceVersion < DESIGNATIONS_VERSION ? 'agent-too-old' : undefined;
+}
