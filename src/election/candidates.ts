@@ -106,19 +106,21 @@ export class Poll {
     if (to !== undefined) this.#more.set(to, (this.#more.get(to) ?? 0) + 1);
   }
 
-  #score(id: string, { weight, host }: Readonly<Standing>): number {
-    return weight + (this.#more.get(id) ?? 0) - (host?.baseWeight ?? 0);
+  #score(id: string, { weight, baseWeight }: Readonly<Standing>): number {
+    return weight + (this.#more.get(id) ?? 0) - baseWeight;
   }
 
-  #because({ host, because }: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+  #because(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+    const { host, because } = standing;
     if (host === undefined) return 'unknown-host';
     if (because !== undefined && because !== 'agent-too-old') return because;
-    if (!this.#standings.hasZone(host)) return 'no-transport-zone';
+    if (!this.#standings.hasZone(standing)) return 'no-transport-zone';
     return because ?? (reaches(host) ? undefined : 'no-way-out');
   }
 
-  #mayFallBackTo({ host, leaving }: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {
-    return leaving && host !== undefined && this.#standings.hasZone(host) && reaches(host);
+  #mayFallBackTo(standing: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {
+    const { host, leaving } = standing;
+    return leaving && host !== undefined && this.#standings.hasZone(standing) && reaches(host);
   }
 
   /** Address translation is done where the outside is reached; the others need no way out of their own. */

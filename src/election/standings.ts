@@ -11,11 +11,20 @@ export interface Standing {
   because: Rejection | undefined;
   /** Nothing but its leaving speaks against it, its transport zone apart. */
   leaving: boolean;
-  /** The services that it does. */
+  /** The services that it does, and what its base weight takes off them. Here, because documents lie far apart in memory. */
   weight: number;
+  baseWeight: number;
+  zone: string;
 }
 
-const NOBODY: Standing = { host: undefined, because: 'unknown-host', leaving: false, weight: 0 };
+const NOBODY: Standing = {
+  host: undefined,
+  because: 'unknown-host',
+  leaving: false,
+  weight: 0,
+  baseWeight: 0,
+  zone: '',
+};
 
 class Standings implements Projected {
   readonly #hosts = new Map<string, Standing>();
@@ -36,7 +45,11 @@ class Standings implements Projected {
     const standing = this.#entry(id);
     const because = rejectionOf(host);
     const leaving = host !== undefined && host.state !== 'finalizing' && because === 'tombstoned';
-    Object.assign(standing, { host, because, leaving: leaving && incapacityOf(host) === undefined });
+    standing.host = host;
+    standing.because = because;
+    standing.leaving = leaving && incapacityOf(host) === undefined;
+    standing.baseWeight = host?.baseWeight ?? 0;
+    standing.zone = host?.transportZone ?? DEFAULT_TRANSPORT_ZONE;
     this.#forgetIfEmpty(id, standing);
   }
 
@@ -63,8 +76,8 @@ class Standings implements Projected {
   }
 
   /** Whether the zone that a host is in is defined: its tunnels are parked until then. */
-  hasZone({ transportZone }: Host): boolean {
-    return this.#zones.has(transportZone ?? DEFAULT_TRANSPORT_ZONE);
+  hasZone({ zone }: Readonly<Standing>): boolean {
+    return this.#zones.has(zone);
   }
 }
 
