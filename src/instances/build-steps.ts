@@ -25,7 +25,7 @@ export function isBeingBuilt({ state }: Instance): boolean {
 }
 
 /** Steps that are planned on the durable fleet are not taken when a delete, or anybody, was faster. */
-function asRead(instance: StoredInstance, ports: readonly StoredPort[] = []): readonly Expected[] {
+export function asRead(instance: StoredInstance, ports: readonly StoredPort[] = []): readonly Expected[] {
   return [expecting(INSTANCE, instance), ...ports.map((port) => expecting(PORT, port))];
 }
 

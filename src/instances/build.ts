@@ -25,6 +25,7 @@ import { observedBuild } from './build-orders.ts';
 import {
   afterFault,
   afterSweep,
+  asRead,
   BUILDER,
   gaveUp,
   isBeingBuilt,
@@ -75,7 +76,9 @@ export const instanceBuild: OperationKind = {
   overdue: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (instance === undefined || !isBeingBuilt(instance.doc)) return { changes: [], expects: [] };
-    return { changes: tooLate(fleet, item, instance, nowMs), expects: [expecting(INSTANCE, instance)] };
+    // Its ports end here too: one that got a floating address since this was planned is looked at again.
+    const expects = asRead(instance, portsOf(fleet, instance.doc));
+    return { changes: tooLate(fleet, item, instance, nowMs), expects };
   },
 
   wakes: (fleet, { kind, before, after }) => {
