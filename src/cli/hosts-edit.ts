@@ -4,7 +4,7 @@ import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { hostFacts, hostPath, type Host } from './host-view.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { addressOrNone, wholeNumber, words } from './input-file.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 interface EditOptions extends SizeOptions {
@@ -27,7 +27,7 @@ export function hostEdit(cli: Cli): Command {
     .option('--trait <names>', 'all its traits, with commas; "" for none', words)
     .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
-    .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
+    .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away', addressOrNone)
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
     .option('--vcpus <count>', 'processors', wholeNumber)
     .option('--memory <size>', 'memory, such as 64GiB; a number alone is in MiB', memoryMiB)

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { parseDuration } from './duration.ts';
 import { usage } from './exit-code.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { ipAddress, wholeNumber, words } from './input-file.ts';
 
 export interface RequestOptions {
   readonly flavor: string;
@@ -49,7 +49,7 @@ export function parseNic(text: string): Nic {
       );
     }
     if (nic[field] !== undefined) throw usage(`"${text}" says ${key} twice. One --nic is one NIC; repeat the option.`);
-    nic[field] = value;
+    nic[field] = field === 'fixedIp' ? ipAddress(value) : value;
   }
   return nic;
 }

@@ -1,8 +1,8 @@
 // Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option, type Command } from 'commander';
-import { parseDuration } from './duration.ts';
-import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { parsePatience } from './duration.ts';
+import { EXIT, Failure, usage, type ExitCode } from './exit-code.ts';
 import {
   countsText,
   isFinished,
@@ -17,7 +17,8 @@ import type { Session } from './session.ts';
 
 export interface WaitOptions {
   readonly wait?: boolean;
-  readonly timeout?: string;
+  /** In milliseconds. */
+  readonly timeout?: number;
 }
 
 /** The first looks come quickly, for what is done at once; later ones do not burden the server. */
@@ -27,11 +28,20 @@ const LOOK_MAX_MS = 2000;
 const TROUBLED_MAX = 50;
 
 export function withWait(command: Command): Command {
-  return command.option('--wait', 'wait until the operation ends, and show its progress').addOption(timeoutOption());
+  return command
+    .option('--wait', 'wait until the operation ends, and show its progress')
+    .addOption(timeoutOption())
+    .hook('preAction', () => {
+      const { wait, timeout } = command.opts<WaitOptions>();
+      if (timeout !== undefined && wait !== true) throw usage('--timeout says how long to wait. Say --wait too.');
+    });
 }
 
+/** Read before anything is asked of the server: what is wrong with it must not be told when the operation is under way. */
 export function timeoutOption(): Option {
-  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5');
+  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5').argParser(
+    parsePatience,
+  );
 }
 
 export interface Started {
@@ -75,7 +85,7 @@ export async function startedOperations(
   return ended.find((one) => exitOf(one) !== EXIT.ok) === undefined ? EXIT.ok : EXIT.operationFailed;
 }
 
-export async function waitFor(session: Session, id: string, timeout: string | undefined): Promise<ExitCode> {
+export async function waitFor(session: Session, id: string, timeout: number | undefined): Promise<ExitCode> {
   return showEnd(session, await watch(session, id, patienceOf(session, timeout)));
 }
 
@@ -110,9 +120,9 @@ interface Patience {
   readonly over: AbortSignal;
 }
 
-function patienceOf({ terminal }: Session, timeout: string | undefined): Patience {
+function patienceOf({ terminal }: Session, timeout: number | undefined): Patience {
   const interrupted = terminal.interrupted();
-  const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(parseDuration(timeout));
+  const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
   return { interrupted, over: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
 }
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { ipAddress, wholeNumber, words } from './input-file.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
 import {
   changedFacts,
@@ -109,7 +109,7 @@ function createPort(cli: Cli): Command {
     .argument('[name]', 'what to call it; commands take its id, which is shown when it is created')
     .requiredOption('--network <name>', 'the network')
     .option('--project <name>', 'whose it is; "default" if none is named')
-    .option('--fixed-ip <addresses>', 'these addresses; several with commas', words)
+    .option('--fixed-ip <addresses>', 'these addresses; several with commas', ipAddresses)
     .option('--subnet <names>', 'an address of each of these subnets; several with commas', words)
     .option('--no-address', 'no address, now or later')
     .option('--mac <address>', 'this MAC; else one is made')
@@ -129,6 +129,10 @@ function createPort(cli: Cli): Command {
     await session.done(port, `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`);
     return undefined;
   });
+}
+
+function ipAddresses(text: string, before: readonly string[] = []): string[] {
+  return words(text, before).map(ipAddress);
 }
 
 /** What it has, or when it gets it. */

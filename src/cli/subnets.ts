@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
+import { addressOrNone } from './input-file.ts';
 import {
   changedFacts,
   deleteCommand,
@@ -99,7 +100,7 @@ function createSubnet(cli: Cli): Command {
     .requiredOption('--network <name>', 'the network')
     .option('--segment <name>', 'the segment, on a routed network')
     .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
-    .option('--gateway <address>', 'the first address unless said; "" for none')
+    .option('--gateway <address>', 'the first address unless said; "" for none', addressOrNone)
     .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn);
   examples(
     command,
@@ -121,7 +122,7 @@ function editSubnet(cli: Cli): Command {
     .description('Change the gateway and the pools of a subnet, or set its segment; what is not named stays as it is')
     .argument('<name>')
     .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
-    .option('--gateway <address>', '"" for none')
+    .option('--gateway <address>', '"" for none', addressOrNone)
     .option('--pool <first-last>', 'all its pools; may be repeated', poolIn);
   examples(command, ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199']);
   return act<FormOptions>(cli, command, async (session, { args: [name = ''], options }) => {
