@@ -103,7 +103,8 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
   ] as const;
   for (const [what, count] of uses) {
     if (count === 0) continue;
-    const message = `Network "${id}" still has ${count} ${what}. Delete them first.`;
+    const have = count === 1 ? `a ${what.slice(0, -1)}` : `${count} ${what}`;
+    const message = `Network "${id}" still has ${have}. Delete what is on it first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
   return accept([remove(NETWORK, stored.id)], stored);
