@@ -3,12 +3,14 @@ import { Command, Option } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
   listCommand,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Group extends Changed {
   readonly name: string;
@@ -68,11 +70,11 @@ function createGroup(cli: Cli): Command {
     ['never two on one host', 'muster groups create web --policy anti-affinity'],
     ['near each other if possible', 'muster groups create cache --policy soft-affinity'],
   );
-  return act<{ readonly policy: string; readonly project?: string }>(cli, command, async (session, given) => {
+  return act<{ readonly policy: string; readonly project?: string }>(cli, command, (session, given) => {
     const { policy, project } = given.options;
-    const body = { name: given.args[0], policy, ...(project !== undefined && { project }) };
-    const made = await session.client.write<Group>('POST', GROUPS.path, { body });
-    await session.done(made, `Server group ${made.name} is created: ${made.policy}.`);
-    return undefined;
+    return createOne(session, GROUPS, {
+      body: said({ name: given.args[0], policy, project }),
+      sentence: (made) => `Server group ${made.name} is created: ${made.policy}.`,
+    });
   });
 }

@@ -6,13 +6,15 @@ import { ipAddress, wholeNumber, words } from './input-file.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
+  editOne,
   listCommand,
-  resourcePath,
   showCommand,
   some,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 const PORTS: Resource<Port> = {
   command: 'ports',
@@ -124,11 +126,12 @@ function createPort(cli: Cli): Command {
     ['a port with an address to keep', 'muster ports create vip --network lan --fixed-ip 10.0.0.9'],
     ['one without addresses', 'muster ports create tap --network lan --no-address'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const port = await session.client.write<Port>('POST', PORTS.path, { body: bodyOf(name, options) });
-    await session.done(port, `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`);
-    return undefined;
-  });
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) =>
+    createOne(session, PORTS, {
+      body: bodyOf(name, options),
+      sentence: (port) => `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`,
+    }),
+  );
 }
 
 function ipAddresses(text: string, before: readonly string[] = []): string[] {
@@ -143,21 +146,20 @@ function addressesOf(port: Port): string {
 }
 
 function bodyOf(name: string | undefined, options: CreateOptions): object {
-  const { network, project, mac, securityGroup, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
-  const fixedIps = fixedIpsOf(options);
-  return {
-    ...(name !== undefined && { name }),
+  const { network, project, mac, securityGroup, portSecurity, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
+  return said({
+    name,
     network,
-    ...(project !== undefined && { project }),
-    ...(fixedIps !== undefined && { fixedIps }),
-    ...(mac !== undefined && { mac }),
-    ...(securityGroup !== undefined && { securityGroups: securityGroup }),
-    ...(!options.portSecurity && { portSecurity: false }),
-    ...(qosPolicy !== undefined && { qosPolicy }),
-    ...(minBandwidth !== undefined && { minBandwidthKbps: minBandwidth }),
-    ...(pciRequest !== undefined && { pciRequest }),
-    ...(dnsName !== undefined && { dnsName }),
-  };
+    project,
+    fixedIps: fixedIpsOf(options),
+    mac,
+    securityGroups: securityGroup,
+    portSecurity: portSecurity ? undefined : false,
+    qosPolicy,
+    minBandwidthKbps: minBandwidth,
+    pciRequest,
+    dnsName,
+  });
 }
 
 /** An empty list is a port that never has an address; none at all leaves it to the network. */
@@ -183,21 +185,18 @@ function editPort(cli: Cli): Command {
     .option('--qos-policy <name>', 'its QoS policy; "" for none')
     .option('--dns-name <name>', '"" for none');
   examples(command, ['another security group', `muster ports edit ${PORTS.sample} --security-group web,ssh`]);
-  return act<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+  return act<EditOptions>(cli, command, (session, { args: [id = ''], options }) => {
     const { name, securityGroup, qosPolicy, dnsName } = options;
-    const body = {
-      ...(name !== undefined && { name: orNone(name) }),
-      ...(securityGroup !== undefined && { securityGroups: securityGroup }),
-      ...(qosPolicy !== undefined && { qosPolicy: orNone(qosPolicy) }),
-      ...(dnsName !== undefined && { dnsName: orNone(dnsName) }),
-    };
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
-    const port = await session.client.write<Port>('PATCH', resourcePath(PORTS, id), { body });
-    await session.one(port, PORTS.facts(port, session.nowMs()));
-    return undefined;
+    const body = said({
+      name: orNone(name),
+      securityGroups: securityGroup,
+      qosPolicy: orNone(qosPolicy),
+      dnsName: orNone(dnsName),
+    });
+    return editOne(session, PORTS, { name: id, body });
   });
 }
 
-function orNone(text: string): string | null {
+function orNone(text: string | undefined): string | null | undefined {
   return text === '' ? null : text;
 }

@@ -5,13 +5,15 @@ import { usage } from './exit-code.ts';
 import { addressOrNone } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
+  editOne,
   listCommand,
-  resourcePath,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Pool {
   readonly first: string;
@@ -86,11 +88,7 @@ interface CreateOptions extends FormOptions {
 }
 
 function formOf({ segment, gateway, pool }: FormOptions): object {
-  return {
-    ...(segment !== undefined && { segment }),
-    ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
-    ...(pool !== undefined && { pools: pool }),
-  };
+  return said({ segment, gateway: gateway === '' ? null : gateway, pools: pool });
 }
 
 function createSubnet(cli: Cli): Command {
@@ -108,12 +106,12 @@ function createSubnet(cli: Cli): Command {
     ['one rack of a routed one', 'muster subnets create rack-a-v4 --network lan --segment rack-a --cidr 10.0.1.0/24'],
     ['only some of it', 'muster subnets create small --network lan --cidr 10.0.0.0/24 --pool 10.0.0.100-10.0.0.199'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { network, cidr } = options;
-    const body = { name, network, cidr, ...formOf(options) };
-    const subnet = await session.client.write<Subnet>('POST', SUBNETS.path, { body });
-    await session.done(subnet, `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`);
-    return undefined;
+    return createOne(session, SUBNETS, {
+      body: { name, network, cidr, ...formOf(options) },
+      sentence: (subnet) => `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`,
+    });
   });
 }
 
@@ -125,13 +123,9 @@ function editSubnet(cli: Cli): Command {
     .option('--gateway <address>', '"" for none', addressOrNone)
     .option('--pool <first-last>', 'all its pools; may be repeated', poolIn);
   examples(command, ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199']);
-  return act<FormOptions>(cli, command, async (session, { args: [name = ''], options }) => {
-    const body = formOf(options);
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
-    const subnet = await session.client.write<Subnet>('PATCH', resourcePath(SUBNETS, name), { body });
-    await session.one(subnet, SUBNETS.facts(subnet, session.nowMs()));
-    return undefined;
-  });
+  return act<FormOptions>(cli, command, (session, { args: [name = ''], options }) =>
+    editOne(session, SUBNETS, { name, body: formOf(options) }),
+  );
 }
 
 function poolIn(text: string, before: readonly Pool[] = []): Pool[] {
