@@ -41,7 +41,7 @@ import { sitesModel, type SiteUse } from '../sites/index.ts';
 const settingsModel: Model = { kinds: [SETTING] };
 
 /** A kind comes before those that hang on it: retention forgets in this order. */
-const MODELS: readonly Model[] = [
+export const MODELS: readonly Model[] = [
   settingsModel,
   sitesModel,
   alarmsModel,
