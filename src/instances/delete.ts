@@ -5,6 +5,7 @@ import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId, unasked } from '../network/index.ts';
 import {
+  againAfterMs,
   decideLater,
   expecting,
   newOperation,
@@ -25,7 +26,6 @@ import { cleaningOf, itemsOfHost } from './clean.ts';
 import { released } from './give-up.ts';
 import { INSTANCE } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
-import { againAfterMs } from './pace.ts';
 import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
 import { beginWork, instancesNamed, type Work } from './work.ts';
 
