@@ -70,12 +70,16 @@ export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNe
   return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
 }
 
+/** So many names are enough to see that there is a choice. */
+const NAMES_TOLD_MAX = 10;
+
 function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
   const usable = usableNetworks(fleet, ask.project);
   const [only, ...more] = usable;
   if (more.length > 0) {
     const names = usable.map(({ id }) => id);
-    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${names.length}: ${names.join(', ')}. Name one of them.`;
+    const many = names.length < NAMES_TOLD_MAX ? names.length : `${NAMES_TOLD_MAX} or more`;
+    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${many}: ${names.join(', ')}. Name one of them.`;
     return conflict('auto-ambiguous', message, { field: '/networks', facts: { networks: names } });
   }
   if (only === undefined) {
@@ -89,9 +93,6 @@ function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Re
   );
 }
 
-/** So many names are enough to see that there is a choice. */
-const NAMES_TOLD_MAX = 10;
-
 /** The project's own networks and the shared ones that lead nowhere outside and have a subnet. */
 function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   const found = new Map<string, StoredNetwork>();
@@ -99,7 +100,7 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   for (const key of [project, SHARED]) {
     for (const network of fleet.find(NETWORKS_BY_USER, key)) {
       if (!network.doc.external && topology.hasSubnets(network.id)) found.set(network.id, network);
-      if (found.size >= NAMES_TOLD_MAX) break;
+      if (found.size === NAMES_TOLD_MAX) return [...found.values()];
     }
   }
   return [...found.values()];
