@@ -164,6 +164,7 @@ export class Stage extends Overlay {
 
   /** The group is durable: the fleet takes over what was staged, one commit after the other. */
   keep(): readonly (readonly Applied[])[] {
+    if (this.ground !== this.#fleet) throw new Error('the stage below is not kept');
     for (const commit of this.commits) this.#fleet.absorb(this.#fleet.revision + 1, commit);
     // The fleet shows now what this stage showed, so nothing changes for the stage above.
     if (this.#above !== undefined) this.#above.ground = this.#fleet;
