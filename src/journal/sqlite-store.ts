@@ -38,19 +38,19 @@ export interface SqliteStoreOptions {
   readonly path: string;
   /** The clock of leases. Processes that share the file share the machine, so its wall clock will do. */
   readonly nowMs?: () => number;
-  /** From how many commits on a group is written by a thread of its own. */
-  readonly threadFrom?: number;
+  /** Has every group written by the thread, and the first one wait for its start: for tests of the thread. */
+  readonly alwaysOnThread?: boolean;
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { path, nowMs = Date.now, threadFrom = THREAD_BATCHES_MIN } = options;
+  const { path, nowMs = Date.now, alwaysOnThread = false } = options;
   const database = openDatabase(path, randomUUID);
-  return new SqliteStore(database, nowMs, { writer: new SqliteWriter(path, nowMs), from: threadFrom });
+  return new SqliteStore(database, nowMs, { writer: new SqliteWriter(path, nowMs), always: alwaysOnThread });
 }
 
 interface Thread {
   readonly writer: SqliteWriter;
-  readonly from: number;
+  readonly always: boolean;
 }
 
 interface HeadRow {
@@ -72,7 +72,7 @@ export class SqliteStore implements Store {
   readonly #leases: SqliteLeases;
   readonly #waiters = new HeadWaiters();
   readonly #writer: SqliteWriter | undefined;
-  readonly #threadFrom: number;
+  readonly #alwaysOnThread: boolean;
 
   /** Without a thread every group is written here. */
   constructor(database: DatabaseSync, nowMs: () => number, thread?: Thread) {
@@ -83,7 +83,7 @@ export class SqliteStore implements Store {
     this.#groups = new SqliteGroups(database, nowMs);
     this.#leases = new SqliteLeases(database);
     this.#writer = thread?.writer;
-    this.#threadFrom = thread?.from ?? Infinity;
+    this.#alwaysOnThread = thread?.always ?? false;
     this.journalId = this.#head().journal_id;
   }
 
@@ -95,14 +95,19 @@ export class SqliteStore implements Store {
   }
 
   async #writeNow(group: Group): Promise<Written> {
-    if (this.#writer === undefined || group.batches.length < this.#threadFrom || !this.#database.isOpen) {
-      return this.#guarded(() => this.#groups.write(group));
-    }
+    const writer = this.#writerFor(group);
+    if (writer === undefined) return this.#guarded(() => this.#groups.write(group));
     try {
-      return await this.#writer.write(group);
+      return await writer.write(group);
     } catch (error) {
       throw sqliteFailure(error);
     }
+  }
+
+  #writerFor({ batches }: Group): SqliteWriter | undefined {
+    const writer = this.#writer;
+    if (writer === undefined || !this.#database.isOpen) return undefined;
+    return this.#alwaysOnThread || (batches.length >= THREAD_BATCHES_MIN && writer.prepare()) ? writer : undefined;
   }
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {

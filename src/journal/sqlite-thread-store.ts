@@ -10,6 +10,8 @@ export type ToThread =
   (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockSkewMs: number }) | undefined;
 
 export type FromThread =
+  /** It has opened the file. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'answered'; readonly written: Written }
   /** What `sqliteFailure` has to know of an error. */
   | { readonly kind: 'failed'; readonly message: string; readonly code: unknown; readonly errcode: unknown };
@@ -25,6 +27,9 @@ parentPort?.on('message', (asked: ToThread) => {
     parentPort?.close();
   } else parentPort?.postMessage(answerTo(asked), []);
 });
+
+const ready: FromThread = { kind: 'ready' };
+parentPort?.postMessage(ready, []);
 
 function answerTo({ batches, ...group }: Exclude<ToThread, undefined>): FromThread {
   clockSkewMs = group.clockSkewMs;

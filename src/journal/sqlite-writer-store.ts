@@ -12,11 +12,18 @@ export class SqliteWriter {
   readonly #path: string;
   readonly #nowMs: () => number;
   #thread: Worker | undefined;
+  #isReady = false;
   #asked: PromiseWithResolvers<Written> | undefined;
 
   constructor(path: string, nowMs: () => number) {
     this.#path = path;
     this.#nowMs = nowMs;
+  }
+
+  /** Starts the thread if it has not been started. False while it does not write yet: it would keep the group waiting. */
+  prepare(): boolean {
+    this.#thread ??= this.#start();
+    return this.#isReady;
   }
 
   get isBusy(): boolean {
@@ -60,7 +67,11 @@ export class SqliteWriter {
       execArgv,
     });
     let cause: unknown;
-    thread.on('message', (answer: FromThread) => this.#answered(thread, answer));
+    thread.unref();
+    thread.on('message', (message: FromThread) => {
+      if (message.kind === 'ready') this.#isReady = true;
+      else this.#answered(thread, message);
+    });
     thread.on('error', (error) => {
       cause = error;
     });
@@ -68,7 +79,7 @@ export class SqliteWriter {
     return thread;
   }
 
-  #answered(thread: Worker, answer: FromThread): void {
+  #answered(thread: Worker, answer: Exclude<FromThread, { readonly kind: 'ready' }>): void {
     const asked = this.#asked;
     this.#asked = undefined;
     thread.unref();
@@ -80,6 +91,7 @@ export class SqliteWriter {
   #ended(cause: unknown): void {
     const asked = this.#asked;
     this.#thread = undefined;
+    this.#isReady = false;
     this.#asked = undefined;
     asked?.reject(new StoreUnavailable('SQLite: the thread that writes has ended', { outcome: 'unknown', cause }));
   }

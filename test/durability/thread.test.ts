@@ -11,7 +11,7 @@ const STORE = new URL('../../src/journal/sqlite-store.ts', import.meta.url).href
 
 const program = (path: string, after: string): string => `
   import { openSqliteStore } from '${STORE}';
-  const store = await openSqliteStore({ path: ${JSON.stringify(path)}, threadFrom: 1 });
+  const store = await openSqliteStore({ path: ${JSON.stringify(path)}, alwaysOnThread: true });
   const changes = [{ kind: 'host', id: 'h1', body: '{}' }];
   const written = store.write({ batches: [{ id: 'c-1', atMs: 0, by: 'ana', changes, preconditions: [] }] });
   written.then(({ kind, revision }) => console.log(kind, revision));
