@@ -3,7 +3,7 @@
 import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
 import { followOthers } from './follow.ts';
 import type { DecidedGroup } from './group.ts';
-import { Pipeline } from './pipeline.ts';
+import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
 import { StoreUnavailable, type Conflict, type Fence, type Position, type Store } from './store.ts';
@@ -60,7 +60,7 @@ export class Journal {
     this.#clock = options.clock;
     this.#pollMs = options.pollMs ?? POLL_MS;
     this.#listenerFailed = options.listenerFailed ?? (() => undefined);
-    this.#pipeline = new Pipeline({
+    this.#pipeline = this.newPipeline({
       fleet: this.fleet,
       store: this.store,
       waiting: this.#waiting,
@@ -69,6 +69,10 @@ export class Journal {
       share: options.share ?? SHARE,
       kept: (group, applied) => this.#kept(group, applied),
     });
+  }
+
+  protected newPipeline(options: PipelineOptions): Pipeline {
+    return new Pipeline(options);
   }
 
   get journalId(): string {

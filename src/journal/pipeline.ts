@@ -20,7 +20,8 @@ export interface PipelineOptions {
   readonly kept: (group: DecidedGroup, applied: readonly (readonly Applied[])[]) => void;
 }
 
-export interface Turn {
+/** For how long groups are made. */
+export interface Term {
   readonly fence: Fence;
   /** Whether further requests may be decided. What is decided already is written all the same. */
   readonly mayTake: () => boolean;
@@ -49,11 +50,11 @@ export class Pipeline {
   }
 
   /** Decides and writes until nothing waits, or a group is not written. Then nothing is under way. */
-  async run(turn: Turn): Promise<Setback | undefined> {
+  async run(term: Term): Promise<Setback | undefined> {
     const { clock, share } = this.#options;
-    for (let flight = this.#start(turn); flight !== undefined;) {
+    for (let flight = this.#start(term); flight !== undefined;) {
       const { group } = flight;
-      await this.#decideBehind(flight, turn);
+      await this.#decideBehind(flight, term);
       const answer = await flight.answer.catch((error: unknown) => this.#broken(group, error));
       if (answer.kind !== 'written') {
         this.#setBack(group, answer);
@@ -61,10 +62,10 @@ export class Pipeline {
       }
       // A full share is written at once. Fewer wait for those who hear their answer now and ask again: two small groups in
       // turns would cost twice the flushes.
-      const next = this.#behindSize >= share ? this.#handOver(turn.fence) : undefined;
-      this.#keep(group);
+      const next = this.#behindSize >= share ? this.#handOver(term.fence) : undefined;
+      this.keep(group);
       if (next === undefined) await clock.turn();
-      flight = next ?? this.#start(turn);
+      flight = next ?? this.#start(term);
     }
     return undefined;
   }
@@ -78,12 +79,17 @@ export class Pipeline {
     this.#options.waiting.putBack(behind.requests);
   }
 
+  /** What is not durable yet, in order. */
+  protected get underWay(): readonly DecidedGroup[] {
+    return [this.#ahead, this.#behind].filter((group) => group !== undefined);
+  }
+
   get #behindSize(): number {
     return this.#behind?.decided.length ?? 0;
   }
 
   /** The store is free: with two shares or more it gets the first of them at once, and the rest is decided meanwhile. */
-  #start({ fence, mayTake }: Turn): Flight | undefined {
+  #start({ fence, mayTake }: Term): Flight | undefined {
     const { waiting, share } = this.#options;
     const there = this.#behindSize;
     if (mayTake()) this.#decide(waiting.size + there < 2 * share ? waiting.size : share - there);
@@ -91,7 +97,7 @@ export class Pipeline {
   }
 
   /** Share by share, with a look at the store between them, until it has written. */
-  async #decideBehind(flight: Flight, { mayTake }: Turn): Promise<void> {
+  async #decideBehind(flight: Flight, { mayTake }: Term): Promise<void> {
     const { waiting, clock, share } = this.#options;
     while (mayTake() && this.#behindSize < GROUP_COMMITS_MAX) {
       if (waiting.isEmpty) await Promise.race([flight.answer.catch(() => undefined), waiting.arrival()]);
@@ -126,7 +132,7 @@ export class Pipeline {
   }
 
   /** The one behind it is with the store by now, or still here: either way it lies on the fleet from now on. */
-  #keep(group: DecidedGroup): void {
+  protected keep(group: DecidedGroup): void {
     const applied = group.stage.keep();
     if (this.#ahead === group) this.#ahead = undefined;
     this.#options.kept(group, applied);
@@ -134,6 +140,7 @@ export class Pipeline {
 
   #setBack(group: DecidedGroup, answer: Setback): void {
     mark('journal-group-dropped');
+    if (this.#behind !== undefined) mark(`journal-dropped-behind-${nameOf(answer)}`);
     const { waiting } = this.#options;
     this.#drop(group);
     if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.doubt(group.decided);
@@ -149,9 +156,12 @@ export class Pipeline {
 
   /** The newest goes first: it was decided on the other. */
   #drop(group: DecidedGroup): void {
-    if (this.#behind !== undefined) mark('journal-dropped-behind');
     this.takeBack();
     group.stage.drop();
     this.#ahead = undefined;
   }
+}
+
+function nameOf(setback: Setback): string {
+  return setback.kind === 'conflict' ? setback.conflict.kind : setback.outcome;
 }
