@@ -73,6 +73,7 @@ export class SqliteStore implements Store {
   readonly #waiters = new HeadWaiters();
   readonly #writer: SqliteWriter | undefined;
   readonly #alwaysOnThread: boolean;
+  #isClosing = false;
 
   /** Without a thread every group is written here. */
   constructor(database: DatabaseSync, nowMs: () => number, thread?: Thread) {
@@ -106,7 +107,7 @@ export class SqliteStore implements Store {
 
   #writerFor({ batches }: Group): SqliteWriter | undefined {
     const writer = this.#writer;
-    if (writer === undefined || !this.#database.isOpen) return undefined;
+    if (writer === undefined || this.#isClosing) return undefined;
     return this.#alwaysOnThread || (batches.length >= THREAD_BATCHES_MIN && writer.prepare()) ? writer : undefined;
   }
 
@@ -180,6 +181,7 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#writer?.close();
     if (this.#database.isOpen) this.#database.close();
     this.#waiters.wakeAll();
