@@ -50,7 +50,7 @@ export class HostIndex implements Projected {
     for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
   }
 
-  clusters(): Iterable<Cluster> {
+  clusters(): readonly Cluster[] {
     return this.#clusters.all();
   }
 

@@ -9,12 +9,20 @@ interface Sorted {
   readonly stock: Stock;
   readonly everywhere: readonly number[];
   readonly byNetwork: ReadonlyMap<string, readonly number[]>;
+  /** By the number of a reach: the choices that its hosts have. */
+  readonly reached: Reached[];
   /** By choice, one for each version that is taken. */
   readonly stocks: readonly (readonly LiveStock[])[];
   /** By choice: room for what is left when nothing is excluded. One request ends before the next begins. */
   readonly lefts: Float64Array;
   /** By choice: the places of requests with one NIC. */
-  readonly places: KnownPlace[];
+  readonly places: (KnownPlace | undefined)[];
+}
+
+/** The number of a reach that is gone may be another's. */
+interface Reached {
+  readonly reach: Reach;
+  readonly choices: readonly number[];
 }
 
 /** A place and what it was worked out from. */
@@ -89,49 +97,47 @@ export class NicOptions {
   }
 
   /** The choice that it prefers on hosts with this reach, of those with something left; -1 for none. */
-  best({ networks }: Reach): number {
-    let best = this.#bestOf(this.#sorted.everywhere, -1);
-    for (const name of networks) best = this.#bestOf(this.#sorted.byNetwork.get(name) ?? NONE, best);
-    return best;
-  }
-
-  #bestOf(choices: readonly number[], before: number): number {
-    let best = before;
-    for (const at of choices) {
+  best(reach: Reach): number {
+    const choices = reachedFrom(this.#sorted, reach);
+    let best = -1;
+    for (let nth = 0; nth < choices.length; nth += 1) {
+      const at = choices[nth] as number;
       if ((this.#lefts[at] as number) > 0 && (best === -1 || this.#compare(at, best) < 0)) best = at;
     }
     return best;
   }
 
   /**
-   * The place of a request with this NIC alone, at this choice. A placement changes what is left in one pool: the places at
-   * most others are what they were for the request before.
+   * The place of a request with this NIC alone, at this choice, if it was worked out before. A placement changes what is
+   * left in one pool: the places at most others are what they were for the request before.
    */
-  placeAlone(at: number, weight: number, make: (chosen: readonly number[]) => Place): Place {
-    const left = this.left(at);
-    const [low, high] = [this.#low, this.#high];
+  knownPlace(at: number, weight: number): Place | undefined {
     const known = this.#sorted.places[at];
-    if (known?.left === left && known.low === low && known.high === high && known.weight === weight) return known.place;
-    const place = make([at]);
-    this.#sorted.places[at] = { place, weight, left, low, high };
-    return place;
+    if (known === undefined || known.weight !== weight || known.left !== this.left(at)) return undefined;
+    return known.low === this.#low && known.high === this.#high ? known.place : undefined;
+  }
+
+  /** Remembers it for the requests that follow. */
+  learnPlace(at: number, weight: number, place: Place): void {
+    const { places } = this.#sorted;
+    while (places.length <= at) places.push(undefined);
+    places[at] = { place, weight, left: this.left(at), low: this.#low, high: this.#high };
   }
 
   /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
-  reachable({ networks }: Reach): number[] {
-    const { everywhere, byNetwork } = this.#sorted;
-    const found = [...everywhere, ...networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
+  reachable(reach: Reach): number[] {
+    const found = reachedFrom(this.#sorted, reach);
     return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
   }
 
   /** Whether hosts with this reach reach it at all, excluded pools counted. */
-  isReached({ networks }: Reach): boolean {
-    const { everywhere, byNetwork } = this.#sorted;
-    return everywhere.length > 0 || networks.some((name) => byNetwork.has(name));
+  isReached(reach: Reach): boolean {
+    return reachedFrom(this.#sorted, reach).length > 0;
   }
 
   #compare(one: number, other: number): number {
-    const [left, otherLeft] = [this.left(one), this.left(other)];
+    const left = this.left(one);
+    const otherLeft = this.left(other);
     if (left !== otherLeft) return left > otherLeft === this.#prefersMost ? -1 : 1;
     return this.choice(one).pool < this.choice(other).pool ? -1 : 1;
   }
@@ -147,6 +153,16 @@ export class NicOptions {
 
 function sameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolChoice['takes']): boolean {
   return choice?.pool === pool && String(choice.takes) === String(takes);
+}
+
+function reachedFrom({ everywhere, byNetwork, reached }: Sorted, reach: Reach): readonly number[] {
+  const known = reached[reach.id];
+  if (known?.reach === reach) return known.choices;
+  const choices = [...everywhere, ...reach.networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
+  // Filled up: a list with holes in it would be kept as a dictionary.
+  while (reached.length <= reach.id) reached.push({ reach, choices });
+  reached[reach.id] = { reach, choices };
+  return choices;
 }
 
 function leftIn(stocks: readonly LiveStock[]): number {
@@ -167,7 +183,7 @@ function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: Sorted
   }
   const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.live(pool, version)));
   const lefts = new Float64Array(choices.length);
-  const made: Sorted = { stock, everywhere, byNetwork, stocks, lefts, places: [] };
+  const made: Sorted = { stock, everywhere, byNetwork, reached: [], stocks, lefts, places: [] };
   sorted.set(choices, made);
   return made;
 }

@@ -56,11 +56,17 @@ export class Places {
     if (this.nics.length === 0) return NOWHERE;
     if (this.#alone !== undefined) {
       const at = this.#alone.best(reach);
-      return at === -1 ? undefined : this.#alone.placeAlone(at, this.#weight, (chosen) => this.#place(chosen));
+      return at === -1 ? undefined : (this.#alone.knownPlace(at, this.#weight) ?? this.#placeAlone(this.#alone, at));
     }
     let place = this.#byReach[reach.id];
     if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
     return place === NO_PLACE ? undefined : place;
+  }
+
+  #placeAlone(nic: NicOptions, at: number): Place {
+    const place = this.#place([at]);
+    nic.learnPlace(at, this.#weight, place);
+    return place;
   }
 
   /** The place on one host. */

@@ -67,7 +67,8 @@ class Search {
   run(): void {
     const { index, profile, weighing } = this.#ask;
     const waiting = this.#waiting;
-    for (const cluster of index.clusters()) this.#enter(cluster);
+    const clusters = index.clusters();
+    for (let nth = 0; nth < clusters.length; nth += 1) this.#enter(clusters[nth] as Cluster);
     profile.tidy(weighing);
     if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
     waiting.dropBelow(this.#score);
@@ -116,7 +117,8 @@ class Search {
       if (!places.needsBandwidth) shared = place;
     }
     const term = shared === undefined ? places.termMax : shared.term;
-    for (const bay of bays) {
+    for (let nth = 0; nth < bays.length; nth += 1) {
+      const bay = bays[nth] as number;
       const bound = profile.upperOfBay(bay, weighing) + term;
       if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
       this.#shared[bay] = shared;
@@ -161,7 +163,7 @@ class Search {
   /** Whether to look at a block as a whole: its row tells less than it could, and so many hosts are in question. */
   #isWorthALook(block: number): boolean {
     const { profile, weighing, sieve } = this.#ask;
-    if (profile.blocks.isExact(block, weighing)) return false;
+    if (profile.leaderOfBlock(block, weighing) !== -1) return false;
     return sieve.isOpen || countUpTo(FEW, sieve.wordsOf(block)) === FEW;
   }
 
@@ -211,10 +213,9 @@ class Search {
   #visit(block: number): void {
     const { sieve, profile, weighing } = this.#ask;
     const shared = this.#shared[Math.floor(block / BAY_BLOCKS)];
-    if (sieve.isOpen && shared !== undefined && profile.blocks.isExact(block, weighing)) {
-      // Unless its group makes it worth less, nobody in the block is better.
-      if (this.#consider(profile.blocks.leader(block), shared) && this.#score === this.#waiting.boundOf(block)) return;
-    }
+    const leader = sieve.isOpen && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
+    // Unless its group makes it worth less, nobody in the block is better.
+    if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#waiting.boundOf(block)) return;
     const words = sieve.wordsOf(block);
     if (words === undefined) return;
     for (let at = 0; at < BLOCK_WORDS; at += 1) {
