@@ -35,17 +35,16 @@ export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
   while (mayRetry(instance)) {
     const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
-    instance = begun(instance, attemptAt(placement, instance, nowMs));
-    if (placement.kind === 'placed') return settled(fleet, { ...ask, instance }, placement);
+    const attempts = [...instance.attempts, attemptAt(placement, instance, nowMs)];
+    if (placement.kind === 'placed') {
+      const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
+      return settled(fleet, { ...ask, instance: doc }, placement);
+    }
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
-    instance = withFault(instance, { fault: fault.code, ...excluded });
+    instance = withFault({ ...instance, attempts }, { fault: fault.code, ...excluded });
   }
   return { kind: 'given-up', instance };
-}
-
-function begun(instance: Instance, attempt: Attempt): Instance {
-  return { ...instance, attempts: [...instance.attempts, attempt] };
 }
 
 function attemptAt(
@@ -58,20 +57,15 @@ function attemptAt(
 
 function settled(
   fleet: FleetReader,
-  { id, instance, ports, by, nowMs }: AttemptAsk,
-  placement: Placement & { readonly kind: 'placed' },
+  { id, instance, ports }: AttemptAsk,
+  { host, claim, bound, mode }: Placement & { readonly kind: 'placed' },
 ): Tried {
-  const { host, claim, bound, mode } = placement;
-  const outside = mode === 'ready' && ports.some((port) => !isInline(fleet, port.doc));
-  const doc: Instance = { ...instance, host, changedBy: by, changedAtMs: nowMs };
-  const here = new Set<string>(bound.map((port) => port.id));
+  const changes = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
+  for (const port of bound) changes.push(put(PORT, port.id, port.doc));
   // Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count.
-  const later = ports.filter((port) => !here.has(port.id));
-  const changes = [
-    put(INSTANCE, idOf(INSTANCE, id), doc),
-    claim,
-    ...bound.map((port) => put(PORT, port.id, port.doc)),
-    ...later.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
-  ];
-  return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: doc.attempts.length, changes };
+  for (const { id: port, doc } of ports) {
+    if (!bound.some((one) => one.id === port)) changes.push(put(PORT, port, { ...doc, serial: doc.serial + 1 }));
+  }
+  const outside = mode === 'ready' && ports.some((port) => !isInline(fleet, port.doc));
+  return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: instance.attempts.length, changes };
 }

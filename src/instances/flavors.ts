@@ -31,6 +31,8 @@ export function deleteFlavor(fleet: FleetReader, name: string): Decision<Stored<
 
 type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
 
+const NO_TRAITS: readonly string[] = [];
+
 /** What a flavor and a request ask for together. */
 export function traitsOf(flavor: Flavor, place: Instance['place']): Traits {
   return {
@@ -39,8 +41,9 @@ export function traitsOf(flavor: Flavor, place: Instance['place']): Traits {
   };
 }
 
-function union(ours: readonly string[], theirs: readonly string[] = []): string[] {
-  return [...new Set([...ours, ...theirs])];
+/** Documents are never changed in place, so they may share a list. */
+function union(ours: string[], theirs: readonly string[] = NO_TRAITS): string[] {
+  return theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])];
 }
 
 export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal | undefined {

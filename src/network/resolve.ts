@@ -38,7 +38,7 @@ export interface NetworkAsk {
   readonly project: string;
   readonly admin: boolean;
   readonly count: number;
-  readonly securityGroups?: readonly string[];
+  readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
   readonly instance: string;
   /** Its id, when it is another than the name: a port that is attached to it already is fine. */
@@ -107,8 +107,10 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
 
 function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NetworkAsk): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
-  const seen = { ports: new Set<string>(), addresses: new Set<string>(), tags: new Set<string>() };
-  for (const [at, wanted] of list.entries()) {
+  // There are few NICs: looking through a list is sooner done than a set is made.
+  const seen: Seen = { ports: [], addresses: new Set(), tags: [] };
+  for (let at = 0; at < list.length; at += 1) {
+    const wanted = list[at] as RequestedNic;
     const field = `/networks/${at}`;
     const problem = formProblem(wanted, ask, field) ?? repeatProblem(wanted, seen, field);
     if (problem !== undefined) return problem;
@@ -152,22 +154,23 @@ function formProblem(
 }
 
 interface Seen {
-  readonly ports: Set<string>;
-  readonly tags: Set<string>;
+  readonly ports: string[];
+  readonly addresses: Set<string>;
+  readonly tags: string[];
 }
 
 /** What may stand in a request once only. */
 function repeatProblem({ port, tag }: RequestedNic, seen: Seen, field: string): Refusal | undefined {
-  if (port !== undefined && seen.ports.has(port)) {
+  if (port !== undefined && seen.ports.includes(port)) {
     const message = `Port "${port}" stands in the request twice. A port is one NIC.`;
     return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
   }
-  if (tag !== undefined && seen.tags.has(tag)) {
+  if (tag !== undefined && seen.tags.includes(tag)) {
     const message = `The tag "${tag}" stands in the request twice. Tags tell the NICs of an instance apart.`;
     return invalid('tag-twice', message, { field: `${field}/tag`, facts: { tag } });
   }
-  if (port !== undefined) seen.ports.add(port);
-  if (tag !== undefined) seen.tags.add(tag);
+  if (port !== undefined) seen.ports.push(port);
+  if (tag !== undefined) seen.tags.push(tag);
   return undefined;
 }
 
@@ -212,7 +215,7 @@ export function useProblem(
 }
 
 function securityProblem({ id, doc }: StoredNetwork, ask: NetworkAsk, field: string): Refusal | undefined {
-  if (doc.portSecurity || (ask.securityGroups ?? []).length === 0) return undefined;
+  if (doc.portSecurity || ask.securityGroups === undefined || ask.securityGroups.length === 0) return undefined;
   return groupsWithoutSecurity(id, field);
 }
 

@@ -108,6 +108,12 @@ export class Profiles {
 /** A profile for some amounts, with the one of all hosts to fall back upon where a row is not fresh. */
 export class AmountsProfile extends Profile {
   readonly #all: Profile;
+  /** By bay: what `upperOfBay` answered, and the version of the bay that it is of, plus one; 0 for none. */
+  #uppers = new Float64Array(0);
+  #versions = new Uint32Array(0);
+  /** What they were worked out under. */
+  #weighing: Weighing | undefined;
+  #tidiedRows = 0;
 
   constructor(table: HostTable, all: Profile, wanted: Wanted) {
     super(table, wanted);
@@ -121,9 +127,36 @@ export class AmountsProfile extends Profile {
     return memoryMiB === wanted.memoryMiB && vcpus === wanted.vcpus && diskGiB === wanted.diskGiB;
   }
 
+  /**
+   * By bay: no host of it on which the amounts fit has a higher score. Good until the next change. A placement changes one
+   * bay: only those that changed since this was last asked are looked at.
+   */
+  uppersOfBays(weighing: Weighing): Float64Array {
+    const { bayVersions } = this.table;
+    if (this.#versions.length < bayVersions.length) {
+      this.#uppers = new Float64Array(bayVersions.length);
+      this.#versions = new Uint32Array(bayVersions.length);
+    } else if (weighing !== this.#weighing || this.#all.tidiedRows !== this.#tidiedRows) this.#versions.fill(0);
+    this.#weighing = weighing;
+    this.#tidiedRows = this.#all.tidiedRows;
+    for (let bay = 0; bay < bayVersions.length; bay += 1) {
+      const version = (bayVersions[bay] as number) + 1;
+      if (this.#versions[bay] === version) continue;
+      this.#uppers[bay] = this.#upperOfBay(bay, weighing);
+      this.#versions[bay] = version;
+    }
+    return this.#uppers;
+  }
+
+  override refresh(block: number, weighing: Weighing): void {
+    super.refresh(block, weighing);
+    // The bay may be told more of now.
+    const bay = Math.floor(block / BAY_BLOCKS);
+    if (bay < this.#versions.length) this.#versions[bay] = 0;
+  }
+
   /** No host of the bay on which the amounts fit has a higher score, whether or not its row is fresh. */
-  upperOfBay(bay: number, weighing: Weighing): number {
-    // A placement changes one bay: most are as they were for the request before.
+  #upperOfBay(bay: number, weighing: Weighing): number {
     if (this.bays.isSettled(bay, weighing)) return this.bays.top(bay);
     if (this.#leads(this.#all.bays, bay, weighing)) return this.#all.bays.top(bay);
     if (this.hasRow(bay, weighing)) return this.bays.bound(bay, weighing);

@@ -68,7 +68,8 @@ class Search {
     const { index, profile, weighing } = this.#ask;
     const waiting = this.#waiting;
     const clusters = index.clusters();
-    for (let nth = 0; nth < clusters.length; nth += 1) this.#enter(clusters[nth] as Cluster);
+    const uppers = profile.uppersOfBays(weighing);
+    for (let nth = 0; nth < clusters.length; nth += 1) this.#enter(clusters[nth] as Cluster, uppers);
     profile.tidy(weighing);
     if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
     waiting.dropBelow(this.#score);
@@ -105,8 +106,8 @@ class Search {
   }
 
   /** Takes in the bays of a cluster, as far as one of their hosts may be chosen. */
-  #enter({ site, zone, reach, bays }: Cluster): void {
-    const { request, avoidedSites, places, sieve, profile, weighing } = this.#ask;
+  #enter({ site, zone, reach, bays }: Cluster, uppers: Float64Array): void {
+    const { request, avoidedSites, places, sieve } = this.#ask;
     let shared: Place | undefined;
     if (reach !== undefined) {
       if (request.site !== undefined && request.site !== site) return;
@@ -117,12 +118,14 @@ class Search {
       if (!places.needsBandwidth) shared = place;
     }
     const term = shared === undefined ? places.termMax : shared.term;
+    const { bounds } = this.#waiting;
     for (let nth = 0; nth < bays.length; nth += 1) {
       const bay = bays[nth] as number;
-      const bound = profile.upperOfBay(bay, weighing) + term;
+      const bound = (uppers[bay] as number) + term;
       if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
       this.#shared[bay] = shared;
-      this.#waiting.append(this.#blocks + bay, bound);
+      bounds[this.#blocks + bay] = bound;
+      this.#waiting.append(this.#blocks + bay);
     }
   }
 
