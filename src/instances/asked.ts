@@ -4,14 +4,12 @@ import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet
 import { findHost, unknownHost } from '../hosts/index.ts';
 import {
   addressKey,
-  credentialsMissing,
+  backEndOf,
   missingCredentialsAlarm,
-  NETWORK,
   nicPort,
   PORT,
   quotaRefusal,
   resolveNetworks,
-  type BackEndName,
   type Port,
   type RequestedNetworks,
   type ResolvedNic,
@@ -19,7 +17,7 @@ import {
 } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { traitsOf, traitsProblem, unknownFlavor } from './flavors.ts';
+import { traitsProblem, unknownFlavor, withTraits } from './flavors.ts';
 import { pathOf } from './gates.ts';
 import { unknownGroup } from './groups.ts';
 import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from './model.ts';
@@ -80,19 +78,15 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
     ports: count * nics.filter((nic) => nic.kind === 'new').length,
   });
   if (quota !== undefined) return quota;
-  const backEnds = backEndsOf(fleet, nics);
-  const lacking = credentialsMissing(backEnds, command.credentials);
-  const asks = credentialsMissing(backEnds, false);
+  const asks = nics.some((nic) => backEndOf(fleet, networkOf(nic)).needsCredentials);
+  const lacking = asks && !command.credentials;
   const first = asks ? [...changes, ...missingCredentialsAlarm(fleet, lacking, nowMs)] : changes;
   const path = pathOf(fleet, !lacking);
   return { names, flavor, nics, path, changes: first, revision: fleet.revision };
 }
 
-function backEndsOf(fleet: FleetReader, nics: readonly ResolvedNic[]): BackEndName[] {
-  return nics.flatMap((nic) => {
-    const network = nic.kind === 'port' ? nic.port.doc.network : nic.network;
-    return fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? [];
-  });
+function networkOf(nic: ResolvedNic): string {
+  return nic.kind === 'port' ? nic.port.doc.network : nic.network;
 }
 
 function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): Refusal | undefined {
@@ -180,7 +174,7 @@ export function newInstance(
     project,
     flavor: flavor.name,
     amounts: amountsOf(flavor),
-    place: { ...place, ...traitsOf(flavor, place) },
+    place: withTraits(flavor, place),
     state: 'building',
     nics: ports.map(({ id, doc }) => ({ port: id, network: doc.network })),
     path,

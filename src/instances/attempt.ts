@@ -5,7 +5,7 @@ import { PORT, type StoredPort } from '../network/index.ts';
 import type { ScheduleReport } from '../scheduler/index.ts';
 import { mayRetry, withFault } from './faults.ts';
 import { INSTANCE, type Attempt, type Instance } from './model.ts';
-import { isInline, place, type Placement } from './place.ts';
+import { place, type Placement } from './place.ts';
 
 export interface AttemptAsk {
   readonly id: string;
@@ -35,10 +35,11 @@ export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
   while (mayRetry(instance)) {
     const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
-    const attempts = [...instance.attempts, attemptAt(placement, instance, nowMs)];
+    // Unlike a literal with a list in it, this has no room to grow in: documents stay in memory for long.
+    const attempts = instance.attempts.concat(attemptAt(placement, instance, nowMs));
     if (placement.kind === 'placed') {
       const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
-      return settled(fleet, { ...ask, instance: doc }, placement);
+      return settled({ ...ask, instance: doc }, placement);
     }
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
@@ -56,16 +57,23 @@ function attemptAt(
 }
 
 function settled(
-  fleet: FleetReader,
   { id, instance, ports }: AttemptAsk,
   { host, claim, bound, mode }: Placement & { readonly kind: 'placed' },
 ): Tried {
-  const changes = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
-  for (const port of bound) changes.push(put(PORT, port.id, port.doc));
-  // Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count.
-  for (const { id: port, doc } of ports) {
-    if (!bound.some((one) => one.id === port)) changes.push(put(PORT, port, { ...doc, serial: doc.serial + 1 }));
-  }
-  const outside = mode === 'ready' && ports.some((port) => !isInline(fleet, port.doc));
+  const here = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
+  const changes = here.concat(
+    bound.map((port) => put(PORT, port.id, port.doc)),
+    unbound(ports, bound).map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
+  );
+  // Where ports are ready before the host is asked, whatever is not bound by now is for a back end outside the journal.
+  const outside = mode === 'ready' && bound.length < ports.length;
   return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: instance.attempts.length, changes };
 }
+
+/** Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count. */
+function unbound(ports: readonly StoredPort[], bound: readonly { readonly id: string }[]): readonly StoredPort[] {
+  if (bound.length === ports.length) return NONE;
+  return ports.filter((port) => !bound.some((one) => one.id === port.id));
+}
+
+const NONE: readonly StoredPort[] = [];

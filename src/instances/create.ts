@@ -33,9 +33,7 @@ export function createInstances(fleet: FleetReader, command: CreateInstances): D
       made.push(one);
       if (made.length < asked.names.length) show(one.changes);
     }
-    const changes = [...asked.changes];
-    for (const one of made) changes.push(...one.changes);
-    changes.push(...begun(command, made));
+    const changes = asked.changes.concat(...made.map((one) => one.changes), begun(command, made));
     return accept(changes, { operation: command.operation, instances: made.map((one) => one.name) });
   });
 }

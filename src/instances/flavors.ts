@@ -33,9 +33,10 @@ type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
 
 const NO_TRAITS: readonly string[] = [];
 
-/** What a flavor and a request ask for together. */
-export function traitsOf(flavor: Flavor, place: Instance['place']): Traits {
+/** What a request asks for, with what its flavor asks for. */
+export function withTraits(flavor: Flavor, place: Instance['place']): Instance['place'] & Traits {
   return {
+    ...place,
     requiredTraits: union(flavor.requiredTraits, place.requiredTraits),
     forbiddenTraits: union(flavor.forbiddenTraits, place.forbiddenTraits),
   };
@@ -47,7 +48,7 @@ function union(ours: string[], theirs: readonly string[] = NO_TRAITS): string[] 
 }
 
 export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal | undefined {
-  const together = traitsOf(flavor, place);
+  const together = withTraits(flavor, place);
   for (const which of ['requiredTraits', 'forbiddenTraits'] as const) {
     if (together[which].length > TRAITS_MAX) return tooManyTraits(flavor.name, together[which].length, which);
   }

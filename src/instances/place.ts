@@ -123,7 +123,7 @@ function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
     onlyHost: ask.onlyHost ?? onlyHost,
     nics: ask.ports.map((port) => nicNeed(fleet, port.doc, instance)),
     serviceVersion: versionFor(instance),
-    excludedHosts: [...excluded.hosts, ...(ask.excludedHosts ?? []), ...hostsToClean(fleet, ask.id)],
+    excludedHosts: excluded.hosts.concat(ask.excludedHosts ?? NONE, hostsToClean(fleet, ask.id)),
     excludedPools: excluded.pools,
     tried: triedIn(instance),
     brief: ask.brief,
@@ -137,15 +137,18 @@ function versionFor({ path, nics }: Instance): number | undefined {
 }
 
 function triedIn({ attempts }: Instance): ScheduleRequest['tried'] {
+  if (attempts.length === 0) return undefined;
   return attempts.flatMap(({ fault, site, pools }) =>
     fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],
   );
 }
 
+const NONE: readonly string[] = [];
+
 /** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
-function hostsToClean(fleet: FleetReader, id: string): string[] {
+function hostsToClean(fleet: FleetReader, id: string): readonly string[] {
   const key = targetKey(INSTANCE.name, id);
-  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return [];
+  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return NONE;
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     if (kind !== 'instance-clean' || doc.host === undefined) return [];

@@ -40,22 +40,26 @@ const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
 export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
   const host = findHost(fleet, at.host)?.doc;
-  const taken = new Set<string>();
+  let taken = NONE_TAKEN;
   // What a later one of them holds is not picked for an earlier one.
-  for (const { port } of asks) takeAll(taken, port.doc.addresses);
+  for (const { port } of asks) taken = withAll(taken, port.doc.addresses);
   const ports: { readonly id: PortId; readonly doc: Port }[] = [];
   for (let nth = 0; nth < asks.length; nth += 1) {
     const { port, pool } = asks[nth] as BindAsk;
     const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });
     if ('code' in bound) return { kind: 'fault', nic: port.doc.nic ?? nth, fault: bound };
     ports.push({ id: port.id, doc: bound });
-    if (nth < asks.length - 1) takeAll(taken, bound.addresses);
+    if (nth < asks.length - 1) taken = withAll(taken, bound.addresses);
   }
   return { kind: 'bound', ports };
 }
 
-function takeAll(taken: Set<string>, addresses: readonly Address[]): void {
-  for (const { subnet, ip } of addresses) taken.add(addressKey(subnet, ip));
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+/** Most ports are alone and hold nothing yet: then no set is made. */
+function withAll(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
+  if (addresses.length === 0) return taken;
+  return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
 }
 
 interface Binding {
@@ -101,13 +105,12 @@ function addressesOn(fleet: FleetReader, { port, pool, taken }: Binding): Addres
   }
   if (port.ipAllocation !== 'deferred') return [];
   const stock = stockOf(fleet);
-  const picked: Address[] = [];
-  for (const version of stock.versionsOf(pool)) {
-    const address = stock.pick(pool, version, taken);
-    if (address === undefined) return { code: 'pool-empty', pool };
-    picked.push({ ip: address.ip, subnet: address.subnet, chosenBy: 'bind' });
-  }
-  return picked.length === 0 ? { code: 'pool-empty', pool } : picked;
+  const picked = stock.versionsOf(pool).map((version) => stock.pick(pool, version, taken));
+  if (picked.length === 0 || picked.includes(undefined)) return { code: 'pool-empty', pool };
+  return picked.map((address): Address => {
+    const { ip, subnet } = address as GivenAddress;
+    return { ip, subnet, chosenBy: 'bind' };
+  });
 }
 
 function segmentOf(fleet: FleetReader, { subnet }: Address): string | undefined {

@@ -108,7 +108,7 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
 function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NetworkAsk): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
   // There are few NICs: looking through a list is sooner done than a set is made.
-  const seen: Seen = { ports: [], addresses: new Set(), tags: [] };
+  const seen: Seen = { ports: [], addresses: undefined, tags: [] };
   for (let at = 0; at < list.length; at += 1) {
     const wanted = list[at] as RequestedNic;
     const field = `/networks/${at}`;
@@ -119,7 +119,9 @@ function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: Net
         ? resolveNew(fleet, wanted, { ask, field, taken: seen.addresses })
         : resolvePort(fleet, wanted.port, { ask, field });
     if (isRefusal(nic)) return nic;
-    if (nic.kind === 'new') for (const { subnet, ip } of nic.fixedIps) seen.addresses.add(addressKey(subnet, ip));
+    if (nic.kind === 'new') {
+      for (const { subnet, ip } of nic.fixedIps) (seen.addresses ??= new Set()).add(addressKey(subnet, ip));
+    }
     nics.push(wanted.tag === undefined ? nic : { ...nic, tag: wanted.tag });
   }
   return { nics, changes: [] };
@@ -155,7 +157,7 @@ function formProblem(
 
 interface Seen {
   readonly ports: string[];
-  readonly addresses: Set<string>;
+  addresses: Set<string> | undefined;
   readonly tags: string[];
 }
 
@@ -182,7 +184,7 @@ interface Where {
 function resolveNew(
   fleet: FleetReader,
   { network: id = '', fixedIp }: RequestedNic,
-  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> },
+  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> | undefined },
 ): ResolvedNic | Refusal {
   const network = findNetwork(fleet, id);
   if (network === undefined) return unknown('network', id, `${field}/network`);

@@ -75,15 +75,13 @@ export class Places {
   }
 
   #place(chosen: readonly number[]): Place {
-    const pools: PoolKey[] = [];
+    const pools = chosen.map((at, nic) => (this.nics[nic] as NicOptions).choice(at).pool);
     let shares = 0;
     let taking = 0;
     for (let nic = 0; nic < chosen.length; nic += 1) {
       const at = chosen[nic] as number;
       const options = this.nics[nic] as NicOptions;
-      const { pool, takes } = options.choice(at);
-      pools.push(pool);
-      if (takes.length === 0) continue;
+      if (options.choice(at).takes.length === 0) continue;
       shares += options.share(at);
       taking += 1;
     }
