@@ -10,8 +10,13 @@ export const EXPECTED_MARKS: readonly string[] = [
   'engine-stale-step',
   'journal-conflict-head',
   'journal-conflict-lease',
+  'journal-decided-behind',
   'journal-doubt-resolved',
   'journal-doubt-told',
+  'journal-dropped-behind-failed',
+  'journal-dropped-behind-head',
+  'journal-dropped-behind-lease',
+  'journal-dropped-behind-unknown',
   'journal-gave-up',
   'journal-group-dropped',
   'journal-queue-rejected',
@@ -59,6 +64,7 @@ export const INSTANCE_MARKS: readonly string[] = [
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
+  'journal-dropped-behind-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
   'drained-host-drains-again': 'src/hosts/scale-in-drain.test.ts',
   'instance-left-behind': 'src/instances/scale-in.test.ts',

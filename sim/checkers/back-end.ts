@@ -2,27 +2,13 @@
 // journal never meant to have, and no NIC has two ports.
 import { idOf } from '../../src/fleet/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent } from '../../src/network/index.ts';
-import type { World } from '../world/world.ts';
-import type { Checker } from './checker.ts';
+import { looking, type Checker } from './checker.ts';
 
-function watching(check: (world: World) => string | undefined): Checker['watch'] {
-  return (world, violated) => {
-    const look = (): void => {
-      const problem = check(world);
-      if (problem !== undefined) violated(problem);
-    };
-    return {
-      onNetwork: look,
-      onApplied: (_truth, applied) => {
-        if (applied.some(({ kind }) => kind === PORT.name)) look();
-      },
-    };
-  };
-}
+const PORTS = { on: 'onNetwork', kinds: [PORT.name] } as const;
 
 export const oneOwnerThere: Checker = {
   name: 'never: an address has two owners at the back end',
-  watch: watching(({ network }) => {
+  watch: looking(PORTS, ({ network }) => {
     const owners = new Map<string, string>();
     for (const [id, { addresses }] of network.backEnd.ports()) {
       for (const { ip, subnet } of addresses) {
@@ -39,7 +25,7 @@ export const oneOwnerThere: Checker = {
 /** The intent is in the journal before the port is made, and goes after it is gone. */
 export const portsMeant: Checker = {
   name: 'never: a port is at the back end that the journal does not know of',
-  watch: watching(({ truth, network }) => {
+  watch: looking(PORTS, ({ truth, network }) => {
     for (const [id, { instance }] of network.backEnd.ports()) {
       if (truth.get(PORT, idOf(PORT, id)) === undefined) return `${id} of ${instance ?? 'nobody'}`;
     }
@@ -63,7 +49,7 @@ export const eventsTrue: Checker = {
 
 export const onePortPerNic: Checker = {
   name: 'never: the back end has two ports for one NIC',
-  watch: watching(({ truth, network }) => {
+  watch: looking(PORTS, ({ truth, network }) => {
     const nics = new Map<string, string>();
     for (const [id, { instance }] of network.backEnd.ports()) {
       const doc = truth.get(PORT, idOf(PORT, id))?.doc;

@@ -40,3 +40,24 @@ export interface Checker {
   readonly name: string;
   readonly watch: (world: World, violated: (message: string) => void) => Watch;
 }
+
+type Occasion = 'onMachine' | 'onNetwork';
+
+/** Looks at the world whenever the occasion comes, and after every commit of these kinds. */
+export function looking(
+  { on, kinds }: { readonly on: Occasion; readonly kinds: readonly string[] },
+  check: (world: World) => string | undefined,
+): Checker['watch'] {
+  return (world, violated) => {
+    const look = (): void => {
+      const problem = check(world);
+      if (problem !== undefined) violated(problem);
+    };
+    return {
+      [on]: look,
+      onApplied: (_truth, applied) => {
+        if (applied.some(({ kind }) => kinds.includes(kind))) look();
+      },
+    };
+  };
+}

@@ -1,13 +1,13 @@
 // What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
 // is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
 import type { MachineInstance } from '../../src/agent/runtime.ts';
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../../src/operations/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
-import type { Checker } from './checker.ts';
+import { looking, type Checker } from './checker.ts';
 
 interface Copy {
   readonly machine: Machine;
@@ -38,29 +38,12 @@ function isClaimed(truth: Fleet, id: string, host: string): boolean {
   return (['home', 'move'] as const).some((role) => truth.get(CLAIM, claimId(id, role))?.doc.host === host);
 }
 
-/** Whether a commit may change what a copy is to the journal. */
-function concerns(applied: readonly Applied[]): boolean {
-  return applied.some(({ kind }) => kind === CLAIM.name || kind === ITEM.name);
-}
-
-function watching(check: (world: World) => string | undefined): Checker['watch'] {
-  return (world, violated) => {
-    const look = (): void => {
-      const problem = check(world);
-      if (problem !== undefined) violated(problem);
-    };
-    return {
-      onMachine: look,
-      onApplied: (_truth, applied) => {
-        if (concerns(applied)) look();
-      },
-    };
-  };
-}
+/** What is on machines, and what it is to the journal. */
+const COPIES = { on: 'onMachine', kinds: [CLAIM.name, ITEM.name] } as const;
 
 export const copiesAccounted: Checker = {
   name: 'never: a copy of an instance on a machine that nobody accounts for',
-  watch: watching((world) => {
+  watch: looking(COPIES, (world) => {
     const stray = copiesIn(world).find(
       ({ machine, instance, swept }) => !swept && !isClaimed(world.truth, instance.id, machine.name),
     );
@@ -76,7 +59,7 @@ function running(world: World): Copy[] {
 
 export const runsOnce: Checker = {
   name: 'never: an instance runs on two machines, of which none is to be swept',
-  watch: watching((world) => {
+  watch: looking(COPIES, (world) => {
     const seen = new Map<string, string>();
     for (const { machine, instance } of running(world)) {
       const other = seen.get(instance.id);
@@ -89,7 +72,7 @@ export const runsOnce: Checker = {
 
 export const addressUsedOnce: Checker = {
   name: 'never: two instances run with one address, of which none is to be swept',
-  watch: watching((world) => {
+  watch: looking(COPIES, (world) => {
     const users = new Map<string, string>();
     for (const { machine, instance } of running(world)) {
       for (const { network, addresses } of instance.nics) {
@@ -110,7 +93,7 @@ const AMOUNTS = ['vcpus', 'memoryMiB', 'diskGiB'] as const;
 
 export const machinesNotOversold: Checker = {
   name: 'never: a machine has more instances than fit on it',
-  watch: watching((world) => {
+  watch: looking(COPIES, (world) => {
     const copies = copiesIn(world).filter(({ swept }) => !swept);
     for (const machine of world.machines) {
       const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;

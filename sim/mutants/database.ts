@@ -37,7 +37,7 @@ export const noHeadCheck = database(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 54,
+    likely: 31,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({
@@ -49,7 +49,7 @@ export const noHeadCheck = database(
 export const acknowledgedBeforeDurable: Mutant = {
   name: 'acknowledged-before-durable',
   bug: 'the database answers before it has flushed',
-  likely: 16,
+  likely: 26,
   caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name],
   plant: (parts) => ({
     ...parts,

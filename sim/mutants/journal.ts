@@ -1,5 +1,7 @@
 // Journals that say more than they know, and connections that tell them less than happened.
 import { Journal, StoreUnavailable, type Outcome, type Request, type Store } from '../../src/journal/index.ts';
+import type { DecidedGroup } from '../../src/journal/group.ts';
+import { Pipeline, type PipelineOptions } from '../../src/journal/pipeline.ts';
 import { acknowledged } from '../checkers/acknowledged.ts';
 import { fleetsEqual } from '../checkers/fleets-equal.ts';
 import type { Mutant } from './mutant.ts';
@@ -22,6 +24,28 @@ export const answersBeforeDurable: Mutant = {
   bug: 'the journal answers when it has decided, not when the group is durable',
   caughtBy: [acknowledged.name],
   plant: (parts) => ({ ...parts, journal: (options) => new HastyJournal(options) }),
+};
+
+/** Takes the group behind the one that is durable for durable too. */
+class ForwardPipeline extends Pipeline {
+  protected override keep(group: DecidedGroup): void {
+    super.keep(group);
+    for (const next of this.underWay) for (const { settle } of next.decided) settle();
+  }
+}
+
+class ForwardJournal extends Journal {
+  protected override newPipeline(options: PipelineOptions): Pipeline {
+    return new ForwardPipeline(options);
+  }
+}
+
+export const answersTheGroupBehind: Mutant = {
+  name: 'answers-the-group-behind',
+  bug: 'when a group is durable, the one that was decided behind it is answered as well',
+  likely: 10,
+  caughtBy: [acknowledged.name],
+  plant: (parts) => ({ ...parts, journal: (options) => new ForwardJournal(options) }),
 };
 
 function client(mutant: Omit<Mutant, 'plant'>, replace: (inner: Store) => Partial<Store>): Mutant {

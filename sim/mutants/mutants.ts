@@ -19,7 +19,12 @@ import {
   sweepNotStarted,
   unbindSkipped,
 } from './instances.ts';
-import { answersBeforeDurable, followerSkipsCommit, lostAnswerTakenForFailure } from './journal.ts';
+import {
+  answersBeforeDurable,
+  answersTheGroupBehind,
+  followerSkipsCommit,
+  lostAnswerTakenForFailure,
+} from './journal.ts';
 import {
   activeUnheard,
   agentForgets,
@@ -40,6 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   leaseRenewedByAnybody,
   halfAGroup,
   answersBeforeDurable,
+  answersTheGroupBehind,
   followerSkipsCommit,
   lostAnswerTakenForFailure,
   lostPark,

@@ -95,7 +95,7 @@ class BlindLiveness extends LivenessController {
 export const blamesHostsForOwnPause: Mutant = {
   name: 'blames-hosts-for-own-pause',
   bug: 'a holder that stood still counts that time as silence of the hosts',
-  likely: 17,
+  likely: 5,
   caughtBy: [downWasSilent.name],
   plant: (parts) => ({ ...parts, liveness: ({ journal, clock, log }) => new BlindLiveness({ journal, clock, log }) }),
 };
@@ -122,7 +122,7 @@ function forging(link: Link): Link {
 export const agentTakesOlderViews: Mutant = {
   name: 'agent-takes-older-views',
   bug: 'an agent does not see that a view is older than what it follows',
-  likely: 74,
+  likely: 37,
   caughtBy: [agentsForward.name],
   plant: (parts) => ({
     ...parts,

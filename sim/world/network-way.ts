@@ -1,6 +1,7 @@
 // The way to the network back end, for servers and for hosts that speak to it themselves: how long it takes and what goes
-// wrong on it. Faults turn its knobs; each call draws its fate here.
+// wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
+import { Way } from './way.ts';
 
 /** What happens to one call. Times are from now; without `afterMs` the caller hears nothing at all. */
 export type Passage =
@@ -13,25 +14,13 @@ export type Passage =
   /** The caller gives up first; it is served later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number };
 
-export class NetworkWay {
-  cut = false;
-  /** How much longer every call takes. */
-  slowMs = 0;
-  /** How many of a hundred calls go wrong. */
-  failPercent = 0;
-
-  heal(): void {
-    this.cut = false;
-    this.slowMs = 0;
-    this.failPercent = 0;
-  }
-
+export class NetworkWay extends Way {
   draw(rng: Rng): Passage {
-    const requestMs = 1 + rng.below(20) + this.#delay(rng);
-    const replyMs = 1 + rng.below(20) + this.#delay(rng);
+    const requestMs = 1 + rng.below(20) + this.delay(rng);
+    const replyMs = 1 + rng.below(20) + this.delay(rng);
     const soonMs = requestMs + replyMs + rng.between(10, 400);
     if (this.cut) return { kind: 'request-lost', afterMs: soonMs };
-    if (this.failPercent === 0 || !rng.chance(this.failPercent / 100)) return { kind: 'served', requestMs, replyMs };
+    if (this.goesWell(rng)) return { kind: 'served', requestMs, replyMs };
     const afterMs = rng.chance(0.2) ? undefined : soonMs;
     switch (rng.below(5)) {
       case 0:
@@ -43,9 +32,5 @@ export class NetworkWay {
       default:
         return { kind: 'reply-lost', requestMs, afterMs };
     }
-  }
-
-  #delay(rng: Rng): number {
-    return this.slowMs === 0 ? 0 : rng.below(this.slowMs);
   }
 }

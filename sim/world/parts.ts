@@ -1,33 +1,18 @@
 // What a server and an agent are made of. The world uses the production code; a mutant replaces one part of it from
 // outside.
 import { hash } from 'node:crypto';
-import { accessModel } from '../../src/access/index.ts';
 import { Agent, Desk, ViewsDriver, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
-import { alarmsModel } from '../../src/alarms/index.ts';
-import { peersOf, peersPart, servicesPart } from '../../src/dataplane/index.ts';
-import { electionModel, handOver } from '../../src/election/index.ts';
+import { peersOf } from '../../src/dataplane/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
-import { SETTING, type Model } from '../../src/fleet/index.ts';
-import { hostJoin, hostsModel, selfPart, type ViewPart } from '../../src/hosts/index.ts';
+import type { Model } from '../../src/fleet/index.ts';
+import type { ViewPart } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
-import {
-  instanceBuild,
-  instanceClean,
-  instanceDelete,
-  instanceMove,
-  instanceRebuild,
-  instanceShelve,
-  instancesModel,
-  instancesPart,
-} from '../../src/instances/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
-import { networkEventsModel, networkModel, portDelete } from '../../src/network/index.ts';
+import { MODELS, OPERATION_KINDS, VIEW_PARTS } from '../../src/main/rooms.ts';
 import { NetworkDriver, NetworkEventsController } from '../../src/network/runtime.ts';
-import { operationsModel, type Driver, type OperationKind } from '../../src/operations/index.ts';
+import type { Driver, OperationKind } from '../../src/operations/index.ts';
 import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
-import { schedulerModel } from '../../src/scheduler/index.ts';
-import { sitesModel } from '../../src/sites/index.ts';
 import { NetworkPort } from './network-port.ts';
 import type { Born } from './server.ts';
 import type { World } from './world.ts';
@@ -84,31 +69,9 @@ export const productionParts: Parts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
-  models: [
-    operationsModel,
-    sitesModel,
-    hostsModel,
-    alarmsModel,
-    accessModel,
-    networkModel,
-    networkEventsModel,
-    electionModel,
-    schedulerModel,
-    instancesModel,
-    { kinds: [SETTING] },
-  ],
-  operationKinds: [
-    hostJoin,
-    handOver,
-    portDelete,
-    instanceBuild,
-    instanceDelete,
-    instanceClean,
-    instanceMove,
-    instanceRebuild,
-    instanceShelve,
-  ],
-  viewParts: [selfPart, instancesPart, peersPart, servicesPart],
+  models: MODELS,
+  operationKinds: [...OPERATION_KINDS.values()],
+  viewParts: VIEW_PARTS,
   drivers: {
     network: ({ program, clock, hasCredentials }, world) =>
       new NetworkDriver({ clock, hasCredentials, backEnds: new Map([['simulated', new NetworkPort(world, program)]]) }),

@@ -30,6 +30,8 @@ export interface Life extends Born {
 }
 
 const OPEN_RETRY_MS = 500;
+/** As few as can be: nearly every group has another behind it. */
+const SHARE = 2;
 
 export class Server {
   readonly name: string;
@@ -87,7 +89,7 @@ export class Server {
     const clock = new SimClock(program);
     const ids = new SimIds(name, clock, rng.fork());
     const port = new StorePort({ database, program, link: this.storeLink, rng: rng.fork(), witness: this.#world });
-    const journal = parts.journal({ store: parts.client(port), registry, clock, ids });
+    const journal = parts.journal({ store: parts.client(port), registry, clock, ids, share: SHARE });
     const log = logInto(this.#world, name);
     const hasCredentials = (): boolean => this.hasCredentials;
     const born: Born = { program, clock, ids, log, journal, url: this.url, hasCredentials };

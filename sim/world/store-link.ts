@@ -1,6 +1,6 @@
-// The way from one server to the database: how long it takes and what goes wrong on it. Faults turn its knobs; each
-// call draws its fate here.
+// The way from one server to the database: how long it takes and what goes wrong on it. Each call draws its fate here.
 import type { Rng } from '../kernel/rng.ts';
+import { Way } from './way.ts';
 
 /** What happens to one call. Times are from now. */
 export type Fate =
@@ -16,24 +16,12 @@ export type Fate =
   /** The same, at the worst moment: just before the next write of the same sender. */
   | { readonly kind: 'served-before-next'; readonly afterMs: number };
 
-export class StoreLink {
-  cut = false;
-  /** How much longer every call takes. */
-  slowMs = 0;
-  /** How many of a hundred calls go wrong. */
-  failPercent = 0;
-
-  heal(): void {
-    this.cut = false;
-    this.slowMs = 0;
-    this.failPercent = 0;
-  }
-
+export class StoreLink extends Way {
   draw(rng: Rng): Fate {
     if (this.cut) return { kind: 'refused', afterMs: rng.between(1, 50) };
-    const requestMs = 1 + rng.below(3) + this.#delay(rng);
-    const replyMs = 1 + rng.below(3) + this.#delay(rng);
-    if (this.failPercent === 0 || !rng.chance(this.failPercent / 100)) return { kind: 'served', requestMs, replyMs };
+    const requestMs = 1 + rng.below(3) + this.delay(rng);
+    const replyMs = 1 + rng.below(3) + this.delay(rng);
+    if (this.goesWell(rng)) return { kind: 'served', requestMs, replyMs };
     const afterMs = requestMs + replyMs + rng.between(10, 400);
     switch (rng.below(5)) {
       case 0:
@@ -47,9 +35,5 @@ export class StoreLink {
       default:
         return { kind: 'served-late', requestMs: afterMs + rng.between(1, 6000), afterMs };
     }
-  }
-
-  #delay(rng: Rng): number {
-    return this.slowMs === 0 ? 0 : rng.below(this.slowMs);
   }
 }

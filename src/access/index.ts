@@ -1,4 +1,4 @@
-export { answer, noSuch, readResource, refused, resourceAfter } from './answer.ts';
+export { answer, noSuch, refused, resourceAfter } from './answer.ts';
 export { consumeJoinToken, createToken, hasAdmin, isExpired, revokedToken, tokensOfHost } from './decide.ts';
 export type { NewToken } from './decide.ts';
 export { guarded } from './idempotency.ts';
@@ -7,6 +7,8 @@ export { listAnswer, listQuery, listResources } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export type { Token, TokenId } from './model.ts';
+export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
+export type { Resource } from './resource.ts';
 export { NOBODY, permits, seesSite } from './role.ts';
 export type { Caller } from './role.ts';
 export { BY_ID, closed, ID, optionalFields, read, stream, write } from './route.ts';

@@ -62,9 +62,10 @@ export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K
   return closed(fields);
 }
 
-export function listAnswer<K extends string, D extends AnyDoc>(view: View<K, D>): TObject {
+/** Of things that are shown as the schema says. */
+export function listAnswer(schema: TObject): TObject {
   return Type.Object({
-    items: Type.Array(view.schema),
+    items: Type.Array(schema),
     next: Type.Optional(
       Type.String({ description: 'hand it in as `after` for the next page; absent on the last one' }),
     ),

@@ -2,10 +2,11 @@
 import { Type, type Static } from 'typebox';
 import { idOf, type FleetReader, type Id, type Kind, type Refusal } from '../fleet/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
-import { answer, readResource, resourceAfter } from './answer.ts';
+import { answer, resourceAfter } from './answer.ts';
 import { createToken, revokeToken } from './decide.ts';
-import { listAnswer, listQuery, listResources, type Listing } from './list.ts';
+import type { Listing } from './list.ts';
 import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
+import { listRoute, showRoute, type Resource } from './resource.ts';
 import { BY_ID, closed, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
 import { TOKEN_VIEW } from './token-view.ts';
@@ -41,32 +42,20 @@ export function tokenRoutes(bound: Bound = {}): Route[] {
   return [listTokens, getToken, createTokenRoute(bound), revokeTokenRoute, whoAmI];
 }
 
-const listTokens = read({
-  method: 'GET',
-  path: '/api/v1/tokens',
-  tag: 'tokens',
+const TOKENS: Resource<'token', Token> = { path: '/api/v1/tokens', what: 'tokens', one: 'token', view: TOKEN_VIEW };
+
+const listTokens = listRoute(TOKENS, {
+  listing: LISTING,
   about: 'List tokens, without their secrets',
   access: 'admin',
-  query: listQuery(LISTING),
-  answers: { 200: { about: 'a page of tokens', schema: listAnswer(TOKEN_VIEW) } },
-  handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
 });
 
-const getToken = read({
-  method: 'GET',
-  path: '/api/v1/tokens/:id',
-  tag: 'tokens',
-  about: 'Show a token, without its secret',
-  access: 'admin',
-  params: BY_ID,
-  answers: { 200: { about: 'the token', schema: TOKEN_VIEW.schema } },
-  handle: (call, { journal }) => readResource(journal.fleet, TOKEN_VIEW, call),
-});
+const getToken = showRoute(TOKENS, { about: 'Show a token, without its secret', access: 'admin' });
 
 function createTokenRoute(bound: Bound): Route {
   return write({
     method: 'POST',
-    path: '/api/v1/tokens',
+    path: TOKENS.path,
     tag: 'tokens',
     about: 'Create a token; its secret is in this answer and never shown again',
     access: 'admin',
@@ -89,7 +78,7 @@ function createTokenRoute(bound: Bound): Route {
         decide: (fleet): Decision<TokenId> =>
           unknownPlace(fleet, bound, body) ?? createToken(fleet, { id: made.id, ...token }),
         answer: (id, after) => ({
-          ...resourceAfter(TOKEN_VIEW, after, { id, status: 201, location: `/api/v1/tokens/${id}` }),
+          ...resourceAfter(TOKEN_VIEW, after, { id, status: 201, location: `${TOKENS.path}/${id}` }),
           secrets: { secret: made.secret },
         }),
       };
@@ -99,7 +88,7 @@ function createTokenRoute(bound: Bound): Route {
 
 const revokeTokenRoute = write({
   method: 'DELETE',
-  path: '/api/v1/tokens/:id',
+  path: `${TOKENS.path}/:id`,
   tag: 'tokens',
   about: 'Revoke a token: from now on it opens nothing',
   access: 'admin',

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { checker } from '../fleet/index.ts';
 import { Connections, type Answered, type Asked } from './http-request.ts';
+import { parsedJson } from './json-text.ts';
 import {
   HEARD,
   JOINED,
@@ -90,7 +91,7 @@ export class HttpLink implements Link {
 
   async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {
     const answered = await this.#connections.ask(asked);
-    const value = parsed(answered.text);
+    const value = parsedJson(answered.text);
     if (answered.status !== 200) return otherwise(answered, value);
     const problems = check(value);
     if (problems.length > 0) throw new LinkDown(`the server answered what this agent does not understand`);
@@ -126,13 +127,4 @@ function otherwise({ status, location }: Answered, value: unknown): Reply<never>
     throw new LinkDown(`the server answered ${status}`);
   const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
   return { kind: 'refused', code: problem.code, message };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

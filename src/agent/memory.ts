@@ -3,6 +3,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { checker } from '../fleet/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
+import { parsedJson } from './json-text.ts';
 import { VIEW, type View } from './messages.ts';
 import type { Disk, FileName } from './ports.ts';
 
@@ -91,19 +92,10 @@ export class Memory {
   async #read<S extends TSchema>(name: OwnFile): Promise<Static<S> | undefined> {
     const text = await this.#disk.read(name);
     if (text === undefined) return undefined;
-    const value = parsed(text);
+    const value = parsedJson(text);
     const problems = CHECKS[name](value);
     if (problems.length === 0) return value as Static<S>;
     this.#log.error({ file: name, problems }, 'a file of this agent cannot be read back and is ignored');
     return undefined;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
   }
 }

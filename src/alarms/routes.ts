@@ -1,18 +1,6 @@
 // The HTTP surface of alarms: what a person should look at now, in sentences.
 import { Type } from 'typebox';
-import {
-  BY_ID,
-  ID,
-  listAnswer,
-  listQuery,
-  listResources,
-  read,
-  readResource,
-  viewOf,
-  type Listing,
-  type Route,
-  type View,
-} from '../access/index.ts';
+import { ID, listRoute, showRoute, viewOf, type Listing, type Route, type View } from '../access/index.ts';
 import type { Reason } from '../fleet/index.ts';
 import { ALARM, type Alarm } from './model.ts';
 
@@ -43,28 +31,9 @@ export function alarmRoutes(view: AlarmView): Route[] {
     },
     sorts: { sinceMs: (doc) => doc.sinceMs, severity: (doc) => doc.severity },
   };
+  const alarms = { path: '/api/v1/alarms', what: 'alarms', one: 'alarm', view };
   return [
-    read({
-      method: 'GET',
-      path: '/api/v1/alarms',
-      tag: 'alarms',
-      about: 'List what stands and should be looked at',
-      access: 'viewer',
-      scope: 'site',
-      query: listQuery(listing),
-      answers: { 200: { about: 'a page of alarms', schema: listAnswer(view) } },
-      handle: (call, { journal }) => listResources(journal.fleet, listing, call),
-    }),
-    read({
-      method: 'GET',
-      path: '/api/v1/alarms/:id',
-      tag: 'alarms',
-      about: 'Show an alarm',
-      access: 'viewer',
-      scope: 'site',
-      params: BY_ID,
-      answers: { 200: { about: 'the alarm', schema: view.schema } },
-      handle: (call, { journal }) => readResource(journal.fleet, view, call),
-    }),
+    listRoute(alarms, { listing, about: 'List what stands and should be looked at', scope: 'site' }),
+    showRoute(alarms, { about: 'Show an alarm', scope: 'site' }),
   ];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDuration, relative, spanText } from './duration.ts';
+import { parseDuration, parsePatience, relative, spanText } from './duration.ts';
 
 const H = 3600 * 1000;
 
@@ -16,6 +16,11 @@ describe('spans of time', () => {
 
   test.each(['', 'soon', '5 m', '-5s', '1h30', '5w'])('%j is refused with an example', (text) => {
     expect(() => parseDuration(text)).toThrow('Write it like 30s, 5m, 1h30m or 2d');
+  });
+
+  test('a timer is never set for longer than timers go', () => {
+    expect(parsePatience('5m')).toBe(300_000);
+    expect(parsePatience('30d')).toBe(2_147_483_647);
   });
 
   test.each([

@@ -24,6 +24,14 @@ export function parseDuration(text: string): number {
   return Math.round(parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0));
 }
 
+/** The longest that a timer waits, about 24 days: one that is set for longer goes off at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** How long somebody is ready to wait, as a timer takes it. */
+export function parsePatience(text: string): number {
+  return Math.min(parseDuration(text), TIMER_MAX_MS);
+}
+
 /** The one or two largest units: `12s`, `3m`, `2h 5m`, `4d`. */
 export function spanText(ms: number): string {
   if (ms < MINUTE_MS) return `${Math.max(0, Math.floor(ms / SECOND_MS))}s`;

@@ -5,6 +5,7 @@ import { act, examples, group, type Cli } from './command.ts';
 import { wholeNumber, words } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
   listCommand,
   showCommand,
@@ -12,6 +13,7 @@ import {
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 import { diskGiB, gib, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 export interface Flavor extends Amounts, Changed {
@@ -80,17 +82,9 @@ function createFlavor(cli: Cli): Command {
     ['a small one', 'muster flavors create small --vcpus 2 --memory 4GiB --disk 20GiB'],
     ['with a graphics card', 'muster flavors create render --vcpus 16 --memory 64GiB --resource gpu=1 --trait nvme'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { resource, trait, forbiddenTrait } = options;
-    const body = {
-      name,
-      ...sizesOf(options),
-      ...(resource !== undefined && { resources: resource }),
-      ...(trait !== undefined && { requiredTraits: trait }),
-      ...(forbiddenTrait !== undefined && { forbiddenTraits: forbiddenTrait }),
-    };
-    const flavor = await session.client.write<Flavor>('POST', FLAVORS.path, { body });
-    await session.done(flavor, `Flavor ${flavor.name} is created.`);
-    return undefined;
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+    const { resource: resources, trait: requiredTraits, forbiddenTrait: forbiddenTraits } = options;
+    const body = { name, ...sizesOf(options), ...said({ resources, requiredTraits, forbiddenTraits }) };
+    return createOne(session, FLAVORS, { body, sentence: (flavor) => `Flavor ${flavor.name} is created.` });
   });
 }

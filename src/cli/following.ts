@@ -1,7 +1,6 @@
 // Looking at something again and again until it is over, and showing how it stands: a picture drawn over itself on a terminal,
 // a line for every piece of news in a pipe. It only looks: whoever stops looking stops nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseDuration } from './duration.ts';
 import type { Session } from './session.ts';
 
 /** The first looks come quickly, for what is done at once; later ones do not burden the server. */
@@ -23,9 +22,9 @@ export interface Patience {
   readonly over: AbortSignal;
 }
 
-export function patienceOf({ terminal }: Session, timeout: string | undefined): Patience {
+export function patienceOf({ terminal }: Session, timeoutMs: number | undefined): Patience {
   const interrupted = terminal.interrupted();
-  const timedOut = timeout === undefined ? undefined : AbortSignal.timeout(parseDuration(timeout));
+  const timedOut = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   return { interrupted, over: timedOut === undefined ? interrupted : AbortSignal.any([interrupted, timedOut]) };
 }
 

@@ -5,12 +5,14 @@ import { usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
   listCommand,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Group extends Changed {
   readonly name: string;
@@ -84,12 +86,12 @@ function createGroup(cli: Cli): Command {
     ['never two on one host', 'muster groups create web --policy anti-affinity'],
     ['near each other if possible', 'muster groups create cache --policy soft-affinity'],
   );
-  return act<CreateOptions>(cli, command, async (session, given) => {
-    const { policy, ...said } = given.options;
-    const body = { name: given.args[0], policy, ...said };
-    const made = await session.client.write<Group>('POST', GROUPS.path, { body });
-    await session.done(made, `Server group ${made.name} is created: ${made.policy}.`);
-    return undefined;
+  return act<CreateOptions>(cli, command, (session, given) => {
+    const { policy, project, movesAtOnce } = given.options;
+    return createOne(session, GROUPS, {
+      body: said({ name: given.args[0], policy, project, movesAtOnce }),
+      sentence: (made) => `Server group ${made.name} is created: ${made.policy}.`,
+    });
   });
 }
 

@@ -4,7 +4,8 @@ import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
 import { hostFacts, hostPath, type Host } from './host-view.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { addressOrNone, wholeNumber, words } from './input-file.ts';
+import { said } from './said.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
 interface EditOptions extends SizeOptions {
@@ -28,7 +29,7 @@ export function hostEdit(cli: Cli): Command {
     .option('--trait <names>', 'all its traits, with commas; "" for none', words)
     .option('--resource <name=count>', 'all its further resources, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'all its physical networks, with commas; "" for none', words)
-    .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away')
+    .option('--tunnel-address <address>', 'IPv4 or IPv6; "" takes it away', addressOrNone)
     .option('--transport-zone <name>', 'the hosts that it has tunnels with; "" for the default one')
     .option('--base-weight <number>', 'counts in elections', wholeNumber)
     .option('--vcpus <count>', 'processors', wholeNumber)
@@ -41,14 +42,14 @@ export function hostEdit(cli: Cli): Command {
     ['more memory, two traits', 'muster hosts edit compute-1 --memory 256GiB --trait gpu,nvme'],
   );
   return act<EditOptions>(cli, command, async (session, { args: [name = ''], options }) => {
-    const edit = said(options);
+    const edit: { capacity?: object } = editOf(options);
     const sizes = sizesOf(options);
     if (Object.keys(edit).length + Object.keys(sizes).length === 0) throw usage('Say what to change; see --help.');
     let revision = options.ifRevision;
     if (Object.keys(sizes).length > 0) {
       // A capacity is changed as a whole: the rest of it is taken from what is there, if that is still there then.
       const before = await session.client.get<Host>(hostPath(name));
-      edit['capacity'] = { ...before.capacity, ...sizes };
+      edit.capacity = { ...before.capacity, ...sizes };
       revision ??= before.revision;
     }
     const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` };
@@ -58,16 +59,16 @@ export function hostEdit(cli: Cli): Command {
   });
 }
 
-function said(options: EditOptions): Record<string, unknown> {
+function editOf(options: EditOptions): object {
   const { zone, aggregate, trait, resource, physicalNetwork, tunnelAddress, transportZone, baseWeight } = options;
-  return {
-    ...(zone !== undefined && { zone }),
-    ...(aggregate !== undefined && { aggregates: aggregate }),
-    ...(trait !== undefined && { traits: trait }),
-    ...(resource !== undefined && { resources: resource }),
-    ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
-    ...(tunnelAddress !== undefined && { tunnelAddress: tunnelAddress === '' ? null : tunnelAddress }),
-    ...(transportZone !== undefined && { transportZone: transportZone === '' ? null : transportZone }),
-    ...(baseWeight !== undefined && { baseWeight }),
-  };
+  return said({
+    zone,
+    aggregates: aggregate,
+    traits: trait,
+    resources: resource,
+    physicalNetworks: physicalNetwork,
+    tunnelAddress: tunnelAddress === '' ? null : tunnelAddress,
+    transportZone: transportZone === '' ? null : transportZone,
+    baseWeight,
+  });
 }

@@ -7,6 +7,7 @@ import { usage, type ExitCode } from './exit-code.ts';
 import { readInput, wholeNumber, words } from './input-file.ts';
 import { hostPath, HOSTS } from './host-view.ts';
 import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
+import { said } from './said.ts';
 import type { Session } from './session.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from './size.ts';
 
@@ -18,7 +19,7 @@ export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly trait?: readonly string[];
   readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
-  readonly deadline?: string;
+  readonly deadline?: number;
   readonly reason?: string;
 }
 
@@ -41,7 +42,7 @@ export function withHostOptions(command: Command): Command {
     .option('--trait <names>', 'what each can do; several with commas', words)
     .option('--resource <name=count>', 'a further resource of each, such as gpu=4; may be repeated', resourceCounts)
     .option('--physical-network <names>', 'what each is connected to; several with commas', words)
-    .option('--deadline <time>', 'how long their agents have, such as 10m')
+    .option('--deadline <time>', 'how long their agents have, such as 10m', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 
@@ -75,12 +76,7 @@ interface ComingIn {
 export async function comingIn(session: Session, asked: ComingIn, options: JoinOptions): Promise<ExitCode> {
   const { path, verb, names, more = {} } = asked;
   const hosts = await specs(session, names, options);
-  const body = {
-    hosts,
-    ...more,
-    ...(options.deadline !== undefined && { deadlineMs: parseDuration(options.deadline) }),
-    ...(options.reason !== undefined && { reason: options.reason }),
-  };
+  const body = { hosts, ...more, ...said({ deadlineMs: options.deadline, reason: options.reason }) };
   const joining = await session.client.write<Joining>('POST', path, { body });
   warnOfNoSize(session, hosts as readonly Spec[]);
   const what = joining.count === 1 ? `one host ${verb}s` : `${joining.count} hosts ${verb}`;
@@ -91,12 +87,12 @@ export async function comingIn(session: Session, asked: ComingIn, options: JoinO
 async function specs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
   const listed = options.file === undefined ? [] : hostsIn(await readInput(terminal, options.file), options.file);
   if (names.length + listed.length === 0) throw usage('Name the hosts to join, or give a list of them with -f.');
-  const said = saidOf(options);
-  const { capacity } = said;
+  const common = commonTo(options);
+  const { capacity } = common;
   return [...names.map((name) => ({ name })), ...listed].map((host) => {
     if (typeof host !== 'object' || host === null) return host;
     const own = (host as { readonly capacity?: object }).capacity;
-    return { ...said, ...host, ...((capacity ?? own) !== undefined && { capacity: { ...capacity, ...own } }) };
+    return { ...common, ...host, ...((capacity ?? own) !== undefined && { capacity: { ...capacity, ...own } }) };
   });
 }
 
@@ -120,19 +116,19 @@ function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
   session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
-function saidOf({ site, zone, transportZone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
+function commonTo({ site, zone, transportZone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
   readonly capacity?: object;
 } {
   const capacity = sizesOf(sizes);
-  return {
-    ...(site !== undefined && { site }),
-    ...(zone !== undefined && { zone }),
-    ...(transportZone !== undefined && { transportZone }),
-    ...(trait !== undefined && { traits: trait }),
-    ...(resource !== undefined && { resources: resource }),
-    ...(physicalNetwork !== undefined && { physicalNetworks: physicalNetwork }),
-    ...(Object.keys(capacity).length > 0 && { capacity }),
-  };
+  return said({
+    site,
+    zone,
+    transportZone,
+    traits: trait,
+    resources: resource,
+    physicalNetworks: physicalNetwork,
+    capacity: Object.keys(capacity).length > 0 ? capacity : undefined,
+  });
 }
 
 /** A list, or an object with one under `hosts`; a host may be written as its name alone. */

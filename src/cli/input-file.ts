@@ -1,5 +1,6 @@
 // What people hand in as a file or on standard input: YAML or JSON.
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { usage, type Failure } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
 import { harmless } from './text-width.ts';
@@ -67,6 +68,16 @@ export async function readValue(text: string): Promise<unknown> {
 export function wholeNumber(text: string): number {
   if (!/^-?\d{1,15}$/.test(text)) throw usage(`"${text}" is not a whole number.`);
   return Number(text);
+}
+
+export function ipAddress(text: string): string {
+  if (isIP(text) === 0) throw usage(`"${text}" is not an IP address; 10.0.0.9 and 2001:db8::9 are.`);
+  return text;
+}
+
+/** `""` takes an address away. */
+export function addressOrNone(text: string): string {
+  return text === '' ? text : ipAddress(text);
 }
 
 /** `a,b` and repeated options alike. */

@@ -7,6 +7,7 @@ import { INSTANCES } from './instance-view.ts';
 import { startedOperations, withWait, type Started, type WaitOptions } from './operation-wait.ts';
 import { Refused } from './problem.ts';
 import { resourcePath } from './resource-commands.ts';
+import { said } from './said.ts';
 import type { Session } from './session.ts';
 
 export function instanceActions(cli: Cli): Command[] {
@@ -35,20 +36,17 @@ export function instanceActions(cli: Cli): Command[] {
 }
 
 interface ActionOptions extends WaitOptions {
-  readonly deadline?: string;
+  readonly deadline?: number;
   readonly reason?: string;
 }
 
 function bodyOf({ deadline, reason }: ActionOptions): object {
-  return {
-    ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
-    ...(reason !== undefined && { reason }),
-  };
+  return said({ deadlineMs: deadline, reason });
 }
 
 function actionCommand(verb: string, about: string): Command {
   return withWait(new Command(verb).description(about).argument('<names...>'))
-    .option('--deadline <time>', 'how long it may take, such as 10m')
+    .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 
@@ -84,7 +82,7 @@ function moveInstances(cli: Cli): Command {
   );
   return act<MoveOptions>(cli, command, (session, { args, options }) => {
     const { cold, host } = options;
-    const body = { kind: cold === true ? 'cold' : 'live', ...(host !== undefined && { host }), ...bodyOf(options) };
+    const body = { kind: cold === true ? 'cold' : 'live', ...said({ host }), ...bodyOf(options) };
     return startEach(session, { names: args, doing: 'is being moved', ask: post(session, 'move', body) }, options);
   });
 }

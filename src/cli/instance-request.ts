@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { parseDuration } from './duration.ts';
 import { usage } from './exit-code.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { ipAddress, wholeNumber, words } from './input-file.ts';
+import { said } from './said.ts';
 
 export interface RequestOptions {
   readonly flavor: string;
@@ -21,7 +22,7 @@ export interface RequestOptions {
   readonly host?: string;
   readonly securityGroup?: readonly string[];
   readonly attempts?: number;
-  readonly deadline?: string;
+  readonly deadline?: number;
   readonly reason?: string;
 }
 
@@ -49,7 +50,7 @@ export function parseNic(text: string): Nic {
       );
     }
     if (nic[field] !== undefined) throw usage(`"${text}" says ${key} twice. One --nic is one NIC; repeat the option.`);
-    nic[field] = value;
+    nic[field] = field === 'fixedIp' ? ipAddress(value) : value;
   }
   return nic;
 }
@@ -87,37 +88,32 @@ export function withRequest(command: Command): Command {
     .option('--host <name>', 'only on this host: nothing else is tried')
     .option('--security-group <names>', 'of the ports that are made; several with commas', words)
     .option('--attempts <number>', 'how many hosts are tried at most', wholeNumber)
-    .option('--deadline <time>', 'how long it may take, such as 10m')
+    .option('--deadline <time>', 'how long it may take, such as 10m', parseDuration)
     .option('--reason <text>', 'why, for the history');
 }
 
 export function requestBody(name: string | undefined, options: RequestOptions): object {
-  const { trait, forbiddenTrait, aggregate, securityGroup, deadline, nics } = options;
-  const plain = [
-    'flavor',
-    'count',
-    'minCount',
-    'image',
-    'project',
-    'site',
-    'zone',
-    'group',
-    'host',
-    'attempts',
-  ] as const;
-  return {
-    ...(name !== undefined && { name }),
-    ...Object.fromEntries(
-      plain.filter((field) => options[field] !== undefined).map((field) => [field, options[field]]),
-    ),
-    ...(nics !== undefined && { networks: networksOf(nics) }),
-    ...(aggregate !== undefined && { aggregates: aggregate }),
-    ...(trait !== undefined && { requiredTraits: trait }),
-    ...(forbiddenTrait !== undefined && { forbiddenTraits: forbiddenTrait }),
-    ...(securityGroup !== undefined && { securityGroups: securityGroup }),
-    ...(deadline !== undefined && { deadlineMs: parseDuration(deadline) }),
-    ...(options.reason !== undefined && { reason: options.reason }),
-  };
+  const { flavor, count, minCount, image, project, site, zone, group, host, attempts, reason, nics } = options;
+  return said({
+    name,
+    flavor,
+    count,
+    minCount,
+    image,
+    project,
+    networks: nics === undefined ? undefined : networksOf(nics),
+    securityGroups: options.securityGroup,
+    site,
+    zone,
+    aggregates: options.aggregate,
+    requiredTraits: options.trait,
+    forbiddenTraits: options.forbiddenTrait,
+    group,
+    host,
+    attempts,
+    deadlineMs: options.deadline,
+    reason,
+  });
 }
 
 function networksOf(nics: readonly Nic[]): string | readonly Nic[] {

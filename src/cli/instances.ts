@@ -158,10 +158,11 @@ function previewInstances(cli: Cli): Command {
   return act<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
     const body = requestBody(name, options);
     const preview = await session.client.write<Preview>('POST', `${INSTANCES.path}/preview`, { body });
-    const { count, placed, places = [], report } = preview;
+    const { count, placed, places, report } = preview;
     await session.done(preview, `${placed} of ${count} would find a host.`);
     if (session.output === 'table') {
-      if (places.length > 0) session.terminal.out(`\n${renderTable(places, PLACE_COLUMNS, session.paint)}`);
+      if (places === undefined) session.note('On which hosts is told to operators.');
+      else if (places.length > 0) session.terminal.out(`\n${renderTable(places, PLACE_COLUMNS, session.paint)}`);
       if (report !== undefined) session.terminal.out(`\n${reportText(report, session.paint)}`);
     }
     return placed < (options.minCount ?? count) ? EXIT.refused : EXIT.ok;

@@ -2,17 +2,18 @@
 import { Command, Option } from 'commander';
 import { stockCommand } from './address-stock.ts';
 import { act, examples, group, type Cli } from './command.ts';
-import { usage } from './exit-code.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
+  editOne,
   listCommand,
-  resourcePath,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Network extends Changed {
   readonly name: string;
@@ -109,39 +110,23 @@ function createNetwork(cli: Cli): Command {
     ['a network of your own', 'muster networks create lan'],
     ['for everybody, with guaranteed bandwidth', 'muster networks create fast --shared --min-bandwidth 1000000'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { project, backEnd, portSecurity } = options;
-    const body = {
-      name,
-      ...(project !== undefined && { project }),
-      ...(backEnd !== undefined && { backEnd }),
-      ...saidOf(options),
-      ...(portSecurity === false && { portSecurity }),
-    };
-    const network = await session.client.write<Network>('POST', NETWORKS.path, { body });
-    await session.done(network, `Network ${network.name} is created.`);
-    return undefined;
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
+    const { project, backEnd, shared, external, qosPolicy, minBandwidth: minBandwidthKbps } = options;
+    const portSecurity = options.portSecurity === false ? false : undefined;
+    const body = said({ name, project, backEnd, shared, external, portSecurity, qosPolicy, minBandwidthKbps });
+    return createOne(session, NETWORKS, { body, sentence: (network) => `Network ${network.name} is created.` });
   });
 }
 
-function saidOf({ shared, external, qosPolicy, minBandwidth }: FactOptions): object {
-  return {
-    ...(shared !== undefined && { shared }),
-    ...(external !== undefined && { external }),
-    ...(qosPolicy !== undefined && { qosPolicy }),
-    ...(minBandwidth !== undefined && { minBandwidthKbps: minBandwidth }),
-  };
-}
-
 /** What is empty is taken away. */
-function editOf(options: FactOptions): object {
-  const { portSecurity, qosPolicy, minBandwidth } = options;
-  return {
-    ...saidOf(options),
-    ...(portSecurity !== undefined && { portSecurity }),
-    ...(qosPolicy === '' && { qosPolicy: null }),
-    ...(minBandwidth === 0 && { minBandwidthKbps: null }),
-  };
+function editOf({ shared, external, portSecurity, qosPolicy, minBandwidth }: FactOptions): object {
+  return said({
+    shared,
+    external,
+    portSecurity,
+    qosPolicy: qosPolicy === '' ? null : qosPolicy,
+    minBandwidthKbps: minBandwidth === 0 ? null : minBandwidth,
+  });
 }
 
 function editNetwork(cli: Cli): Command {
@@ -157,11 +142,7 @@ function editNetwork(cli: Cli): Command {
     .option('--qos-policy <name>', 'of ports that are made from now on; "" for none')
     .option('--min-bandwidth <kbit/s>', 'what ports that are made from now on need; 0 for nothing', wholeNumber);
   examples(command, ['let everybody use it', 'muster networks edit lan --shared']);
-  return act<FactOptions>(cli, command, async (session, { args: [name = ''], options }) => {
-    const body = editOf(options);
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
-    const network = await session.client.write<Network>('PATCH', resourcePath(NETWORKS, name), { body });
-    await session.one(network, NETWORKS.facts(network, session.nowMs()));
-    return undefined;
-  });
+  return act<FactOptions>(cli, command, (session, { args: [name = ''], options }) =>
+    editOne(session, NETWORKS, { name, body: editOf(options) }),
+  );
 }

@@ -1,6 +1,7 @@
 // Waiting for an operation to end. It only looks: Ctrl-C leaves the operation running and says how to look again.
 import { Option, type Command } from 'commander';
-import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { parsePatience } from './duration.ts';
+import { EXIT, Failure, usage, type ExitCode } from './exit-code.ts';
 import { follow, patienceOf, type Patience } from './following.ts';
 import {
   countsText,
@@ -16,18 +17,28 @@ import type { Session } from './session.ts';
 
 export interface WaitOptions {
   readonly wait?: boolean;
-  readonly timeout?: string;
+  /** In milliseconds. */
+  readonly timeout?: number;
 }
 
 /** Troubled items asked for at each look: as many as anybody reads. */
 const TROUBLED_MAX = 50;
 
 export function withWait(command: Command): Command {
-  return command.option('--wait', 'wait until the operation ends, and show its progress').addOption(timeoutOption());
+  return command
+    .option('--wait', 'wait until the operation ends, and show its progress')
+    .addOption(timeoutOption())
+    .hook('preAction', () => {
+      const { wait, timeout } = command.opts<WaitOptions>();
+      if (timeout !== undefined && wait !== true) throw usage('--timeout says how long to wait. Say --wait too.');
+    });
 }
 
+/** Read before anything is asked of the server: what is wrong with it must not be told when the operation is under way. */
 export function timeoutOption(): Option {
-  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5');
+  return new Option('--timeout <time>', 'how long to wait, such as 30s or 10m; then exit with 5').argParser(
+    parsePatience,
+  );
 }
 
 export interface Started {
@@ -71,7 +82,7 @@ export async function startedOperations(
   return ended.find((one) => exitOf(one) !== EXIT.ok) === undefined ? EXIT.ok : EXIT.operationFailed;
 }
 
-export async function waitFor(session: Session, id: string, timeout: string | undefined): Promise<ExitCode> {
+export async function waitFor(session: Session, id: string, timeout: number | undefined): Promise<ExitCode> {
   return showEnd(session, await watch(session, id, patienceOf(session, timeout)));
 }
 

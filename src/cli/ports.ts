@@ -2,17 +2,19 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
-import { wholeNumber, words } from './input-file.ts';
+import { ipAddress, wholeNumber, words } from './input-file.ts';
 import { addressesText, bindingText, type Port } from './port-view.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
+  editOne,
   listCommand,
-  resourcePath,
   showCommand,
   some,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 const PORTS: Resource<Port> = {
   command: 'ports',
@@ -120,7 +122,7 @@ function createPort(cli: Cli): Command {
     .argument('[name]', 'what to call it; commands take its id, which is shown when it is created')
     .requiredOption('--network <name>', 'the network')
     .option('--project <name>', 'whose it is; "default" if none is named')
-    .option('--fixed-ip <addresses>', 'these addresses; several with commas', words)
+    .option('--fixed-ip <addresses>', 'these addresses; several with commas', ipAddresses)
     .option('--subnet <names>', 'an address of each of these subnets; several with commas', words)
     .option('--no-address', 'no address, now or later')
     .option('--mac <address>', 'this MAC; else one is made')
@@ -135,11 +137,16 @@ function createPort(cli: Cli): Command {
     ['a port with an address to keep', 'muster ports create vip --network lan --fixed-ip 10.0.0.9'],
     ['one without addresses', 'muster ports create tap --network lan --no-address'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const port = await session.client.write<Port>('POST', PORTS.path, { body: bodyOf(name, options) });
-    await session.done(port, `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`);
-    return undefined;
-  });
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) =>
+    createOne(session, PORTS, {
+      body: bodyOf(name, options),
+      sentence: (port) => `Port ${port.id} on network ${port.network} is created: ${addressesOf(port)}.`,
+    }),
+  );
+}
+
+function ipAddresses(text: string, before: readonly string[] = []): string[] {
+  return words(text, before).map(ipAddress);
 }
 
 /** What it has, or when it gets it. */
@@ -150,21 +157,20 @@ function addressesOf(port: Port): string {
 }
 
 function bodyOf(name: string | undefined, options: CreateOptions): object {
-  const { network, project, mac, securityGroup, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
-  const fixedIps = fixedIpsOf(options);
-  return {
-    ...(name !== undefined && { name }),
+  const { network, project, mac, securityGroup, portSecurity, qosPolicy, minBandwidth, pciRequest, dnsName } = options;
+  return said({
+    name,
     network,
-    ...(project !== undefined && { project }),
-    ...(fixedIps !== undefined && { fixedIps }),
-    ...(mac !== undefined && { mac }),
-    ...(securityGroup !== undefined && { securityGroups: securityGroup }),
-    ...(!options.portSecurity && { portSecurity: false }),
-    ...(qosPolicy !== undefined && { qosPolicy }),
-    ...(minBandwidth !== undefined && { minBandwidthKbps: minBandwidth }),
-    ...(pciRequest !== undefined && { pciRequest }),
-    ...(dnsName !== undefined && { dnsName }),
-  };
+    project,
+    fixedIps: fixedIpsOf(options),
+    mac,
+    securityGroups: securityGroup,
+    portSecurity: portSecurity ? undefined : false,
+    qosPolicy,
+    minBandwidthKbps: minBandwidth,
+    pciRequest,
+    dnsName,
+  });
 }
 
 /** An empty list is a port that never has an address; none at all leaves it to the network. */
@@ -190,21 +196,18 @@ function editPort(cli: Cli): Command {
     .option('--qos-policy <name>', 'its QoS policy; "" for none')
     .option('--dns-name <name>', '"" for none');
   examples(command, ['another security group', `muster ports edit ${PORTS.sample} --security-group web,ssh`]);
-  return act<EditOptions>(cli, command, async (session, { args: [id = ''], options }) => {
+  return act<EditOptions>(cli, command, (session, { args: [id = ''], options }) => {
     const { name, securityGroup, qosPolicy, dnsName } = options;
-    const body = {
-      ...(name !== undefined && { name: orNone(name) }),
-      ...(securityGroup !== undefined && { securityGroups: securityGroup }),
-      ...(qosPolicy !== undefined && { qosPolicy: orNone(qosPolicy) }),
-      ...(dnsName !== undefined && { dnsName: orNone(dnsName) }),
-    };
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
-    const port = await session.client.write<Port>('PATCH', resourcePath(PORTS, id), { body });
-    await session.one(port, PORTS.facts(port, session.nowMs()));
-    return undefined;
+    const body = said({
+      name: orNone(name),
+      securityGroups: securityGroup,
+      qosPolicy: orNone(qosPolicy),
+      dnsName: orNone(dnsName),
+    });
+    return editOne(session, PORTS, { name: id, body });
   });
 }
 
-function orNone(text: string): string | null {
+function orNone(text: string | undefined): string | null | undefined {
   return text === '' ? null : text;
 }

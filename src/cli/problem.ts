@@ -34,6 +34,9 @@ export class Refused extends Failure {
   }
 }
 
+const ROLE_ADVICE =
+  'Give a token that has it with --token, --token-file or MUSTER_TOKEN; administrators make them with "muster token create".';
+
 function refusalText(status: number, body: ProblemBody, tokenAdvice: string): string {
   const { detail, problems = [], code } = body;
   if (detail === undefined) {
@@ -41,6 +44,7 @@ function refusalText(status: number, body: ProblemBody, tokenAdvice: string): st
   }
   const lines = problems.length > 1 ? [firstSentence(detail), ...problems.map(fieldLine)] : [detail];
   if (status === 401 && code !== undefined) lines.push(tokenAdvice);
+  if (code === 'role-insufficient') lines.push(ROLE_ADVICE);
   return lines.map((line) => harmless(line)).join('\n');
 }
 

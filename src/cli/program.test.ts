@@ -62,6 +62,12 @@ describe('help', () => {
     expect(out).toMatch(/Examples?:\n {2}\S/);
     expect(out).toContain('--server <url>');
   });
+
+  test('what must be said is marked', async () => {
+    const { out } = await ran(['subnets', 'create', '--help']);
+    const required = [...out.matchAll(/^ {2}(--\S+).*\(required\)$/gm)].map(([, option]) => option);
+    expect(required).toEqual(['--network', '--cidr']);
+  });
 });
 
 describe('wrong usage is 2, with a sentence and nothing on standard output', () => {
@@ -76,6 +82,8 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['not a number', ['hosts', 'join', 'c1', '--vcpus', 'many'], '"many" is not a whole number.'],
     ['not a size', ['hosts', 'join', 'c1', '--memory', '64GB'], '"64GB" is not a size. Write it in MiB, GiB or TiB'],
     ['not a span of time', ['hosts', 'list', '--request-timeout', 'soon'], '"soon" is not a span of time.'],
+    ['not a time to wait', ['hosts', 'join', 'c1', '--wait', '--timeout', 'soon'], '"soon" is not a span of time.'],
+    ['a time to wait, and no wait', ['hosts', 'join', 'c1', '--timeout', '5s'], 'Say --wait too.'],
     ['no hosts', ['hosts', 'join'], 'Name the hosts to join, or give a list of them with -f.'],
     ['no such file', ['hosts', 'join', '-f', '/nowhere/x'], 'There is no file /nowhere/x.'],
     ['not YAML', ['hosts', 'join', '-f', file('bad.yaml', 'a: [1,')], 'is neither YAML nor JSON'],
@@ -97,6 +105,11 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
       '"network" is nothing that a NIC has.',
     ],
     [
+      'not an address of a NIC',
+      ['instances', 'create', '--flavor', 's', '--nic', 'network=lan,fixed-ip=10.0.0.300'],
+      '"10.0.0.300" is not an IP address; 10.0.0.9 and 2001:db8::9 are.',
+    ],
+    [
       'two NICs in one',
       ['instances', 'create', '--flavor', 's', '--nic', 'network=a,network=b'],
       'One --nic is one NIC; repeat the option.',
@@ -109,6 +122,13 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['not a policy', ['groups', 'create', 'g', '--policy', 'near'], 'Allowed choices are affinity, anti-affinity'],
     ['not a resource count', ['flavors', 'create', 'f', '--vcpus', '1', '--memory', '1', '--resource', 'gpu'], 'gpu=1'],
     ['not a pool', ['subnets', 'create', 's', '--network', 'n', '--cidr', 'c', '--pool', '10.0.0.1'], 'first-last'],
+    [
+      'not an address of a port',
+      ['ports', 'create', '--network', 'n', '--fixed-ip', '10.0.0.1,10.0.0'],
+      '"10.0.0" is not an IP address',
+    ],
+    ['not a gateway', ['subnets', 'edit', 's', '--gateway', 'first'], '"first" is not an IP address'],
+    ['not an end of a tunnel', ['hosts', 'edit', 'c1', '--tunnel-address', '::x'], '"::x" is not an IP address'],
     [
       'addresses and none',
       ['ports', 'create', '--network', 'n', '--no-address', '--fixed-ip', '10.0.0.1'],

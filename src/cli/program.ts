@@ -1,5 +1,5 @@
 // All commands as one program: names, options, help. What they do is in the files beside this one.
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { alarmsCommand } from './alarms.ts';
 import { act, type Cli, type Starters } from './command.ts';
 import { completionCommand } from './completion.ts';
@@ -137,7 +137,7 @@ function configure(command: Command, cli: Cli): void {
   command
     .exitOverride()
     .showHelpAfterError('(see --help)')
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false, optionDescription })
     .configureOutput({
       writeOut: (text) => cli.terminal.out(text),
       writeErr: (text) => cli.terminal.err(text),
@@ -149,6 +149,12 @@ function configure(command: Command, cli: Cli): void {
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     });
   for (const one of command.commands) configure(one, cli);
+}
+
+/** What must be said is told before it is missing. */
+function optionDescription(option: Option): string {
+  const about = new Help().optionDescription(option);
+  return option.mandatory ? `${about} (required)` : about;
 }
 
 function versionCommand(cli: Cli): Command {

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { act, examples, type Cli } from './command.ts';
 import { relative } from './duration.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT, usage, type ExitCode } from './exit-code.ts';
 import { Refused } from './problem.ts';
 import type { Facts, Session } from './session.ts';
 import type { Column } from './table.ts';
@@ -63,6 +63,27 @@ export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): 
     await session.one(one, facts(one, session.nowMs()));
     return undefined;
   });
+}
+
+/** Asks for a new one, and says that it is there. */
+export async function createOne<R extends object>(
+  session: Session,
+  { path }: Resource<R>,
+  { body, sentence }: { readonly body: object; readonly sentence: (one: R) => string },
+): Promise<undefined> {
+  const one = await session.client.write<R>('POST', path, { body });
+  await session.done(one, sentence(one));
+}
+
+/** Changes what was said of one, and shows it as it is then. */
+export async function editOne<R extends object>(
+  session: Session,
+  resource: Resource<R>,
+  { name, body }: { readonly name: string; readonly body: object },
+): Promise<undefined> {
+  if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
+  const one = await session.client.write<R>('PATCH', resourcePath(resource, name), { body });
+  await session.one(one, resource.facts(one, session.nowMs()));
 }
 
 export function deleteCommand<R>(cli: Cli, resource: Resource<R>, about: string): Command {

@@ -5,12 +5,14 @@ import { act, examples, group, type Cli } from './command.ts';
 import { wholeNumber } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
   listCommand,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Segment extends Changed {
   readonly name: string;
@@ -87,17 +89,11 @@ function createSegment(cli: Cli): Command {
     'a rack with its own VLAN',
     'muster segments create rack-a --network lan --type vlan --segmentation-id 100 --physical-network rack-a',
   ]);
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { network, type, physicalNetwork, segmentationId } = options;
-    const body = {
-      name,
-      network,
-      type,
-      ...(physicalNetwork !== undefined && { physicalNetwork }),
-      ...(segmentationId !== undefined && { segmentationId }),
-    };
-    const segment = await session.client.write<Segment>('POST', SEGMENTS.path, { body });
-    await session.done(segment, `Segment ${segment.name} of network ${segment.network} is created.`);
-    return undefined;
+    return createOne(session, SEGMENTS, {
+      body: said({ name, network, type, physicalNetwork, segmentationId }),
+      sentence: (segment) => `Segment ${segment.name} of network ${segment.network} is created.`,
+    });
   });
 }

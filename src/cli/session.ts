@@ -1,6 +1,6 @@
 // What a command works with: the client, and one way to show results in the form that was asked for.
 import { Client } from './client.ts';
-import { parseDuration } from './duration.ts';
+import { parsePatience } from './duration.ts';
 import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './paint.ts';
 import { renderFacts, renderTable, type Column } from './table.ts';
@@ -50,7 +50,7 @@ export class Session {
       server: server.href.replace(/\/$/, ''),
       token: findToken({ ...options, env: terminal.env, mayLook }),
       tokenAdvice: () => tokenAdvice({ data: options.data, mayLook }),
-      timeoutMs: parseDuration(options.requestTimeout),
+      timeoutMs: parsePatience(options.requestTimeout),
       userAgent: `muster/${about.version}`,
       ...(options.verbose === true && { trace: (line: string) => this.note(this.paintNotes('dim', line)) }),
     });

@@ -4,6 +4,7 @@ import { act, examples, group, type Cli } from './command.ts';
 import { relative } from './duration.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
   listCommand,
   resourcePath,
@@ -11,6 +12,7 @@ import {
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 import type { Facts } from './session.ts';
 import type { Column } from './table.ts';
 
@@ -59,12 +61,9 @@ function createSite(cli: Cli): Command {
     .argument('<name>')
     .option('--description <text>', 'what and where it is');
   examples(command, ['an edge site', 'muster sites create edge-7 --description "shop 7, no night staff"']);
-  return act<{ readonly description?: string }>(cli, command, async (session, { args: [name], options }) => {
-    const { description } = options;
-    const body = { name, ...(description !== undefined && { description }) };
-    const site = await session.client.write<Site>('POST', SITES.path, { body });
-    await session.done(site, `Site ${site.name} is created.`);
-    return undefined;
+  return act<{ readonly description?: string }>(cli, command, (session, { args: [name], options }) => {
+    const body = said({ name, description: options.description });
+    return createOne(session, SITES, { body, sentence: (site) => `Site ${site.name} is created.` });
   });
 }
 

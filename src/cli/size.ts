@@ -1,5 +1,6 @@
 // How large a machine is, as people write and read it: 64GiB, 2TiB, or a number alone in the unit that the API counts in.
 import { usage } from './exit-code.ts';
+import { said } from './said.ts';
 
 type Unit = 'MiB' | 'GiB' | 'TiB';
 
@@ -17,11 +18,11 @@ export function diskGiB(text: string): number {
 /** Only these units: GB and G mean 1000 to some and 1024 to others. */
 function sizeIn(unit: Unit, text: string): number {
   const [, count, written = unit] = /^(\d{1,15}(?:\.\d{1,9})?) ?([A-Za-z]+)?$/.exec(text) ?? [];
-  const said = UNITS.find((one) => one.toLowerCase() === written.toLowerCase());
-  if (count === undefined || said === undefined) {
+  const found = UNITS.find((one) => one.toLowerCase() === written.toLowerCase());
+  if (count === undefined || found === undefined) {
     throw usage(`"${text}" is not a size. Write it in MiB, GiB or TiB, such as 64GiB; a number alone is in ${unit}.`);
   }
-  const size = (Number(count) * MIB_IN[said]) / MIB_IN[unit];
+  const size = (Number(count) * MIB_IN[found]) / MIB_IN[unit];
   if (!Number.isSafeInteger(size)) throw usage(`"${text}" is not a whole number of ${unit}.`);
   return size;
 }
@@ -38,9 +39,5 @@ export interface SizeOptions {
 
 /** The part of a capacity that was said. */
 export function sizesOf({ vcpus, memory, disk }: SizeOptions): object {
-  return {
-    ...(vcpus !== undefined && { vcpus }),
-    ...(memory !== undefined && { memoryMiB: memory }),
-    ...(disk !== undefined && { diskGiB: disk }),
-  };
+  return said({ vcpus, memoryMiB: memory, diskGiB: disk });
 }

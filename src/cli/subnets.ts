@@ -2,15 +2,18 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { usage } from './exit-code.ts';
+import { addressOrNone } from './input-file.ts';
 import {
   changedFacts,
+  createOne,
   deleteCommand,
+  editOne,
   listCommand,
-  resourcePath,
   showCommand,
   type Changed,
   type Resource,
 } from './resource-commands.ts';
+import { said } from './said.ts';
 
 interface Pool {
   readonly first: string;
@@ -90,12 +93,7 @@ interface CreateOptions extends FormOptions {
 }
 
 function formOf({ segment, gateway, pool, dhcp }: FormOptions): object {
-  return {
-    ...(segment !== undefined && { segment }),
-    ...(gateway !== undefined && { gateway: gateway === '' ? null : gateway }),
-    ...(pool !== undefined && { pools: pool }),
-    ...(dhcp !== undefined && { dhcp }),
-  };
+  return said({ segment, gateway: gateway === '' ? null : gateway, pools: pool, dhcp });
 }
 
 function createSubnet(cli: Cli): Command {
@@ -105,7 +103,7 @@ function createSubnet(cli: Cli): Command {
     .requiredOption('--network <name>', 'the network')
     .option('--segment <name>', 'the segment, on a routed network')
     .requiredOption('--cidr <prefix>', 'such as 10.0.1.0/24 or fd00:1::/64')
-    .option('--gateway <address>', 'the first address unless said; "" for none')
+    .option('--gateway <address>', 'the first address unless said; "" for none', addressOrNone)
     .option('--pool <first-last>', 'where addresses are picked from; may be repeated; else everywhere', poolIn)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)');
   examples(
@@ -114,12 +112,12 @@ function createSubnet(cli: Cli): Command {
     ['one rack of a routed one', 'muster subnets create rack-a-v4 --network lan --segment rack-a --cidr 10.0.1.0/24'],
     ['only some of it', 'muster subnets create small --network lan --cidr 10.0.0.0/24 --pool 10.0.0.100-10.0.0.199'],
   );
-  return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
+  return act<CreateOptions>(cli, command, (session, { args: [name], options }) => {
     const { network, cidr } = options;
-    const body = { name, network, cidr, ...formOf(options) };
-    const subnet = await session.client.write<Subnet>('POST', SUBNETS.path, { body });
-    await session.done(subnet, `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`);
-    return undefined;
+    return createOne(session, SUBNETS, {
+      body: { name, network, cidr, ...formOf(options) },
+      sentence: (subnet) => `Subnet ${subnet.name} of network ${subnet.network} is created: ${subnet.cidr}.`,
+    });
   });
 }
 
@@ -130,7 +128,7 @@ function editSubnet(cli: Cli): Command {
     )
     .argument('<name>')
     .option('--segment <name>', 'its segment: makes a network with one segment and one subnet a routed one')
-    .option('--gateway <address>', '"" for none')
+    .option('--gateway <address>', '"" for none', addressOrNone)
     .option('--pool <first-last>', 'all its pools; may be repeated', poolIn)
     .option('--dhcp', 'a host with ports in it answers DHCP (IPv4)')
     .option('--no-dhcp', 'nobody answers DHCP in it');
@@ -139,13 +137,9 @@ function editSubnet(cli: Cli): Command {
     ['more to pick from', 'muster subnets edit small --pool 10.0.0.50-10.0.0.199'],
     ['with DHCP', 'muster subnets edit lan-v4 --dhcp'],
   );
-  return act<FormOptions>(cli, command, async (session, { args: [name = ''], options }) => {
-    const body = formOf(options);
-    if (Object.keys(body).length === 0) throw usage('Say what to change; see --help.');
-    const subnet = await session.client.write<Subnet>('PATCH', resourcePath(SUBNETS, name), { body });
-    await session.one(subnet, SUBNETS.facts(subnet, session.nowMs()));
-    return undefined;
-  });
+  return act<FormOptions>(cli, command, (session, { args: [name = ''], options }) =>
+    editOne(session, SUBNETS, { name, body: formOf(options) }),
+  );
 }
 
 function poolIn(text: string, before: readonly Pool[] = []): Pool[] {

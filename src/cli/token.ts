@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
+import { said } from './said.ts';
 import type { Column } from './table.ts';
 
 interface Ended {
@@ -75,7 +76,7 @@ interface CreateOptions {
   readonly role: string;
   readonly site?: string;
   readonly host?: string;
-  readonly expires?: string;
+  readonly expires?: number;
 }
 
 function createToken(cli: Cli): Command {
@@ -89,7 +90,7 @@ function createToken(cli: Cli): Command {
     )
     .option('--site <name>', 'sees and touches only this site')
     .option('--host <name>', 'the host that a join token is for')
-    .option('--expires <time>', 'how long it is good for, such as 90d');
+    .option('--expires <time>', 'how long it is good for, such as 90d', parseDuration);
   examples(
     command,
     ['for a dashboard', 'muster token create wallboard --role viewer --expires 365d'],
@@ -97,13 +98,8 @@ function createToken(cli: Cli): Command {
   );
   return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
     const { role, site, host, expires } = options;
-    const body = {
-      name,
-      role,
-      ...(site !== undefined && { site }),
-      ...(host !== undefined && { host }),
-      ...(expires !== undefined && { expiresAtMs: session.nowMs() + parseDuration(expires) }),
-    };
+    const expiresAtMs = expires === undefined ? undefined : session.nowMs() + expires;
+    const body = said({ name, role, site, host, expiresAtMs });
     const token = await session.client.write<Token>('POST', TOKENS, { body });
     if (session.output !== 'table') await session.value(token);
     else {

@@ -5,18 +5,17 @@ import {
   BY_ID,
   closed,
   ID,
-  listAnswer,
-  listQuery,
-  listResources,
+  listRoute,
   noSuch,
   optionalFields,
   read,
-  readResource,
   refused,
   resourceAfter,
+  showRoute,
   write,
   type Answer,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
@@ -57,6 +56,7 @@ const LISTING: Listing<'service', Service> = {
 
 const TAG = 'services';
 const PATH = '/api/v1/services';
+const SERVICES: Resource<'service', Service> = { path: PATH, what: TAG, one: 'service', view: SERVICE_VIEW };
 const DEADLINE_MS = 3_600_000;
 
 const ASKED = {
@@ -93,26 +93,8 @@ const REBALANCED = Type.Object({
 });
 
 export const serviceRoutes: readonly Route[] = [
-  read({
-    method: 'GET',
-    path: PATH,
-    tag: TAG,
-    about: 'List services and the hosts that do them',
-    access: 'viewer',
-    query: listQuery(LISTING),
-    answers: { 200: { about: 'a page of services', schema: listAnswer(SERVICE_VIEW) } },
-    handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
-  }),
-  read({
-    method: 'GET',
-    path: `${PATH}/:id`,
-    tag: TAG,
-    about: 'Show a service: who does it, and why',
-    access: 'viewer',
-    params: BY_ID,
-    answers: { 200: { about: 'the service', schema: SERVICE_VIEW.schema } },
-    handle: (call, { journal }) => readResource(journal.fleet, SERVICE_VIEW, call),
-  }),
+  listRoute(SERVICES, { listing: LISTING, about: 'List services and the hosts that do them' }),
+  showRoute(SERVICES, { about: 'Show a service: who does it, and why' }),
   read({
     method: 'GET',
     path: `${PATH}/:id/why`,

@@ -94,11 +94,12 @@ export class Fleet implements FleetReader {
   #store({ documents, ids, indexes }: Shelf, { before, after }: Applied): void {
     const id = (after ?? before)?.id;
     if (id === undefined) return; // what was not there is deleted
-    for (const { index, groups } of indexes) {
+    for (let nth = 0; nth < indexes.length; nth += 1) {
+      const { index, groups } = indexes[nth] as Shelf['indexes'][number];
       const keysBefore = before === undefined ? NO_KEYS : index.keysOf(before.doc, id);
       const keysAfter = after === undefined ? NO_KEYS : index.keysOf(after.doc, id);
       for (const key of keysBefore) if (!keysAfter.includes(key)) groups.delete(key, id);
-      for (const key of keysAfter) if (!keysBefore.includes(key)) groups.add(key, id);
+      for (const key of keysAfter) if (keysBefore === NO_KEYS || !keysBefore.includes(key)) groups.add(key, id);
     }
     if (after === undefined) {
       documents.delete(id);

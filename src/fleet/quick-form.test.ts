@@ -10,6 +10,7 @@ const SCHEMA = Type.Object(
   {
     name: Type.String({ pattern: '^[a-c]+$' }),
     tags: Type.Array(Type.String({ maxLength: 3 }), { uniqueItems: true, maxItems: 3 }),
+    words: Type.Optional(Type.Array(Type.String(), { uniqueItems: true })),
     pairs: Type.Optional(Type.Array(Type.Object({ a: Type.Integer() }, CLOSED), { uniqueItems: true })),
     place: Type.Optional(Type.Object({ x: Type.Integer(), y: Type.Optional(Type.Integer()) }, CLOSED)),
     either: Type.Optional(Type.Union([Type.Null(), Type.Object({ kind: Type.Enum(['one', 'two']) }, CLOSED)])),
@@ -18,6 +19,8 @@ const SCHEMA = Type.Object(
   },
   CLOSED,
 );
+
+const MANY = Array.from({ length: 40 }, (_, nth) => `word-${nth}`);
 
 const FINE = {
   name: 'abc',
@@ -35,6 +38,8 @@ describe('the quick form of a schema', () => {
   test.each([
     ['all-fields', FINE, true],
     ['a-list-that-repeats-itself', { ...FINE, tags: ['a', 'a'] }, false],
+    ['a-long-list', { ...FINE, words: MANY }, true],
+    ['a-long-list-that-repeats-itself', { ...FINE, words: [...MANY, 'word-3'] }, false],
     ['an-object-list-that-repeats-itself', { ...FINE, pairs: [{ a: 1 }, { a: 1 }] }, false],
     ['an-unknown-field', { ...FINE, colour: 'red' }, false],
     ['an-unknown-field-further-down', { ...FINE, place: { x: 1, z: 2 } }, false],

@@ -78,6 +78,55 @@ describe('Stage', () => {
     fc.assert(property, { numRuns: 300 });
   });
 
+  it('on top of another answers as the fleet will once both are applied, before and after the first is kept', () => {
+    const property = fc.property(anyCommits, anyCommits, anyCommits, fc.nat(), (durable, first, second, keptAfter) => {
+      const fleet = fleetWith(durable);
+      const below = new Stage(fleet);
+      const after = fleetWith([...durable, ...first]);
+      for (const changes of first) below.add(changes);
+      const above = new Stage(below);
+      const kept = keptAfter % (second.length + 1);
+      for (const [at, changes] of second.entries()) {
+        if (at === kept) below.keep();
+        above.add(changes);
+        after.apply(after.revision + 1, changes);
+        expect(readAll(above)).toEqual(readAll(after));
+      }
+      if (kept === second.length) below.keep();
+      above.keep();
+      expect(readAll(fleet)).toEqual(readAll(after));
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('never: a stage that falls leaves a trace of the one on top of it', () => {
+    const property = fc.property(anyCommits, anyCommits, anyCommits, (durable, first, second) => {
+      const fleet = fleetWith(durable);
+      const before = readAll(fleet);
+      const below = new Stage(fleet);
+      for (const changes of first) below.add(changes);
+      const between = readAll(below);
+      const above = new Stage(below);
+      for (const changes of second) above.add(changes);
+      above.drop();
+      expect(readAll(below)).toEqual(between);
+      const again = new Stage(below);
+      for (const changes of second) again.add(changes);
+      below.drop();
+      expect(readAll(fleet)).toEqual(before);
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('never: the fleet takes over a stage before the one below it', () => {
+    const box = { colour: 'white', tags: [], weight: 1 };
+    const below = new Stage(fleetWith([]));
+    below.add([{ kind: 'box', id: 'a', doc: box }]);
+    const above = new Stage(below);
+    above.add([{ kind: 'box', id: 'b', doc: box }]);
+    expect(() => above.keep()).toThrow('the stage below is not kept');
+  });
+
   it('says at which revision it shows a document', () => {
     const box = { colour: 'white', tags: [], weight: 1 };
     const stage = new Stage(fleetWith([[{ kind: 'box', id: 'a', doc: box }]]));

@@ -1,5 +1,6 @@
-// The fleet plus changes that are not durable. The decider's stage is one: a group on top of the durable fleet. A trial is
-// another, on top of a stage: a decision that builds on its own first steps tries them out there and takes them back.
+// The fleet plus changes that are not durable. The decider's stage is one: a group on top of the durable fleet, or on top of
+// the group that is being written. A trial is another, on top of a stage: a decision that builds on its own first steps
+// tries them out there and takes them back.
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader } from './reader.ts';
@@ -22,16 +23,16 @@ interface Shelf {
 }
 
 class Overlay implements Ground {
-  readonly #ground: Ground;
+  protected ground: Ground;
   readonly #shelves = new Map<string, Shelf>();
   protected readonly commits: (readonly Applied[])[] = [];
 
   constructor(ground: Ground) {
-    this.#ground = ground;
+    this.ground = ground;
   }
 
   get revision(): number {
-    return this.#ground.revision + this.commits.length;
+    return this.ground.revision + this.commits.length;
   }
 
   /** Stages one commit. Later decisions of the group see it. Answers what it changed. */
@@ -43,7 +44,7 @@ class Overlay implements Ground {
       const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
       const applied: Applied = { kind, before: this.#replace(kind, id, after), after };
       commit.push(applied);
-      for (const one of this.#ground.projectedFor(kind)) one.apply(applied);
+      for (const one of this.ground.projectedFor(kind)) one.apply(applied);
     }
     return commit;
   }
@@ -70,7 +71,7 @@ class Overlay implements Ground {
   drop(): void {
     for (const commit of this.commits.reverse()) {
       for (const { kind, before, after } of commit.toReversed()) {
-        for (const one of this.#ground.projectedFor(kind)) one.apply({ kind, before: after, after: before });
+        for (const one of this.ground.projectedFor(kind)) one.apply({ kind, before: after, after: before });
       }
     }
     this.commits.length = 0;
@@ -78,29 +79,29 @@ class Overlay implements Ground {
   }
 
   #inGround(kind: string, id: string): Stored | undefined {
-    return this.#ground.get({ name: kind } as Kind, id as Id<string>);
+    return this.ground.get({ name: kind } as Kind, id as Id<string>);
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
     const staged = this.#shelves.get(kind.name)?.documents;
     if (staged?.has(id) === true) return staged.get(id) as Stored<K, D> | undefined;
-    return this.#ground.get(kind, id);
+    return this.ground.get(kind, id);
   }
 
   all<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Iterable<Stored<K, D>> {
     const staged = this.#shelves.get(kind.name)?.documents;
-    if (staged === undefined) return this.#ground.all(kind);
-    const kept = [...this.#ground.all(kind)].filter((stored) => !staged.has(stored.id));
+    if (staged === undefined) return this.ground.all(kind);
+    const kept = [...this.ground.all(kind)].filter((stored) => !staged.has(stored.id));
     return inIdOrder([...kept, ...(present(staged) as Stored<K, D>[])]);
   }
 
   count(kind: Kind<string, never>): number {
-    return this.#ground.count(kind) + (this.#shelves.get(kind.name)?.more ?? 0);
+    return this.ground.count(kind) + (this.#shelves.get(kind.name)?.more ?? 0);
   }
 
   find<K extends string, D extends AnyDoc>(index: Index<K, D>, key: string): Iterable<Stored<K, D>> {
     const shelf = this.#shelves.get(index.kind.name);
-    const found = this.#ground.find(index, key);
+    const found = this.ground.find(index, key);
     if (shelf === undefined) return found;
     const { documents } = shelf;
     const keys = this.#keysOf(shelf, index as unknown as Index);
@@ -111,7 +112,7 @@ class Overlay implements Ground {
   }
 
   countOf(index: Index<string, never>, key: string): number {
-    const count = this.#ground.countOf(index, key);
+    const count = this.ground.countOf(index, key);
     const shelf = this.#shelves.get(index.kind.name);
     if (shelf === undefined) return count;
     const keys = this.#keysOf(shelf, index as unknown as Index);
@@ -133,30 +134,47 @@ class Overlay implements Ground {
   }
 
   projection<P extends Projected>(projection: Projection<P>): P {
-    return this.#ground.projection(projection);
+    return this.ground.projection(projection);
   }
 
   projectedFor(kind: string): readonly Projected[] {
-    return this.#ground.projectedFor(kind);
+    return this.ground.projectedFor(kind);
   }
 }
 
 /**
  * The decider's view: the durable fleet plus the changes of a group that is not durable yet. Dropping a stage leaves no
- * trace; keeping it advances the fleet commit by commit.
+ * trace; keeping it advances the fleet commit by commit. A second stage may lie on top of the first: it falls with it, and
+ * lies on the fleet once the first is kept.
  */
 export class Stage extends Overlay {
   readonly #fleet: Fleet;
+  #above: Stage | undefined;
 
-  constructor(fleet: Fleet) {
-    super(fleet);
-    this.#fleet = fleet;
+  /** On a stage only when all of its group is decided: what is added below later would not be seen. */
+  constructor(ground: Fleet | Stage) {
+    super(ground);
+    this.#fleet = ground instanceof Stage ? ground.#fleet : ground;
+    if (ground instanceof Stage) ground.#carry(this);
+  }
+
+  #carry(above: Stage): void {
+    this.#above = above;
   }
 
   /** The group is durable: the fleet takes over what was staged, one commit after the other. */
   keep(): readonly (readonly Applied[])[] {
+    if (this.ground !== this.#fleet) throw new Error('the stage below is not kept');
     for (const commit of this.commits) this.#fleet.absorb(this.#fleet.revision + 1, commit);
+    // The fleet shows now what this stage showed, so nothing changes for the stage above.
+    if (this.#above !== undefined) this.#above.ground = this.#fleet;
     return this.commits;
+  }
+
+  /** What lies on top was decided on this: it goes first, since projections take back the newest change first. */
+  override drop(): void {
+    this.#above?.drop();
+    super.drop();
   }
 }
 

@@ -3,16 +3,18 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   closed,
+  editRoute,
   ID,
   listAnswer,
   listQuery,
   listResources,
   optionalFields,
   read,
-  readResource,
   resourceAfter,
+  showRoute,
   write,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
@@ -64,7 +66,7 @@ const LISTING: Listing<'host', Host> = {
 };
 
 const REASON = Type.String({ minLength: 1, maxLength: 500 });
-const ONE = { 200: { about: 'the host', schema: HOST_VIEW.schema } };
+const HOSTS: Resource<'host', Host> = { path: '/api/v1/hosts', what: 'hosts', one: 'host', view: HOST_VIEW };
 
 const Edit = closed(
   {
@@ -87,39 +89,16 @@ export const hostRoutes: readonly Route[] = [
       ...listQuery(LISTING).properties,
       all: Type.Optional(Type.Boolean({ description: 'removed hosts too' })),
     }),
-    answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW) } },
+    answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW.schema) } },
     handle: (call, { journal: { fleet } }) => listResources(fleet, LISTING, withoutRemoved(fleet, call)),
   }),
-  read({
-    method: 'GET',
-    path: '/api/v1/hosts/:id',
-    tag: 'hosts',
-    about: 'Show a host',
-    access: 'viewer',
-    scope: 'site',
-    params: BY_ID,
-    answers: ONE,
-    handle: (call, { journal }) => readResource(journal.fleet, HOST_VIEW, call),
-  }),
-  write({
-    method: 'PATCH',
-    path: '/api/v1/hosts/:id',
-    tag: 'hosts',
+  showRoute(HOSTS, { scope: 'site' }),
+  editRoute(HOSTS, {
     about: 'Edit what operators say of a host; only the fields given change',
     access: 'operator',
     scope: 'site',
-    params: BY_ID,
     body: Edit,
-    answers: ONE,
-    handle: ({ params, body, caller }, { clock }) => {
-      const command = { id: params.id, edit: body, by: caller.name, nowMs: clock.nowMs() };
-      return {
-        target: { view: HOST_VIEW, id: params.id },
-        why: `edit ${Object.keys(body).join(', ')}`,
-        decide: (fleet) => editHost(fleet, command),
-        answer: (_, after) => resourceAfter(HOST_VIEW, after, params),
-      };
-    },
+    decide: (fleet, command, { by, nowMs }) => editHost(fleet, { ...command, by, nowMs }),
   }),
   withReason('disable', 'Put a host into maintenance: it takes nothing new, what runs on it stays', disableHost),
   withReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
@@ -185,12 +164,12 @@ function withoutReason(verb: string, about: string, decide: Undo): Route {
 function commandFace(verb: string, about: string) {
   return {
     method: 'POST',
-    path: `/api/v1/hosts/:id/${verb}`,
+    path: `${HOSTS.path}/:id/${verb}`,
     tag: 'hosts',
     about,
     access: 'operator',
     scope: 'site',
     params: BY_ID,
-    answers: ONE,
+    answers: { 200: { about: 'the host', schema: HOST_VIEW.schema } },
   } as const;
 }

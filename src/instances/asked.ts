@@ -1,17 +1,15 @@
 // What a request for instances asks for, understood and checked: flavor, place, names, networks, quota. And the documents
 // that come of it, ports first. Nothing is placed here.
-import { idOf, put, type Change, type FleetReader, type Refusal, type Trial } from '../fleet/index.ts';
+import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
 import {
   addressKey,
-  credentialsMissing,
+  backEndOf,
   missingCredentialsAlarm,
-  NETWORK,
   nicPort,
   PORT,
   quotaRefusal,
   resolveNetworks,
-  type BackEndName,
   type Port,
   type RequestedNetworks,
   type ResolvedNic,
@@ -19,7 +17,7 @@ import {
 } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { traitsOf, traitsProblem, unknownFlavor } from './flavors.ts';
+import { traitsProblem, unknownFlavor, withTraits } from './flavors.ts';
 import { pathOf } from './gates.ts';
 import { unknownGroup } from './groups.ts';
 import { FLAVOR, GROUP, INSTANCE, type Flavor, type Instance } from './model.ts';
@@ -29,17 +27,17 @@ export interface CreateInstances {
   readonly count: number;
   readonly minCount: number;
   readonly flavor: string;
-  readonly image?: string;
+  readonly image?: string | undefined;
   readonly project: string;
   readonly place: Instance['place'];
   readonly networks: RequestedNetworks;
-  readonly securityGroups?: readonly string[];
-  readonly attemptsMax?: number;
+  readonly securityGroups?: readonly string[] | undefined;
+  readonly attemptsMax?: number | undefined;
   readonly operation: OperationId;
   /** Fresh ids for the ports that are to be made: enough for every NIC of every instance. */
   readonly portIds: readonly string[];
   readonly by: string;
-  readonly why?: string;
+  readonly why?: string | undefined;
   readonly admin: boolean;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly credentials: boolean;
@@ -68,10 +66,9 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
   const names = count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
-  const { networks, admin, by, nowMs } = command;
-  const ask = { networks, project, admin, count, instance: name, by, nowMs };
-  const { securityGroups } = command;
-  const resolved = resolveNetworks(fleet, { ...ask, ...(securityGroups !== undefined && { securityGroups }) });
+  const { networks, admin, by, nowMs, securityGroups } = command;
+  const ask = { networks, project, admin, count, instance: name, by, nowMs, securityGroups };
+  const resolved = resolveNetworks(fleet, ask);
   if ('code' in resolved) return resolved;
   const { nics, changes } = resolved;
   const quota = quotaRefusal(fleet, project, {
@@ -81,19 +78,15 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
     ports: count * nics.filter((nic) => nic.kind === 'new').length,
   });
   if (quota !== undefined) return quota;
-  const backEnds = backEndsOf(fleet, nics);
-  const lacking = credentialsMissing(backEnds, command.credentials);
-  const asks = credentialsMissing(backEnds, false);
-  const alarm = asks ? missingCredentialsAlarm(fleet, lacking, nowMs) : [];
+  const asks = nics.some((nic) => backEndOf(fleet, networkOf(nic)).needsCredentials);
+  const lacking = asks && !command.credentials;
+  const first = asks ? [...changes, ...missingCredentialsAlarm(fleet, lacking, nowMs)] : changes;
   const path = pathOf(fleet, !lacking);
-  return { names, flavor, nics, path, changes: [...changes, ...alarm], revision: fleet.revision };
+  return { names, flavor, nics, path, changes: first, revision: fleet.revision };
 }
 
-function backEndsOf(fleet: FleetReader, nics: readonly ResolvedNic[]): BackEndName[] {
-  return nics.flatMap((nic) => {
-    const network = nic.kind === 'port' ? nic.port.doc.network : nic.network;
-    return fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? [];
-  });
+function networkOf(nic: ResolvedNic): string {
+  return nic.kind === 'port' ? nic.port.doc.network : nic.network;
 }
 
 function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): Refusal | undefined {
@@ -122,32 +115,42 @@ export interface One extends Asked {
   readonly nth: number;
 }
 
-/** The ports of one instance, made for it or taken as they are. */
+/** Shows what is decided so far to what is decided after it in the same request. */
+export type Show = (changes: readonly Change[]) => void;
+
+/** The ports of one instance, made for it or taken as they are. Those of an instance with one NIC are shown to nobody. */
 export function portsFor(
-  trial: Trial,
+  fleet: FleetReader,
   command: CreateInstances,
-  { nics, name, nth, path, revision }: One,
+  { nics, name, nth: nthInstance, path, revision }: One,
+  show: Show,
 ): StoredPort[] | Refusal {
   const ports: StoredPort[] = [];
-  // What one NIC asks for by name is not picked for another one before it.
-  const taken = new Set(nics.flatMap((nic) => (nic.kind === 'new' ? nic.fixedIps.map(keyOf) : [])));
-  for (const [nic, resolved] of nics.entries()) {
+  const taken = askedByName(nics);
+  for (let nic = 0; nic < nics.length; nic += 1) {
     const { project, by, nowMs, securityGroups } = command;
-    const portId = command.portIds[nth * nics.length + nic] ?? `${name}-nic${nic}`;
-    const of = { instance: name, nic, project, portId, by, nowMs, nth: nth * nics.length + nic, revision, taken };
-    const port = nicPort(trial, resolved, { ...of, ...(securityGroups !== undefined && { securityGroups }) });
+    const nth = nthInstance * nics.length + nic;
+    const portId = command.portIds[nth] ?? `${name}-nic${nic}`;
+    const of = { instance: name, nic, project, portId, by, nowMs, nth, revision, taken, securityGroups };
+    const port = nicPort(fleet, nics[nic] as ResolvedNic, of);
     if ('code' in port) return port;
     const doc = path.create === 'conductor' ? port.doc : intended(port.doc);
     // The other NICs must not be given what this one has, nor be promised it.
     const isSeen = nic < nics.length - 1 || (nics.length > 1 && doc.addresses.length > 0);
-    if (isSeen) trial.add([put(PORT, port.id, doc)]);
+    if (isSeen) show([put(PORT, port.id, doc)]);
     ports.push({ id: port.id, revision: 0, doc });
   }
   return ports;
 }
 
-function keyOf({ subnet, ip }: { readonly subnet: string; readonly ip: string }): string {
-  return addressKey(subnet, ip);
+/** What one NIC asks for by name is not picked for another one before it. */
+function askedByName(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
+  let taken: Set<string> | undefined;
+  for (const nic of nics) {
+    if (nic.kind !== 'new') continue;
+    for (const { subnet, ip } of nic.fixedIps) (taken ??= new Set()).add(addressKey(subnet, ip));
+  }
+  return taken;
 }
 
 /** A port that an older host makes for itself: what it will be, without what only its making gives it. */
@@ -158,24 +161,23 @@ function intended(port: Port): Port {
   return { ...port, state: 'wanted', addresses, ipAllocation };
 }
 
+/** `minimum`: fewer of the request than this is none of it. */
 export function newInstance(
   command: CreateInstances,
   { name, flavor, path }: One,
   ports: readonly StoredPort[],
+  minimum: number,
 ): Instance {
-  const { image, place, project, by, nowMs, minCount, attemptsMax = ATTEMPTS_DEFAULT } = command;
-  const { vcpus, memoryMiB, diskGiB, resources } = flavor;
-  return {
+  const { image, place, project, by, nowMs, attemptsMax = ATTEMPTS_DEFAULT } = command;
+  const instance: Instance = {
     name,
     project,
     flavor: flavor.name,
-    amounts: { vcpus, memoryMiB, diskGiB, ...(resources !== undefined && { resources }) },
-    ...(image !== undefined && { image }),
-    place: { ...place, ...traitsOf(flavor, place) },
+    amounts: amountsOf(flavor),
+    place: withTraits(flavor, place),
     state: 'building',
     nics: ports.map(({ id, doc }) => ({ port: id, network: doc.network })),
     path,
-    ...(minCount > 1 && { together: { minimum: minCount } }),
     attempts: [],
     attemptsMax,
     wasActive: false,
@@ -184,6 +186,14 @@ export function newInstance(
     changedBy: by,
     changedAtMs: nowMs,
   };
+  // Added one by one: an object that is put together of parts is made anew with each.
+  if (image !== undefined) instance.image = image;
+  if (minimum > 1) instance.together = { minimum };
+  return instance;
+}
+
+function amountsOf({ vcpus, memoryMiB, diskGiB, resources }: Flavor): Instance['amounts'] {
+  return resources === undefined ? { vcpus, memoryMiB, diskGiB } : { vcpus, memoryMiB, diskGiB, resources };
 }
 
 function groupOfOther(group: string, project: string): Refusal {

@@ -5,7 +5,7 @@ import { PORT, type StoredPort } from '../network/index.ts';
 import type { ScheduleReport } from '../scheduler/index.ts';
 import { mayRetry, withFault } from './faults.ts';
 import { INSTANCE, type Attempt, type Instance } from './model.ts';
-import { isInline, place, type Placement } from './place.ts';
+import { place, type Placement } from './place.ts';
 
 export interface AttemptAsk {
   readonly id: string;
@@ -35,17 +35,17 @@ export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
   while (mayRetry(instance)) {
     const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
-    instance = begun(instance, attemptAt(placement, instance, nowMs));
-    if (placement.kind === 'placed') return settled(fleet, { ...ask, instance }, placement);
+    // Unlike a literal with a list in it, this has no room to grow in: documents stay in memory for long.
+    const attempts = instance.attempts.concat(attemptAt(placement, instance, nowMs));
+    if (placement.kind === 'placed') {
+      const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
+      return settled({ ...ask, instance: doc }, placement);
+    }
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};
-    instance = withFault(instance, { fault: fault.code, ...excluded });
+    instance = withFault({ ...instance, attempts }, { fault: fault.code, ...excluded });
   }
   return { kind: 'given-up', instance };
-}
-
-function begun(instance: Instance, attempt: Attempt): Instance {
-  return { ...instance, attempts: [...instance.attempts, attempt] };
 }
 
 function attemptAt(
@@ -57,21 +57,23 @@ function attemptAt(
 }
 
 function settled(
-  fleet: FleetReader,
-  { id, instance, ports, by, nowMs }: AttemptAsk,
-  placement: Placement & { readonly kind: 'placed' },
+  { id, instance, ports }: AttemptAsk,
+  { host, claim, bound, mode }: Placement & { readonly kind: 'placed' },
 ): Tried {
-  const { host, claim, bound, mode } = placement;
-  const outside = mode === 'ready' && ports.some((port) => !isInline(fleet, port.doc));
-  const doc: Instance = { ...instance, host, changedBy: by, changedAtMs: nowMs };
-  const here = new Set<string>(bound.map((port) => port.id));
-  // Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count.
-  const later = ports.filter((port) => !here.has(port.id));
-  const changes = [
-    put(INSTANCE, idOf(INSTANCE, id), doc),
-    claim,
-    ...bound.map((port) => put(PORT, port.id, port.doc)),
-    ...later.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
-  ];
-  return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: doc.attempts.length, changes };
+  const here = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
+  const changes = here.concat(
+    bound.map((port) => put(PORT, port.id, port.doc)),
+    unbound(ports, bound).map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
+  );
+  // Where ports are ready before the host is asked, whatever is not bound by now is for a back end outside the journal.
+  const outside = mode === 'ready' && bound.length < ports.length;
+  return { kind: 'placed', host, step: outside ? 'bind' : 'build', nth: instance.attempts.length, changes };
 }
+
+/** Whoever binds the others does so under a serial of this try: what comes late from an earlier one does not count. */
+function unbound(ports: readonly StoredPort[], bound: readonly { readonly id: string }[]): readonly StoredPort[] {
+  if (bound.length === ports.length) return NONE;
+  return ports.filter((port) => !bound.some((one) => one.id === port.id));
+}
+
+const NONE: readonly StoredPort[] = [];

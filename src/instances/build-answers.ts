@@ -13,6 +13,7 @@ import {
   type StoredPort,
 } from '../network/index.ts';
 import {
+  againAfterMs,
   record,
   wait,
   type OperationKind,
@@ -36,7 +37,6 @@ import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { toldPorts } from './host-answer.ts';
 import { keptAtEnd, segmentOf } from './orders.ts';
-import { againAfterMs } from './pace.ts';
 import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
 
 export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {

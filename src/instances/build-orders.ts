@@ -14,11 +14,18 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import { fail, record, wait, type ActionOutcome, type RecordStep, type StoredItem } from '../operations/index.ts';
+import {
+  againAfterMs,
+  fail,
+  record,
+  wait,
+  type ActionOutcome,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
 import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
-import { againAfterMs } from './pace.ts';
 import { portsOf, type StoredInstance } from './place.ts';
 
 /** The same call is made so often before a back end that does not answer counts as a fault. */
@@ -57,7 +64,7 @@ export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: Act
     case 'unbind':
       return record(item, { state: 'running', step: 'schedule' }, { changes: unbound(fleet, instance, nowMs) });
     default:
-      return gaveUp(fleet, item, nowMs);
+      return worst === undefined ? gaveUp(fleet, item, nowMs) : unreleased({ item, instance, nowMs }, answers);
   }
 }
 
@@ -99,15 +106,26 @@ function unanswered(fleet: FleetReader, { item, instance, nowMs, text, unasked: 
   const { step, attempt } = item.doc;
   if (attempt < CALLS_MAX || isEnd(item)) {
     const silent = { code: 'back-end-unavailable', instance: instance.id, ...(text !== undefined && { text }) };
-    const reason = why ?? silent;
-    mark('back-end-asked-again');
-    const again = wait(item, reason, nowMs + againAfterMs(attempt));
-    return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
+    return askAgain(item, why ?? silent, nowMs);
   }
   if (step === 'bind')
     return afterFault(fleet, item, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) }, nowMs);
   const message = text ?? FAULTS['back-end-unavailable'].sentence;
   return giveUp(fleet, item, instance, { fault: { code: 'back-end-unavailable', message, atMs: nowMs }, nowMs });
+}
+
+/** A port that the back end keeps stays in the journal: else nobody would know of it, and of the addresses it has there. */
+function unreleased({ item, instance, nowMs }: Looked, answers: readonly PortAnswer[]): RecordStep {
+  const left = answers.filter(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
+  const reason = { code: 'ports-not-released', instance: instance.id, ports: left.map(({ port }) => port) };
+  return askAgain(item, reason, nowMs);
+}
+
+function askAgain(item: StoredItem, reason: Reason, nowMs: number): RecordStep {
+  mark('back-end-asked-again');
+  const { attempt } = item.doc;
+  const again = wait(item, reason, nowMs + againAfterMs(attempt));
+  return { ...again, progress: { ...again.progress, attempt: attempt + 1 } };
 }
 
 /** Nothing else can be tried: no other host makes a port that cannot be made. */

@@ -230,9 +230,15 @@ function toSchedule(fleet: FleetReader, { operation, item, instance }: Looked): 
   const retried = instance.doc.attempts.length > 0;
   if (together === undefined || retried) return [decideLater(item, (at, atMs) => [scheduled(at, item.id, atMs)])];
   const open = [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((one) => isOpen(one.doc));
-  if (open.some((one) => one.doc.step === 'ports')) return [];
+  const without = open.find((one) => one.doc.step === 'ports');
+  if (without !== undefined) return whileOthersWait(item, without.doc);
   const first = open.filter((one) => one.doc.step === 'schedule');
   return [decideLater(item, (at, atMs) => scheduledTogether(at, first, together.minimum, atMs))];
+}
+
+/** Only a wait that may last is written down: the ports of the others are on their way too, as a rule. */
+function whileOthersWait(item: StoredItem, { state, target }: StoredItem['doc']): readonly Next[] {
+  return state === 'waiting' ? [wait(item, { code: 'others-without-ports', instance: target.id })] : [];
 }
 
 function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): Next {

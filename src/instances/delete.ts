@@ -1,10 +1,11 @@
 // Deleting instances, and the operation `instance-delete`: what is under way for it ends first, its host destroys it, its
 // ports are deleted or handed back, and everything it held is gone in one commit. A delete wins over a build.
-import { idOf, mark, put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId, unasked } from '../network/index.ts';
 import {
+  againAfterMs,
   decideLater,
   expecting,
   newOperation,
@@ -23,48 +24,30 @@ import {
 import { endNics } from './build-answers.ts';
 import { cleaningOf, itemsOfHost } from './clean.ts';
 import { released } from './give-up.ts';
-import { siteOfWork } from './instance-site.ts';
 import { INSTANCE } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
-import { againAfterMs } from './pace.ts';
 import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+import { beginWork, instancesNamed, type Work } from './work.ts';
 
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 /** The host that made the ports has destroyed the instance and released them. */
 const HOST_RELEASED = 'released-by-host';
 
-export interface DeleteInstances {
+export interface DeleteInstances extends Work {
   readonly ids: readonly string[];
-  readonly operation: OperationId;
-  readonly by: string;
-  readonly why?: string;
-  readonly nowMs: number;
-  readonly deadlineMs: number;
 }
 
 export function deleteInstances(
   fleet: FleetReader,
   command: DeleteInstances,
 ): Decision<{ readonly operation: OperationId }> {
-  const { ids, operation, by, why, nowMs, deadlineMs } = command;
-  const stored = ids.map((id) => fleet.get(INSTANCE, idOf(INSTANCE, id)));
-  const missing = ids.find((_, nth) => stored[nth] === undefined);
-  if (missing !== undefined) return refuse(unknownInstance(missing));
-  const instances = stored.filter((one) => one !== undefined);
-  const twice = ids.find((id, nth) => ids.indexOf(id) !== nth);
-  if (twice !== undefined) return refuse(namedTwice(twice));
-  const going = instances.find(({ doc }) => doc.state === 'deleting');
-  if (going !== undefined) return refuse(beingDeleted(going.id));
-  const begun = newOperation({
-    id: operation,
+  const { ids, operation, by, nowMs } = command;
+  const instances = instancesNamed(fleet, ids);
+  if ('code' in instances) return refuse(instances);
+  const begun = beginWork(fleet, instances, command, {
     kind: 'instance-delete',
-    title: ids.length === 1 ? `delete instance ${ids[0]}` : `delete ${ids.length} instances`,
-    by,
-    ...(why !== undefined && { why }),
-    ...siteOfWork(fleet, instances),
-    nowMs,
-    deadlineMs,
-    items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'stop' })),
+    title: (what) => `delete ${what}`,
+    step: 'stop',
   });
   return accept([...instances.map((one) => leaving(one, by, nowMs)), ...begun], { operation });
 }
@@ -223,19 +206,4 @@ function gone(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance,
   const end = { by: 'operation:instance-delete', nowMs };
   const changes = [remove(INSTANCE, id), ...released(fleet, id, doc, end)];
   return record(item, { state: 'done', step: 'release', host: null }, { changes });
-}
-
-export function unknownInstance(id: string): Refusal {
-  const message = `There is no instance "${id}". List them with "muster instances list".`;
-  return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
-}
-
-function namedTwice(id: string): Refusal {
-  const message = `Instance "${id}" is named twice. Name it once.`;
-  return { kind: 'invalid', code: 'duplicate-instance', message, facts: { instance: id } };
-}
-
-export function beingDeleted(id: string): Refusal {
-  const message = `Instance "${id}" is being deleted already. "muster operations list" shows how far it is.`;
-  return { kind: 'conflict', code: 'being-deleted', message, facts: { instance: id } };
 }

@@ -1,16 +1,12 @@
 // The HTTP surface of flavors. Everybody who sees the fleet reads them; they are made by operators of the whole fleet.
 import { Type } from 'typebox';
 import {
-  BY_ID,
   closed,
-  listAnswer,
-  listQuery,
-  listResources,
-  read,
-  readResource,
-  resourceAfter,
-  write,
+  createRoute,
+  deleteRoute,
+  readRoutes,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import { createFlavor, deleteFlavor } from './flavors.ts';
@@ -29,34 +25,17 @@ const LISTING: Listing<'flavor', Flavor> = {
   },
 };
 
-const FLAVORS = '/api/v1/flavors';
+const FLAVORS: Resource<'flavor', Flavor> = {
+  path: '/api/v1/flavors',
+  what: 'flavors',
+  one: 'flavor',
+  view: FLAVOR_VIEW,
+};
 const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
 
 export const flavorRoutes: readonly Route[] = [
-  read({
-    method: 'GET',
-    path: FLAVORS,
-    tag: 'flavors',
-    about: 'List flavors',
-    access: 'viewer',
-    query: listQuery(LISTING),
-    answers: { 200: { about: 'a page of flavors', schema: listAnswer(FLAVOR_VIEW) } },
-    handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
-  }),
-  read({
-    method: 'GET',
-    path: `${FLAVORS}/:id`,
-    tag: 'flavors',
-    about: 'Show a flavor',
-    access: 'viewer',
-    params: BY_ID,
-    answers: { 200: { about: 'the flavor', schema: FLAVOR_VIEW.schema } },
-    handle: (call, { journal }) => readResource(journal.fleet, FLAVOR_VIEW, call),
-  }),
-  write({
-    method: 'POST',
-    path: FLAVORS,
-    tag: 'flavors',
+  ...readRoutes(FLAVORS, { listing: LISTING }),
+  createRoute(FLAVORS, {
     about: 'Create a flavor: what one instance of it takes of a host, and what that host must have',
     access: 'operator',
     body: closed({
@@ -68,30 +47,11 @@ export const flavorRoutes: readonly Route[] = [
       requiredTraits: Type.Optional(requiredTraits),
       forbiddenTraits: Type.Optional(forbiddenTraits),
     }),
-    answers: { 201: { about: 'the flavor', schema: FLAVOR_VIEW.schema } },
-    handle: ({ body, caller }, { clock }) => {
-      const command = { ...body, by: caller.name, nowMs: clock.nowMs() };
-      return {
-        why: `create flavor ${body.name}`,
-        decide: (fleet) => createFlavor(fleet, command),
-        answer: (_, after) =>
-          resourceAfter(FLAVOR_VIEW, after, { id: body.name, status: 201, location: `${FLAVORS}/${body.name}` }),
-      };
-    },
+    decide: (fleet, body, { by, nowMs }) => createFlavor(fleet, { ...body, by, nowMs }),
   }),
-  write({
-    method: 'DELETE',
-    path: `${FLAVORS}/:id`,
-    tag: 'flavors',
+  deleteRoute(FLAVORS, {
     about: 'Delete a flavor that no instance uses any more',
     access: 'operator',
-    params: BY_ID,
-    answers: { 200: { about: 'the flavor as it was', schema: FLAVOR_VIEW.schema } },
-    handle: ({ params }) => ({
-      target: { view: FLAVOR_VIEW, id: params.id },
-      why: `delete flavor ${params.id}`,
-      decide: (fleet) => deleteFlavor(fleet, params.id),
-      answer: (flavor) => ({ kind: 'answer', status: 200, text: FLAVOR_VIEW.text(flavor) }),
-    }),
+    decide: (fleet, { id }) => deleteFlavor(fleet, id),
   }),
 ];

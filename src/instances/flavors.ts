@@ -31,20 +31,24 @@ export function deleteFlavor(fleet: FleetReader, name: string): Decision<Stored<
 
 type Traits = Pick<Flavor, 'requiredTraits' | 'forbiddenTraits'>;
 
-/** What a flavor and a request ask for together. */
-export function traitsOf(flavor: Flavor, place: Instance['place']): Traits {
+const NO_TRAITS: readonly string[] = [];
+
+/** What a request asks for, with what its flavor asks for. */
+export function withTraits(flavor: Flavor, place: Instance['place']): Instance['place'] & Traits {
   return {
+    ...place,
     requiredTraits: union(flavor.requiredTraits, place.requiredTraits),
     forbiddenTraits: union(flavor.forbiddenTraits, place.forbiddenTraits),
   };
 }
 
-function union(ours: readonly string[], theirs: readonly string[] = []): string[] {
-  return [...new Set([...ours, ...theirs])];
+/** Documents are never changed in place, so they may share a list. */
+function union(ours: string[], theirs: readonly string[] = NO_TRAITS): string[] {
+  return theirs.length === 0 ? ours : [...new Set([...ours, ...theirs])];
 }
 
 export function traitsProblem(flavor: Flavor, place: Instance['place']): Refusal | undefined {
-  const together = traitsOf(flavor, place);
+  const together = withTraits(flavor, place);
   for (const which of ['requiredTraits', 'forbiddenTraits'] as const) {
     if (together[which].length > TRAITS_MAX) return tooManyTraits(flavor.name, together[which].length, which);
   }

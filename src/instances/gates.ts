@@ -32,9 +32,13 @@ export function pathOf(fleet: FleetReader, credentials: boolean): Instance['path
   if (minimum < EARLY_CREATE_VERSION) mark('gate-create-closed');
   else if (!credentials) mark('gate-closed-without-credentials');
   else if (minimum < EARLY_BIND_VERSION) mark('gate-bind-closed');
-  if (minimum < EARLY_CREATE_VERSION || !credentials) return { create: 'host', bind: 'host' };
-  return { create: 'conductor', bind: minimum >= EARLY_BIND_VERSION ? 'conductor' : 'host' };
+  if (minimum < EARLY_CREATE_VERSION || !credentials) return BY_HOST;
+  return minimum >= EARLY_BIND_VERSION ? BY_CONDUCTOR : BOUND_BY_HOST;
 }
+
+const BY_HOST: Instance['path'] = { create: 'host', bind: 'host' };
+const BOUND_BY_HOST: Instance['path'] = { create: 'conductor', bind: 'host' };
+const BY_CONDUCTOR: Instance['path'] = { create: 'conductor', bind: 'conductor' };
 
 /**
  * The path of a move or rebuild that begins now. Not that of the build: since then hosts may have become newer, and speak to

@@ -7,7 +7,7 @@ import { DEFAULT_PROJECT, REQUESTED_NETWORKS } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { BUILD_DEADLINE_MS } from './build.ts';
 import type { CreateInstances } from './create.ts';
-import { ATTEMPTS_MAX, INSTANCE_SCHEMA, PLACE, WORD } from './model.ts';
+import { ATTEMPTS_MAX, INSTANCE_SCHEMA, PLACE, WORD, type Instance } from './model.ts';
 
 /** Each is looked up a place and its ports in the one commit that accepts the request. */
 const COUNT_MAX = 200;
@@ -83,16 +83,16 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     count,
     minCount,
     flavor,
-    ...(from !== undefined && { image: from }),
+    image: from,
     project: body.project ?? DEFAULT_PROJECT,
     place: placeOf(body, caller),
     networks,
-    ...(securityGroups !== undefined && { securityGroups }),
-    ...(attempts !== undefined && { attemptsMax: attempts }),
+    securityGroups,
+    attemptsMax: attempts,
     operation,
     portIds: Array.from({ length: count * nics }, () => newId('port')),
     by: caller.name,
-    ...(reason !== undefined && { why: reason }),
+    why: reason,
     admin: caller.role === 'admin',
     credentials,
     nowMs,
@@ -104,15 +104,15 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
 function placeOf(body: NewInstances, caller: Caller): CreateInstances['place'] {
   const { zone, aggregates, requiredTraits, forbiddenTraits, group, host } = body;
   const site = body.site ?? caller.site;
-  return {
-    ...(site !== undefined && { site }),
-    ...(zone !== undefined && { zone }),
-    ...(aggregates !== undefined && { aggregates }),
-    ...(requiredTraits !== undefined && { requiredTraits }),
-    ...(forbiddenTraits !== undefined && { forbiddenTraits }),
-    ...(group !== undefined && { group }),
-    ...(host !== undefined && { onlyHost: host }),
-  };
+  const place: Instance['place'] = {};
+  if (site !== undefined) place.site = site;
+  if (zone !== undefined) place.zone = zone;
+  if (aggregates !== undefined) place.aggregates = aggregates;
+  if (requiredTraits !== undefined) place.requiredTraits = requiredTraits;
+  if (forbiddenTraits !== undefined) place.forbiddenTraits = forbiddenTraits;
+  if (group !== undefined) place.group = group;
+  if (host !== undefined) place.onlyHost = host;
+  return place;
 }
 
 /** The flavor, and the part of an id that no other one has. */

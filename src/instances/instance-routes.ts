@@ -5,9 +5,7 @@ import {
   answer,
   BY_ID,
   ID,
-  listAnswer,
-  listQuery,
-  listResources,
+  listRoute,
   noSuch,
   permits,
   read,
@@ -81,17 +79,7 @@ function listInstances(): Route {
       changedAtMs: (doc) => doc.changedAtMs,
     },
   };
-  return read({
-    method: 'GET',
-    path: INSTANCES,
-    tag: 'instances',
-    about: 'List instances',
-    access: 'viewer',
-    scope: 'site',
-    query: listQuery(listing),
-    answers: { 200: { about: 'a page of instances', schema: listAnswer(INSTANCE_VIEW) } },
-    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
-  });
+  return listRoute({ path: INSTANCES, what: 'instances' }, { listing, scope: 'site' });
 }
 
 function getInstance(): Route {

@@ -73,6 +73,19 @@ test.each([
   expect(nics).toMatchObject([{ port: 'p0', addresses: told, pool: 'segment:seg2' }]);
 });
 
+test.each([
+  ['a dead host is not told to the next one', 'h1', { serial: 2, segment: 'seg2' }],
+  ['the host itself is', 'h3', { serial: 1, segment: 'seg0', type: 'ovs' }],
+])('a binding at %s', (_name, host, told) => {
+  const binding = { host, serial: 1, type: 'ovs', segment: 'seg0' };
+  const fleet = world(port('p0', 'n', { instance: 'web', nic: 0, serial: 2, binding }));
+  const attempt = { nth: 1, host: 'h3', site: 'central', pools: ['segment:seg2'], atMs: 1 };
+  const doc = { ...newInstanceOf(fleet), host: 'h3', nics: [{ port: 'p0', network: 'n' }], attempts: [attempt] };
+  const { nics } = buildArgs(fleet, { id: 'web' as never, revision: 1, doc }, 'bind') as { nics: readonly object[] };
+  const [{ serial, segment, type }] = nics as [{ serial: number; segment: string; type?: string }];
+  expect({ serial, segment, ...(type !== undefined && { type }) }).toEqual(told);
+});
+
 function newInstanceOf(fleet: FleetReader): Instance {
   const decision = createInstances(fleet, asked('op', 1));
   const change = decision.kind === 'accept' ? decision.changes.find(({ kind }) => kind === INSTANCE.name) : undefined;

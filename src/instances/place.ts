@@ -12,9 +12,9 @@ import {
   PORT,
   SEGMENT,
   segmentOfPool,
+  type BindAsk,
   type BindFault,
   type Claim,
-  type NicNeed,
   type PoolKey,
   type Port,
   type PortId,
@@ -83,17 +83,20 @@ export function place(fleet: FleetReader, ask: PlaceAsk): Placement {
   const mode = modeOn(at, ask.instance);
   // A move binds its ports when it switches over, not while the instance still runs where it was.
   const now = mode === 'ready' && ask.role === 'home';
-  const asks = ask.ports.map((port, nic) => ({ port, pool: pools[nic] as PoolKey }));
-  const inline = asks.map(({ port }) => now && isInline(fleet, port.doc));
-  const bound = bindPorts(
-    fleet,
-    asks.filter((_, nic) => inline[nic]),
-    { host, by: ask.by, nowMs: ask.nowMs },
-  );
+  const inline = ask.ports.map((port) => now && isInline(fleet, port.doc));
+  const asks: BindAsk[] = [];
+  ask.ports.forEach((port, nic) => {
+    if (inline[nic] === true) asks.push({ port, pool: pools[nic] as PoolKey });
+  });
+  const bound = bindPorts(fleet, asks, { host, by: ask.by, nowMs: ask.nowMs });
   if (bound.kind === 'fault') return { kind: 'fault', host, site: at.site, pools, fault: bound.fault };
-  const addresses = promised(request.nics, pools, inline);
-  const taken = { ...takenBy(request, chosen), addresses };
-  const claim: Claim = { instance: ask.id, role: ask.role, ...taken, host, sinceMs: ask.nowMs };
+  const claim: Claim = {
+    instance: ask.id,
+    role: ask.role,
+    sinceMs: ask.nowMs,
+    // The addresses of ports that are bound in this decision are theirs, and promised to nobody.
+    ...takenBy(request, chosen, inline),
+  };
   const change = put(CLAIM, claimId(ask.id, ask.role), claim);
   return { kind: 'placed', host, site: at.site, pools, mode, claim: change, bound: bound.ports };
 }
@@ -104,58 +107,48 @@ export function modeOn(host: Host, { path }: Instance): BindMode {
   return path.bind === 'host' ? 'bind' : 'ready';
 }
 
-/** The addresses that are promised to ports which are not bound in this decision. */
-function promised(needs: readonly NicNeed[], pools: readonly PoolKey[], bound: readonly boolean[]): Claim['addresses'] {
-  const counts = new Map<string, Claim['addresses'][number]>();
-  needs.forEach((need, nic) => {
-    const choice = bound[nic] === true ? undefined : need.choices.find(({ pool }) => pool === pools[nic]);
-    for (const version of choice?.takes ?? []) {
-      const pool = choice?.pool as PoolKey;
-      const key = `${pool}|${version}`;
-      counts.set(key, { pool, version, count: (counts.get(key)?.count ?? 0) + 1 });
-    }
-  });
-  return [...counts.values()];
-}
-
 function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
   const { instance } = ask;
-  const { group: groupId, onlyHost, ...where } = instance.place;
+  const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
-  const only = ask.onlyHost ?? onlyHost;
   const excluded = excludedBy(instance.attempts);
-  const hosts = [...excluded.hosts, ...(ask.excludedHosts ?? []), ...hostsToClean(fleet, ask.id)];
   return {
     amounts: instance.amounts,
-    ...where,
-    ...(group !== undefined && { group: { id: group.id, policy: group.doc.policy } }),
-    ...(only !== undefined && { onlyHost: only }),
-    nics: ask.ports.map((port) => nicNeed(fleet, port.doc, { wasActive: instance.wasActive })),
-    ...versionFor(instance),
-    ...(hosts.length > 0 && { excludedHosts: hosts }),
-    ...(excluded.pools.length > 0 && { excludedPools: excluded.pools }),
-    ...triedIn(instance),
-    ...(ask.brief === true && { brief: true }),
+    site,
+    zone,
+    aggregates,
+    requiredTraits,
+    forbiddenTraits,
+    group: group === undefined ? undefined : { id: group.id, policy: group.doc.policy },
+    onlyHost: ask.onlyHost ?? onlyHost,
+    nics: ask.ports.map((port) => nicNeed(fleet, port.doc, instance)),
+    serviceVersion: versionFor(instance),
+    excludedHosts: excluded.hosts.concat(ask.excludedHosts ?? NONE, hostsToClean(fleet, ask.id)),
+    excludedPools: excluded.pools,
+    tried: triedIn(instance),
+    brief: ask.brief,
   };
 }
 
 /** The build keeps to its path, also when older hosts have come (back) since: those are not asked for what they do not know. */
-function versionFor({ path, nics }: Instance): Pick<ScheduleRequest, 'serviceVersion'> {
-  if (nics.length === 0 || path.create === 'host') return {};
-  return { serviceVersion: path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION };
+function versionFor({ path, nics }: Instance): number | undefined {
+  if (nics.length === 0 || path.create === 'host') return undefined;
+  return path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION;
 }
 
-function triedIn({ attempts }: Instance): Pick<ScheduleRequest, 'tried'> {
-  const tried = attempts.flatMap(({ fault, site, pools }) =>
+function triedIn({ attempts }: Instance): ScheduleRequest['tried'] {
+  if (attempts.length === 0) return undefined;
+  return attempts.flatMap(({ fault, site, pools }) =>
     fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],
   );
-  return tried.length === 0 ? {} : { tried };
 }
 
+const NONE: readonly string[] = [];
+
 /** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
-function hostsToClean(fleet: FleetReader, id: string): string[] {
+function hostsToClean(fleet: FleetReader, id: string): readonly string[] {
   const key = targetKey(INSTANCE.name, id);
-  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return [];
+  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return NONE;
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     if (kind !== 'instance-clean' || doc.host === undefined) return [];

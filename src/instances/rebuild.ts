@@ -4,29 +4,17 @@ import { put, remove, type Change, type FleetReader, type Refusal } from '../fle
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
-import {
-  newOperation,
-  OPEN_ITEMS_BY_TARGET,
-  targetKey,
-  type OperationId,
-  type OperationKind,
-} from '../operations/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../operations/index.ts';
 import { instanceBuild, planWhile } from './build.ts';
 import { cleaningOf } from './clean.ts';
 import { pathAgain } from './gates.ts';
-import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
-import { instancesNamed } from './move.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
 import { anew } from './shelve.ts';
+import { beginWork, instancesNamed, type Work } from './work.ts';
 
-export interface RebuildInstances {
+export interface RebuildInstances extends Work {
   readonly ids: readonly string[];
-  readonly operation: OperationId;
-  readonly by: string;
-  readonly why?: string;
-  readonly nowMs: number;
-  readonly deadlineMs: number;
 }
 
 /** `error`: a rebuild that found no host may be tried again. */
@@ -37,21 +25,15 @@ export function rebuildInstances(
   fleet: FleetReader,
   command: RebuildInstances,
 ): Decision<{ readonly operation: OperationId }> {
-  const { ids, operation, by, why, nowMs, deadlineMs } = command;
+  const { ids, operation } = command;
   const instances = instancesNamed(fleet, ids);
   if ('code' in instances) return refuse(instances);
   const problem = instances.map((one) => rebuildProblem(fleet, one)).find((one) => one !== undefined);
   if (problem !== undefined) return refuse(problem);
-  const began = newOperation({
-    id: operation,
+  const began = beginWork(fleet, instances, command, {
     kind: instanceRebuild.name,
-    title: `rebuild ${ids.length === 1 ? `instance ${ids[0]}` : `${ids.length} instances`} elsewhere`,
-    by,
-    ...(why !== undefined && { why }),
-    ...siteOfWork(fleet, instances),
-    nowMs,
-    deadlineMs,
-    items: ids.map((id) => ({ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' })),
+    title: (what) => `rebuild ${what} elsewhere`,
+    step: 'schedule',
   });
   return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...began], { operation });
 }

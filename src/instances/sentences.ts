@@ -41,6 +41,8 @@ export const instanceSentences: ReasonSentences = {
     `Instance ${said(instance)} could not be destroyed: ${said(problems)}. It is tried again.`,
   'other-work-ends-first': ({ instance }) =>
     `Something else is under way for instance ${said(instance)}; it ends first.`,
+  'others-without-ports': ({ instance }) =>
+    `Instances of one request are placed together, and the ports of ${said(instance)} are not there yet.`,
   'ports-not-released': ({ instance, ports }) =>
     `The network back end has not released these ports of instance ${said(instance)}: ${said(ports)}. It is asked again.`,
   'ports-not-unbound': ({ instance, ports }) =>

@@ -4,6 +4,7 @@ import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
 import {
+  againAfterMs,
   decideLater,
   expecting,
   fail,
@@ -21,7 +22,6 @@ import { cleaningOf, itemsOfHost } from './clean.ts';
 import { claimGone } from './give-up.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
-import { againAfterMs } from './pace.ts';
 import { isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
 
 const SHELVER = 'operation:instance-shelve';

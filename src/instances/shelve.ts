@@ -4,19 +4,14 @@ import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { credentialsMissing, missingCredentialsAlarm, NETWORK } from '../network/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
-import { beingDeleted, unknownInstance } from './delete.ts';
 import { pathOf } from './gates.ts';
 import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import type { StoredInstance } from './place.ts';
+import { beginWork, instanceNamed, type Work } from './work.ts';
 
-export interface ShelveInstance {
+export interface ShelveInstance extends Work {
   readonly id: string;
-  readonly operation: OperationId;
-  readonly by: string;
-  readonly why?: string;
-  readonly nowMs: number;
-  readonly deadlineMs: number;
   /** Whether this server has those of the network back ends that need some: decides who makes and binds ports. */
   readonly credentials: boolean;
 }
@@ -29,9 +24,8 @@ export function shelveInstance(
   command: ShelveInstance,
 ): Decision<{ readonly operation: OperationId }> {
   const { id, operation, by, why, nowMs, deadlineMs } = command;
-  const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
-  if (instance === undefined) return refuse(unknownInstance(id));
-  if (instance.doc.state === 'deleting') return refuse(beingDeleted(id));
+  const instance = instanceNamed(fleet, id);
+  if ('code' in instance) return refuse(instance);
   if (instance.doc.state !== 'active') return refuse(notActive(instance, 'shelved'));
   const said = { ...(why !== undefined && { why }), ...siteOfWork(fleet, [instance]) };
   const began = { id: operation, by, ...said, nowMs, deadlineMs };
@@ -72,10 +66,9 @@ export function unshelveInstance(
   fleet: FleetReader,
   command: ShelveInstance,
 ): Decision<{ readonly operation: OperationId }> {
-  const { id, operation, by, why, nowMs, deadlineMs, credentials } = command;
-  const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
-  if (instance === undefined) return refuse(unknownInstance(id));
-  if (instance.doc.state === 'deleting') return refuse(beingDeleted(id));
+  const { id, operation, by, nowMs, credentials } = command;
+  const instance = instanceNamed(fleet, id);
+  if ('code' in instance) return refuse(instance);
   if (instance.doc.state !== 'shelved') return refuse(notShelved(instance));
   const backEnds = instance.doc.nics.flatMap(
     ({ network }) => fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? [],
@@ -88,16 +81,10 @@ export function unshelveInstance(
     changedBy: by,
     changedAtMs: nowMs,
   };
-  const began = newOperation({
-    id: operation,
+  const began = beginWork(fleet, [instance], command, {
     kind: 'instance-build',
-    title: `unshelve instance ${id}`,
-    by,
-    ...(why !== undefined && { why }),
-    ...siteOfWork(fleet, [instance]),
-    nowMs,
-    deadlineMs,
-    items: [{ key: id, target: { kind: INSTANCE.name, id }, step: 'schedule' }],
+    title: (what) => `unshelve ${what}`,
+    step: 'schedule',
   });
   const alarm = credentialsMissing(backEnds, false) ? missingCredentialsAlarm(fleet, lacking, nowMs) : [];
   return accept([put(INSTANCE, instance.id, doc), ...began, ...alarm], { operation });

@@ -1,5 +1,6 @@
-// Deciding a group: one request after the other, each on the fleet plus what the ones before it staged. A request that
-// is refused, or whose code fails, stages nothing and does not concern the others.
+// Deciding a group: one request after the other, each on the fleet plus what the ones before it staged, in this group and
+// in the one that is being written. A request that is refused, or whose code fails, stages nothing and does not concern
+// the others.
 import { isId, Stage, type Change, type Fleet, type Refusal, type Stored } from '../fleet/index.ts';
 import { InvalidDocument, type Commit, type Decision, type Outcome, type Request } from './request.ts';
 import type { Batch, CommitNote, Precondition, TextChange } from './store.ts';
@@ -21,19 +22,43 @@ export interface Decided {
   readonly commit?: Commit;
 }
 
-export interface DecidedGroup {
+/** A group as far as it is decided. Requests are added until it is handed to the store. */
+export class DecidedGroup {
   readonly stage: Stage;
-  readonly decided: readonly Decided[];
-  readonly batches: readonly Batch[];
-}
+  /** The revision that it was decided on. */
+  readonly head: number;
+  readonly #fleet: Fleet;
+  readonly #decided: Decided[] = [];
+  readonly #batches: Batch[] = [];
 
-export function decideGroup(fleet: Fleet, group: readonly Pending[], newCommitId: () => string): DecidedGroup {
-  const stage = new Stage(fleet);
-  const batches: Batch[] = [];
-  const decided = group.map((pending): Decided => {
-    const decision = decideOne(stage, fleet, pending);
+  /** `before` is the group that is being written, if there is one. */
+  constructor(fleet: Fleet, before: DecidedGroup | undefined) {
+    this.#fleet = fleet;
+    this.stage = new Stage(before?.stage ?? fleet);
+    this.head = this.stage.revision;
+  }
+
+  get decided(): readonly Decided[] {
+    return this.#decided;
+  }
+
+  get batches(): readonly Batch[] {
+    return this.#batches;
+  }
+
+  /** The requests that it answers, in order. */
+  get requests(): readonly Pending[] {
+    return this.#decided.map(({ pending }) => pending);
+  }
+
+  add(requests: readonly Pending[], newCommitId: () => string): void {
+    for (const pending of requests) this.#decided.push(this.#answerTo(pending, newCommitId));
+  }
+
+  #answerTo(pending: Pending, newCommitId: () => string): Decided {
+    const decision = decideOne(this.stage, this.#fleet, pending);
     if (decision.kind === 'failed') return { pending, settle: () => pending.reject(decision.error) };
-    const { revision } = stage;
+    const { revision } = this.stage;
     if (decision.kind === 'refuse') {
       const { refusal } = decision;
       return { pending, settle: () => pending.resolve({ kind: 'refused', revision, refusal }) };
@@ -42,11 +67,9 @@ export function decideGroup(fleet: Fleet, group: readonly Pending[], newCommitId
     const settle = (): void => pending.resolve({ kind: 'accepted', revision, answer });
     if (staged === undefined) return { pending, settle };
     const note = noteOf(newCommitId(), pending);
-    const batch = { ...note, changes: staged.texts, preconditions: staged.preconditions };
-    batches.push(batch);
+    this.#batches.push({ ...note, changes: staged.texts, preconditions: staged.preconditions });
     return { pending, settle, commit: { ...note, changes: staged.changes, revision } };
-  });
-  return { stage, decided, batches };
+  }
 }
 
 interface Staged {

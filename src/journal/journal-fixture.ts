@@ -77,24 +77,25 @@ export interface Rig {
 
 let made = 0;
 
-export function journalOn(store: Store, clock: TestClock = new TestClock()): Journal {
+export function journalOn(store: Store, clock: TestClock = new TestClock(), share?: number): Journal {
   made += 1;
   const owner = made;
   let ids = 0;
   const next = (prefix: string): string => `${prefix}-${owner}-${(ids += 1)}`;
-  return new Journal({ store, registry, clock, ids: { next, secret: () => 'secret' } });
+  const options = { store, registry, clock, ids: { next, secret: () => 'secret' } };
+  return new Journal(share === undefined ? options : { ...options, share });
 }
 
 export function takeLease(store: Store, holder: string): Promise<LeaseAnswer> {
   return store.acquireLease({ name: 'fleet', holder, url: `test://${holder}`, ttlMs: 10_000 });
 }
 
-/** A journal that decides. */
-export async function rig(): Promise<Rig> {
+/** A journal that decides. With a share of 1 every group is written as soon as the one before it is durable. */
+export async function rig(share?: number): Promise<Rig> {
   const clock = new TestClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const store = new FatefulStore(disk);
-  const journal = journalOn(store, clock);
+  const journal = journalOn(store, clock, share);
   await journal.open();
   const answer = await takeLease(store, 'one');
   if (answer.kind !== 'held') throw new Error('the lease is taken');

@@ -2,10 +2,11 @@
 // until a group is durable. It must never show or answer what the store may still lose.
 import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
 import { followOthers } from './follow.ts';
-import { decideGroup, type DecidedGroup } from './group.ts';
+import type { DecidedGroup } from './group.ts';
+import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
-import { StoreUnavailable, type Conflict, type Fence, type Position, type Store, type Written } from './store.ts';
+import { StoreUnavailable, type Conflict, type Fence, type Position, type Store } from './store.ts';
 import { Tail } from './tail.ts';
 import { toCommit, toStored } from './text.ts';
 import { WaitingRequests } from './waiting-requests.ts';
@@ -18,6 +19,8 @@ export interface JournalOptions {
   readonly ids: Ids;
   /** How often a follower reads when nothing tells it to. */
   readonly pollMs?: number;
+  /** How many requests make it worth while to begin a write before the rest is decided. */
+  readonly share?: number;
   /** Told of a commit listener that threw: a bug that is nobody's request. */
   readonly listenerFailed?: (error: unknown) => void;
 }
@@ -25,8 +28,8 @@ export interface JournalOptions {
 /** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
 export type CommitListener = (commit: Commit, applied: readonly Applied[]) => void;
 
-/** More would hold up answers without making the flush cheaper. */
-const GROUP_COMMITS_MAX = 1024;
+/** To decide so many takes longer than a flush: from here on the store can write them while the rest is decided. */
+const SHARE = 64;
 const POLL_MS = 1000;
 /** Together about three seconds: long enough for a connection to come back, short enough for a caller to hear of it. */
 const RETRY_DELAYS_MS = [100, 200, 400, 800, 1600];
@@ -35,15 +38,19 @@ export class Journal {
   readonly fleet: Fleet;
   readonly store: Store;
   readonly #clock: Clock;
-  readonly #ids: Ids;
   readonly #pollMs: number;
   readonly #listenerFailed: (error: unknown) => void;
   readonly #tail = new Tail();
   readonly #listeners = new Set<CommitListener>();
   readonly #rebuilt = new Set<() => void>();
   readonly #waiting = new WaitingRequests();
+  readonly #pipeline: Pipeline;
   #draining: Promise<void> | undefined;
+  /** Tries since the last group that was written. */
+  #failures = 0;
   #exclusive: Promise<unknown> = Promise.resolve();
+  /** How many wait to be alone. */
+  #wantAlone = 0;
   #position: Position = { revision: 0 };
   #fence: Fence | undefined;
 
@@ -51,9 +58,21 @@ export class Journal {
     this.store = options.store;
     this.fleet = new Fleet(options.registry);
     this.#clock = options.clock;
-    this.#ids = options.ids;
     this.#pollMs = options.pollMs ?? POLL_MS;
     this.#listenerFailed = options.listenerFailed ?? (() => undefined);
+    this.#pipeline = this.newPipeline({
+      fleet: this.fleet,
+      store: this.store,
+      waiting: this.#waiting,
+      clock: this.#clock,
+      newCommitId: () => options.ids.next('c'),
+      share: options.share ?? SHARE,
+      kept: (group, applied) => this.#kept(group, applied),
+    });
+  }
+
+  protected newPipeline(options: PipelineOptions): Pipeline {
+    return new Pipeline(options);
   }
 
   get journalId(): string {
@@ -87,6 +106,7 @@ export class Journal {
   /** This server decides no more. What waits is refused; it was not written. */
   stepDown(): void {
     this.#fence = undefined;
+    this.#pipeline.takeBack();
     this.#waiting.rejectAll(new NotHolder());
   }
 
@@ -122,11 +142,11 @@ export class Journal {
 
   async #drain(): Promise<void> {
     try {
-      for (let failures = 0; !this.#waiting.isEmpty;) {
+      for (this.#failures = 0; !this.#waiting.isEmpty;) {
         await this.#clock.turn();
-        const done = await this.#alone(() => this.#commitGroup());
-        failures = done ? 0 : failures + 1;
-        if (!done) await this.#backOff(failures);
+        if (await this.#alone(() => this.#commitWaiting())) continue;
+        this.#failures += 1;
+        await this.#backOff(this.#failures);
       }
     } catch (error) {
       this.#waiting.rejectAll(error);
@@ -146,26 +166,18 @@ export class Journal {
     }
   }
 
-  /** Tries one group. False when the store failed and the same requests are to be decided again. */
-  async #commitGroup(): Promise<boolean> {
+  /** Commits what waits, until somebody else wants the fleet. False when the store failed and the rest is to be tried again. */
+  async #commitWaiting(): Promise<boolean> {
     if (this.#waiting.hasDoubt && !(await this.#resolveDoubt())) return false;
     const fence = this.#fence;
-    const taken = this.#waiting.take(GROUP_COMMITS_MAX);
     if (fence === undefined) {
-      this.#waiting.putBack(taken);
       this.#waiting.rejectAll(new NotHolder());
       return true;
     }
-    const group = decideGroup(this.fleet, taken, () => this.#ids.next('c'));
-    const written = await this.#write(group, fence);
-    if (written?.kind === 'written') {
-      this.#keep(group);
-      return true;
-    }
-    mark('journal-group-dropped');
-    group.stage.drop();
-    this.#waiting.putBack(taken);
-    return written !== undefined && this.#resolveConflict(written.conflict);
+    const mayTake = (): boolean => this.#fence === fence && this.#wantAlone === 0;
+    const setback = await this.#pipeline.run({ fence, mayTake });
+    if (setback === undefined) return true;
+    return setback.kind === 'conflict' && this.#resolveConflict(setback.conflict);
   }
 
   /** False when the requests are to be decided again after a while. */
@@ -184,32 +196,6 @@ export class Journal {
     }
   }
 
-  async #write(group: DecidedGroup, fence: Fence): Promise<Written | undefined> {
-    try {
-      if (group.batches.length === 0) return await this.#confirm(fence);
-      return await this.store.write({ batches: group.batches, fence, expectedHead: this.fleet.revision });
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw this.#broken(group, error);
-      if (error.outcome === 'unknown') this.#waiting.doubt(group.decided);
-      return undefined;
-    }
-  }
-
-  /** Nothing to write, but answers all the same: they are true only if nobody else decides by now. */
-  async #confirm({ lease, epoch }: Fence): Promise<Written> {
-    const held = await this.store.readLease(lease);
-    const expired = held === undefined || held.expiresInMs <= 0;
-    if (held?.epoch === epoch && !expired) return { kind: 'written', revision: this.fleet.revision };
-    return { kind: 'conflict', conflict: { kind: 'lease', lease, epoch, actualEpoch: held?.epoch ?? 0, expired } };
-  }
-
-  /** The store failed in a way that no retry mends: the group's callers hear of it as it is. */
-  #broken(group: DecidedGroup, error: unknown): unknown {
-    group.stage.drop();
-    for (const { pending } of group.decided) pending.reject(error);
-    return error;
-  }
-
   /** Reads on: shows whether a group in doubt was written. The expected head is the fence against one that comes late. */
   #resolveDoubt(): Promise<boolean> {
     return this.#whileStoreAnswers(() => this.#readOn());
@@ -225,8 +211,8 @@ export class Journal {
     }
   }
 
-  #keep(group: DecidedGroup): void {
-    const applied = group.stage.keep();
+  #kept(group: DecidedGroup, applied: readonly (readonly Applied[])[]): void {
+    this.#failures = 0;
     let kept = 0;
     for (const { commit } of group.decided) {
       if (commit === undefined) continue;
@@ -313,7 +299,11 @@ export class Journal {
 
   /** Groups and reads change the fleet one at a time. */
   #alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#exclusive.then(work);
+    this.#wantAlone += 1;
+    const result = this.#exclusive.then(() => {
+      this.#wantAlone -= 1;
+      return work();
+    });
     this.#exclusive = result.catch(() => undefined);
     return result;
   }

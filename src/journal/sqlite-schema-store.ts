@@ -51,11 +51,22 @@ const MIGRATIONS: readonly string[] = [
    ) STRICT, WITHOUT ROWID;`,
 ];
 
+/** A connection whose commits are on disk when it says so. The schema is as it is. */
+export function connect(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    demandDurability(database, path);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
 export function openDatabase(path: string, newJournalId: () => string): DatabaseSync {
   try {
-    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    const database = connect(path);
     try {
-      demandDurability(database, path);
       migrate(database, path, newJournalId);
       return database;
     } catch (error) {

@@ -2,36 +2,43 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openDatabase } from './sqlite-schema-store.ts';
 import { openSqliteStore, SqliteStore } from './sqlite-store.ts';
 import { storeContract } from './store-contract.ts';
 import { batch, mustWrite, put, readAll, snapshotOf } from './store-contract-world.ts';
-import { type Store, StoreUnavailable, StoreUnusable } from './store.ts';
+import { type Batch, type Store, StoreUnavailable, StoreUnusable, type Written } from './store.ts';
 
 const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'muster-sqlite-'));
 
-storeContract('SQLite', async () => {
-  const folder = await makeFolder();
-  let nowMs = 1_000_000;
-  const opened: Store[] = [];
-  const open = async (): Promise<Store> => {
-    const store = await openSqliteStore({ path: join(folder, 'journal.db'), nowMs: () => nowMs });
-    opened.push(store);
-    return store;
-  };
-  return {
-    store: await open(),
-    another: open,
-    pass: async (ms) => {
-      nowMs += ms;
-    },
-    shortTtlMs: 10_000,
-    close: async () => {
-      await Promise.all(opened.map((store) => store.close()));
-      await rm(folder, { recursive: true });
-    },
-  };
+describe.each([
+  ['SQLite', false],
+  ['SQLite with every group on a thread', true],
+])('%s', (name, alwaysOnThread) => {
+  storeContract(name, async () => {
+    const folder = await makeFolder();
+    let nowMs = 1_000_000;
+    const opened: Store[] = [];
+    const open = async (): Promise<Store> => {
+      const path = join(folder, 'journal.db');
+      const store = await openSqliteStore({ path, nowMs: () => nowMs, alwaysOnThread });
+      opened.push(store);
+      return store;
+    };
+    return {
+      store: await open(),
+      another: open,
+      pass: async (ms) => {
+        nowMs += ms;
+      },
+      shortTtlMs: 10_000,
+      close: async () => {
+        await Promise.all(opened.map((store) => store.close()));
+        await rm(folder, { recursive: true });
+      },
+    };
+  });
 });
 
 async function pathForTest(): Promise<string> {
@@ -86,29 +93,42 @@ test('sqlite-group-that-does-not-fit-on-the-disk-fails-whole-and-the-store-goes-
   expect((await readAll(store)).map((one) => one.changes[0]?.id)).toEqual(['a', 'd']);
 });
 
-test('sqlite-write-fails-clearly-while-another-process-keeps-the-lock', async () => {
-  const path = await pathForTest();
-  const store = await openSqliteStore({ path });
-  const other = new DatabaseSync(path);
-  onTestFinished(async () => {
-    other.close();
-    await store.close();
-  });
-  other.exec('BEGIN IMMEDIATE');
-  await expect(store.write({ batches: [batch([put('a')])] })).rejects.toMatchObject({ outcome: 'failed' });
-  expect(await store.read({ revision: 0 }, 9)).toMatchObject({ kind: 'commits', head: 0 });
-  other.exec('ROLLBACK');
-  expect(await mustWrite(store, batch([put('a')]))).toBe(1);
-});
+const HERE_AND_ON_A_THREAD = [
+  ['here', false],
+  ['on-a-thread', true],
+] as const;
 
-test('sqlite-group-with-a-bug-in-it-leaves-nothing-behind', async () => {
-  const store = await openSqliteStore({ path: await pathForTest() });
-  onTestFinished(() => store.close());
-  const nobody = batch([put('b')], { by: null as unknown as string });
-  await expect(store.write({ batches: [batch([put('a')]), nobody] })).rejects.toThrow('NOT NULL');
-  expect(await snapshotOf(store)).toEqual({ position: { revision: 0 }, resources: [] });
-  expect(await mustWrite(store, batch([put('c')]))).toBe(1);
-});
+test.each(HERE_AND_ON_A_THREAD)(
+  'sqlite-write-fails-clearly-while-another-process-keeps-the-lock: %s',
+  async (_, alwaysOnThread) => {
+    const path = await pathForTest();
+    const store = await openSqliteStore({ path, alwaysOnThread });
+    const other = new DatabaseSync(path);
+    onTestFinished(async () => {
+      other.close();
+      await store.close();
+    });
+    other.exec('BEGIN IMMEDIATE');
+    const refused = await store.write({ batches: [batch([put('a')])] }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(StoreUnavailable);
+    expect(refused).toMatchObject({ outcome: 'failed', message: 'SQLite: another process holds the database' });
+    expect(await store.read({ revision: 0 }, 9)).toMatchObject({ kind: 'commits', head: 0 });
+    other.exec('ROLLBACK');
+    expect(await mustWrite(store, batch([put('a')]))).toBe(1);
+  },
+);
+
+test.each(HERE_AND_ON_A_THREAD)(
+  'sqlite-group-with-a-bug-in-it-leaves-nothing-behind: %s',
+  async (_, alwaysOnThread) => {
+    const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread });
+    onTestFinished(() => store.close());
+    const nobody = batch([put('b')], { by: null as unknown as string });
+    await expect(store.write({ batches: [batch([put('a')]), nobody] })).rejects.toThrow('NOT NULL');
+    expect(await snapshotOf(store)).toEqual({ position: { revision: 0 }, resources: [] });
+    expect(await mustWrite(store, batch([put('c')]))).toBe(1);
+  },
+);
 
 test('sqlite-lease-is-good-until-its-last-millisecond-and-not-longer', async () => {
   let nowMs = 0;
@@ -123,8 +143,63 @@ test('sqlite-lease-is-good-until-its-last-millisecond-and-not-longer', async () 
   expect(await store.acquireLease({ ...request, holder: 's2' })).toMatchObject({ kind: 'held', lease: { epoch: 2 } });
 });
 
-test('sqlite-closed-store-fails-clearly', async () => {
+test('sqlite-leases-and-compaction-wait-for-the-thread', async () => {
+  const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread: true });
+  onTestFinished(() => store.close());
+  const order: string[] = [];
+  const noting = async (name: string, work: Promise<unknown>): Promise<void> => {
+    await work;
+    order.push(name);
+  };
+  await Promise.all([
+    noting('first', mustWrite(store, batch([put('a')]), batch([put('b')]))),
+    noting('second', mustWrite(store, batch([put('c')]))),
+    noting('lease', store.acquireLease({ name: 'fleet', holder: 's1', url: '', ttlMs: 1000 })),
+    noting('compact', store.compact(0, 1)),
+    noting('third', mustWrite(store, batch([put('d')]))),
+  ]);
+  expect(order[0]).toBe('first');
+  expect(order).toHaveLength(5);
+  expect((await readAll(store)).map((one) => one.changes[0]?.id)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('sqlite-large-groups-go-to-the-thread-once-it-is-there, small ones never', async () => {
   const store = await openSqliteStore({ path: await pathForTest() });
+  onTestFinished(() => store.close());
+  const toThread = vi.spyOn(Worker.prototype, 'postMessage');
+  onTestFinished(() => toThread.mockRestore());
+  const large = (): Batch[] => Array.from({ length: 64 }, () => batch([put('a')]));
+  const groups: number[] = [];
+  await vi.waitUntil(async () => {
+    groups.push(await mustWrite(store, ...large()));
+    return toThread.mock.calls.length > 0;
+  });
+  expect(groups).toEqual(groups.map((_, at) => (at + 1) * 64));
+  expect(await mustWrite(store, batch([put('b')]))).toBe(groups.length * 64 + 1);
+  expect(await mustWrite(store, ...large())).toBe(groups.length * 64 + 65);
+  expect(toThread).toHaveBeenCalledTimes(2);
+});
+
+test('sqlite-group-is-in-doubt-when-the-thread-ends, and the next one gets a new thread', async () => {
+  const path = await pathForTest();
+  const store = await openSqliteStore({ path, alwaysOnThread: true });
+  onTestFinished(() => store.close());
+  expect(await mustWrite(store, batch([put('a')]))).toBe(1);
+  const started = vi.spyOn(Worker.prototype, 'postMessage');
+  const writing = store.write({ batches: [batch([put('b')])] });
+  await (started.mock.contexts[0] as Worker).terminate();
+  const outcome = await writing.catch((error: unknown) => error);
+  expect(outcome).toSatisfy(
+    (one) => (one as Written).kind === 'written' || (one as StoreUnavailable).outcome === 'unknown',
+  );
+  started.mockRestore();
+  const head = (await readAll(store)).length;
+  expect(await mustWrite(store, batch([put('c')]))).toBe(head + 1);
+});
+
+test.each(HERE_AND_ON_A_THREAD)('sqlite-closed-store-fails-clearly: %s', async (_, alwaysOnThread) => {
+  const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread });
+  await mustWrite(store, batch([put('a')]));
   await store.close();
   await store.close();
   await expect(store.write({ batches: [batch([put('a')])] })).rejects.toMatchObject({ outcome: 'failed' });

@@ -1,25 +1,19 @@
 // The store of the embedded default: one SQLite file, write-ahead log, every group flushed before it is acknowledged.
-// SQLite is called synchronously: a group costs less than handing it to a thread would. Nothing may await inside a
-// transaction, since all calls share one connection.
+// SQLite is called synchronously. A large group is written by a thread with a connection of its own, so that the main thread
+// can decide the next one; a small one costs less here than handing it over. Whoever writes here waits for the thread first.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
-import {
-  effectsOf,
-  type GroupEffects,
-  type GuardedChange,
-  guardedChanges,
-  resourceConflictOf,
-} from './group-effects.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
 import { readAnswer, type StoredHead } from './read-answer.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
+import { SqliteGroups } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
+import { SqliteTransactions } from './sqlite-transaction-store.ts';
+import { SqliteWriter } from './sqlite-writer-store.ts';
 import type {
-  Batch,
-  Conflict,
   Group,
   HistoryQuery,
   Lease,
@@ -32,19 +26,31 @@ import type {
   Store,
   Written,
 } from './store.ts';
-import { encodeChanges, touchedBy } from './stored-changes.ts';
+import { touchedBy } from './stored-changes.ts';
 
 // Large enough that the call per page costs nothing, small enough that a page of large documents fits in memory.
 const SNAPSHOT_PAGE = 2000;
+
+/** Fewer commits are written sooner than a thread has heard of them and answered. */
+const THREAD_BATCHES_MIN = 32;
 
 export interface SqliteStoreOptions {
   readonly path: string;
   /** The clock of leases. Processes that share the file share the machine, so its wall clock will do. */
   readonly nowMs?: () => number;
+  /** Has every group written by the thread, and the first one wait for its start: for tests of the thread. */
+  readonly alwaysOnThread?: boolean;
 }
 
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  return new SqliteStore(openDatabase(options.path, randomUUID), options.nowMs ?? Date.now);
+  const { path, nowMs = Date.now, alwaysOnThread = false } = options;
+  const database = openDatabase(path, randomUUID);
+  return new SqliteStore(database, nowMs, { writer: new SqliteWriter(path, nowMs), always: alwaysOnThread });
+}
+
+interface Thread {
+  readonly writer: SqliteWriter;
+  readonly always: boolean;
 }
 
 interface HeadRow {
@@ -55,113 +61,65 @@ interface HeadRow {
   readonly floor_commit_id: string | null;
 }
 
-/** Undoes a transaction that began to write what does not fit. */
-class LookFirst extends Error {}
-
 /** Takes a database that `openDatabase` has prepared; use `openSqliteStore`. */
 export class SqliteStore implements Store {
   readonly journalId: string;
   readonly #database: DatabaseSync;
   readonly #nowMs: () => number;
   readonly #sql: ReturnType<typeof prepareAll>;
+  readonly #transactions: SqliteTransactions;
+  readonly #groups: SqliteGroups;
   readonly #leases: SqliteLeases;
   readonly #waiters = new HeadWaiters();
+  readonly #writer: SqliteWriter | undefined;
+  readonly #alwaysOnThread: boolean;
+  #isClosing = false;
 
-  constructor(database: DatabaseSync, nowMs: () => number) {
+  /** Without a thread every group is written here. */
+  constructor(database: DatabaseSync, nowMs: () => number, thread?: Thread) {
     this.#database = database;
     this.#nowMs = nowMs;
     this.#sql = prepareAll(database);
+    this.#transactions = new SqliteTransactions(database);
+    this.#groups = new SqliteGroups(database, nowMs);
     this.#leases = new SqliteLeases(database);
+    this.#writer = thread?.writer;
+    this.#alwaysOnThread = thread?.always ?? false;
     this.journalId = this.#head().journal_id;
   }
 
   async write(group: Group): Promise<Written> {
-    const written = this.#writeGuarded(group) ?? this.#transaction('write', () => this.#writeChecked(group));
+    while (this.#writer?.isBusy === true) await this.#writer.idle();
+    const written = await this.#writeNow(group);
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }
 
-  /** Checks each resource while writing it, which saves a look at it before. Undefined, and nothing is written, when that
-   * cannot be done or does not work out: what stands in the way is then found by looking. */
-  #writeGuarded(group: Group): Written | undefined {
+  async #writeNow(group: Group): Promise<Written> {
+    const writer = this.#writerFor(group);
+    if (writer === undefined) return this.#guarded(() => this.#groups.write(group));
     try {
-      return this.#transaction('write', () => {
-        const head = this.#head().revision;
-        const stale = this.#staleness(group, head);
-        if (stale !== undefined) return { kind: 'conflict', conflict: stale };
-        const guarded = guardedChanges(group.batches, head);
-        if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new LookFirst();
-        this.#logAll(group.batches, head);
-        group.batches.forEach(({ changes }, at) => {
-          for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head + at + 1);
-        });
-        return { kind: 'written', revision: head + group.batches.length };
-      });
+      return await writer.write(group);
     } catch (error) {
-      if (error instanceof LookFirst) return undefined;
-      throw error;
+      throw sqliteFailure(error);
     }
   }
 
-  /** Writes one resource if it is as expected. */
-  #guard({ kind, id, revision, body, expected }: GuardedChange): boolean {
-    if (body === null) return expected !== 'absent' && this.#sql.removeAt.run(kind, id, expected).changes === 1;
-    if (expected === 'absent') return this.#sql.insert.run(kind, id, revision, body).changes === 1;
-    return this.#sql.update.run(revision, body, kind, id, expected).changes === 1;
-  }
-
-  #writeChecked(group: Group): Written {
-    const head = this.#head().revision;
-    // Checks come before the first change, so a refused group has nothing to roll back.
-    const conflict = this.#conflictOf(group, head);
-    if (conflict !== undefined) return { kind: 'conflict', conflict };
-    this.#apply(effectsOf(group.batches, head));
-    this.#logAll(group.batches, head);
-    return { kind: 'written', revision: head + group.batches.length };
-  }
-
-  #staleness(group: Group, head: number): Conflict | undefined {
-    const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
-    if (stale !== undefined) return stale;
-    if (group.expectedHead === undefined || group.expectedHead === head) return undefined;
-    return { kind: 'head', expected: group.expectedHead, actual: head };
-  }
-
-  #conflictOf(group: Group, head: number): Conflict | undefined {
-    const stale = this.#staleness(group, head);
-    if (stale !== undefined) return stale;
-    const stored = ([kind, id]: readonly [string, string]): number | 'absent' => {
-      const row = this.#sql.revisionOf.get(kind, id);
-      return row === undefined ? 'absent' : Number(row['revision']);
-    };
-    return resourceConflictOf(group.batches, head, stored);
-  }
-
-  #logAll(batches: readonly Batch[], head: number): void {
-    let revision = head;
-    for (const { id, atMs, by, why, operation, changes } of batches) {
-      revision += 1;
-      this.#sql.log.run(revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes));
-    }
-    const last = batches.at(-1);
-    if (last !== undefined) this.#sql.moveHead.run(revision, last.id);
-  }
-
-  #apply({ upserts, deletes, touched }: GroupEffects): void {
-    for (const { kind, id, revision } of touched) this.#sql.touch.run(kind, id, revision);
-    for (const { kind, id, revision, body } of upserts) this.#sql.upsert.run(kind, id, revision, body);
-    for (const [kind, id] of deletes) this.#sql.remove.run(kind, id);
+  #writerFor({ batches }: Group): SqliteWriter | undefined {
+    const writer = this.#writer;
+    if (writer === undefined || this.#isClosing) return undefined;
+    return this.#alwaysOnThread || (batches.length >= THREAD_BATCHES_MIN && writer.prepare()) ? writer : undefined;
   }
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {
-    return this.#transaction('read', () => {
+    return this.#reading(() => {
       const rows = this.#sql.readFrom.all(after.revision, limit + 1) as unknown as CommitRow[];
       return readAnswer(after, limit, { head: storedHead(this.#head()), rows });
     });
   }
 
   async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
-    return this.#transaction('read', () => {
+    return this.#reading(() => {
       let page: Resource[] = [];
       for (const row of this.#sql.resources.iterate()) {
         page.push(row as unknown as Resource);
@@ -189,7 +147,7 @@ export class SqliteStore implements Store {
   }
 
   async compact(beforeMs: number, limit: number): Promise<number> {
-    return this.#transaction('write', () => {
+    return this.#changing(() => {
       const head = this.#head();
       const oldest = this.#sql.readFrom.all(0, limit) as unknown as CommitRow[];
       const kept = oldest.findIndex((row) => Number(row.at_ms) >= beforeMs || row.revision === head.revision);
@@ -207,15 +165,15 @@ export class SqliteStore implements Store {
   }
 
   async acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
-    return this.#transaction('write', () => this.#leases.acquire(request, this.#nowMs()));
+    return this.#changing(() => this.#leases.acquire(request, this.#nowMs()));
   }
 
   async renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer> {
-    return this.#transaction('write', () => this.#leases.renew(request, this.#nowMs()));
+    return this.#changing(() => this.#leases.renew(request, this.#nowMs()));
   }
 
   async releaseLease(name: string, epoch: number): Promise<void> {
-    this.#transaction('write', () => this.#leases.release(name, epoch, this.#nowMs()));
+    await this.#changing(() => this.#leases.release(name, epoch, this.#nowMs()));
   }
 
   async readLease(name: string): Promise<Lease | undefined> {
@@ -223,6 +181,8 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#writer?.close();
     if (this.#database.isOpen) this.#database.close();
     this.#waiters.wakeAll();
   }
@@ -231,20 +191,14 @@ export class SqliteStore implements Store {
     return this.#sql.head.get() as unknown as HeadRow;
   }
 
-  /** The write lock is taken at the beginning: a transaction that read first could find it had read too early. */
-  #transaction<T>(kind: 'read' | 'write', work: () => T): T {
-    return this.#guarded(() => {
-      (kind === 'write' ? this.#sql.beginWrite : this.#sql.beginRead).run();
-      try {
-        const answer = work();
-        this.#sql.commit.run();
-        return answer;
-      } catch (error) {
-        // SQLite has rolled back by itself after some errors, such as a full disk.
-        if (this.#database.isTransaction) this.#sql.rollback.run();
-        throw error;
-      }
-    });
+  #reading<T>(work: () => T): T {
+    return this.#guarded(() => this.#transactions.run('read', work));
+  }
+
+  /** Not while the thread writes: waiting for its lock would hold up everything else. */
+  async #changing<T>(work: () => T): Promise<T> {
+    while (this.#writer?.isBusy === true) await this.#writer.idle();
+    return this.#guarded(() => this.#transactions.run('write', work));
   }
 
   #guarded<T>(work: () => T): T {
@@ -263,28 +217,10 @@ function storedHead(row: HeadRow): StoredHead {
 function prepareAll(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql);
   return {
-    beginWrite: prepare('BEGIN IMMEDIATE'),
-    beginRead: prepare('BEGIN'),
-    commit: prepare('COMMIT'),
-    rollback: prepare('ROLLBACK'),
     head: prepare('SELECT journal_id, revision, commit_id, floor_revision, floor_commit_id FROM head'),
-    moveHead: prepare('UPDATE head SET revision = ?, commit_id = ?'),
     moveFloor: prepare('UPDATE head SET floor_revision = ?, floor_commit_id = ?'),
-    log: prepare(
-      'INSERT INTO commit_log (revision, id, at_ms, by_whom, why, operation, changes) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
     unlog: prepare('DELETE FROM commit_log WHERE revision = ?'),
-    touch: prepare('INSERT INTO touched (kind, id, revision) VALUES (?, ?, ?)'),
     untouch: prepare('DELETE FROM touched WHERE kind = ? AND id = ? AND revision = ?'),
-    upsert: prepare(
-      `INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`,
-    ),
-    insert: prepare('INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
-    update: prepare('UPDATE resource SET revision = ?, body = ? WHERE kind = ? AND id = ? AND revision = ?'),
-    remove: prepare('DELETE FROM resource WHERE kind = ? AND id = ?'),
-    removeAt: prepare('DELETE FROM resource WHERE kind = ? AND id = ? AND revision = ?'),
-    revisionOf: prepare('SELECT revision FROM resource WHERE kind = ? AND id = ?'),
     resources: prepare('SELECT kind, id, revision, body FROM resource'),
     readFrom: prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c WHERE c.revision >= ? ORDER BY c.revision LIMIT ?`),
   };

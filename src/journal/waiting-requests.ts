@@ -8,6 +8,11 @@ export class WaitingRequests {
   /** By the id of the commit whose answer was lost: if it turns up in the journal, its request is answered by it. */
   readonly #inDoubt = new Map<string, Pick<Decided, 'pending' | 'settle'>>();
   #queue: Pending[] = [];
+  #arrived: (() => void) | undefined;
+
+  get size(): number {
+    return this.#queue.length;
+  }
 
   get isEmpty(): boolean {
     return this.#queue.length === 0;
@@ -19,6 +24,15 @@ export class WaitingRequests {
 
   add(pending: Pending): void {
     this.#queue.push(pending);
+    this.#arrived?.();
+    this.#arrived = undefined;
+  }
+
+  /** Resolves at the next request. One waits at a time. */
+  arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#arrived = resolve;
+    });
   }
 
   take(most: number): readonly Pending[] {

@@ -19,17 +19,21 @@ export function realIds(nowMs: () => number = Date.now): Ids {
   let lastMs = 0;
   let time = '';
   let chance = 0;
+  /** All but the last two digits: they stay the same while those are counted up. */
+  let head = '';
   return {
     next: (prefix) => {
       const ms = Math.max(nowMs(), lastMs);
+      const isLater = ms !== lastMs || time === '';
       // Within a millisecond, and when the clock is set back, the next id is the last one plus one: the order holds.
-      if (ms === lastMs && time !== '') chance = (chance + 1) % CHANCES;
-      else {
-        chance = draw();
-        time = digits(ms);
+      chance = isLater ? draw() : (chance + 1) % CHANCES;
+      if (isLater) {
+        time = digits(ms, LENGTH);
         lastMs = ms;
       }
-      return `${prefix}-${time}${digits(chance)}`;
+      const last = chance % PAIRS.length;
+      if (isLater || last === 0) head = `${time}${digits(Math.floor(chance / PAIRS.length), LENGTH - 2)}`;
+      return `${prefix}-${head}${PAIRS[last]}`;
     },
     secret: () => randomBytes(SECRET_BYTES).toString('base64url'),
   };
@@ -45,11 +49,11 @@ function drawing(): () => number {
   };
 }
 
-/** The lowest ten digits of a number. */
-function digits(number: number): string {
+/** The lowest digits of a number, so many of them. */
+function digits(number: number, length: number): string {
   let text = '';
   let rest = number;
-  for (let left = LENGTH; left > 0; left -= 2) {
+  for (let left = length; left > 0; left -= 2) {
     text = `${PAIRS[rest % 1024]}${text}`;
     rest = Math.floor(rest / 1024);
   }

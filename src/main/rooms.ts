@@ -72,7 +72,7 @@ const settingsModel: Model = { kinds: [SETTING] };
 export const EVACUATORS: readonly Evacuator[] = [designationEvacuator, instanceEvacuator, portEvacuator];
 
 /** A kind comes before those that hang on it: retention forgets in this order. */
-const MODELS: readonly Model[] = [
+export const MODELS: readonly Model[] = [
   settingsModel,
   sitesModel,
   alarmsModel,

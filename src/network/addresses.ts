@@ -32,7 +32,7 @@ export interface AskedAddress {
   readonly subnet?: string | undefined;
   readonly field: string;
   /** What the same request has been given already. */
-  readonly taken?: ReadonlySet<string>;
+  readonly taken?: ReadonlySet<string> | undefined;
 }
 
 /** An address that was asked for by name: it lies in a subnet of the network, is not special, and nobody has it. */

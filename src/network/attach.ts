@@ -14,12 +14,12 @@ export interface NicOf {
   readonly project: string;
   readonly portId: string;
   /** Counts the new ports of one commit; the NIC's number when nothing is said. */
-  readonly nth?: number;
+  readonly nth?: number | undefined;
   /** The revision that the commit is decided on, when the fleet at hand is a trial on top of it. */
-  readonly revision?: number;
+  readonly revision?: number | undefined;
   /** Addresses that the same commit gives out and the fleet at hand does not show yet (see `addressKey`). */
-  readonly taken?: ReadonlySet<string>;
-  readonly securityGroups?: readonly string[];
+  readonly taken?: ReadonlySet<string> | undefined;
+  readonly securityGroups?: readonly string[] | undefined;
   readonly by: string;
   readonly nowMs: number;
 }
@@ -58,29 +58,37 @@ function newPort(
 ): { readonly id: PortId; readonly doc: Port } | Refusal {
   const network = findNetwork(fleet, id)?.doc;
   if (network === undefined) return unknown('network', id);
-  const asked = fixedIps.map((address): Address => ({ ...address, chosenBy: 'user' }));
-  const given = asked.length > 0 ? asked : addressesAtCreation(fleet, id, network, of.taken);
+  const isAsked = fixedIps.length > 0;
+  const given = isAsked
+    ? fixedIps.map(({ ip, subnet }): Address => ({ ip, subnet, chosenBy: 'user' }))
+    : addressesAtCreation(fleet, id, network, of.taken);
   if (isRefusal(given)) return given;
-  const { instance, nic, project, by, nowMs } = of;
+  const { instance, nic, project, by, nowMs, nth = nic, securityGroups = NO_GROUPS } = of;
+  const { portSecurity, qosPolicy, minBandwidthKbps } = network;
   const doc: Port = {
     network: id,
     project,
     createdBy: 'muster',
     state: network.backEnd === 'embedded' ? 'made' : 'wanted',
-    mac: newMac(fleet, { nth: of.nic, ...of }),
+    mac: newMac(fleet, nth, of.revision),
     instance,
     nic,
-    ...(tag !== undefined && { tag }),
-    ipAllocation: allocationOf(fleet, id, network, asked.length > 0),
+    ipAllocation: allocationOf(fleet, id, network, isAsked),
     addresses: [...given],
     serial: 0,
-    ...fromNetwork(network),
-    securityGroups: network.portSecurity ? [...(of.securityGroups ?? [])] : [],
+    portSecurity,
+    securityGroups: portSecurity ? [...securityGroups] : [],
     changedBy: by,
     changedAtMs: nowMs,
   };
+  // Added one by one: an object that is put together of parts is made anew with each.
+  if (tag !== undefined) doc.tag = tag;
+  if (qosPolicy !== undefined) doc.qosPolicy = qosPolicy;
+  if (minBandwidthKbps !== undefined) doc.minBandwidthKbps = minBandwidthKbps;
   return { id: idOf(PORT, of.portId), doc };
 }
+
+const NO_GROUPS: readonly string[] = [];
 
 /** What a port has from its network. */
 export function fromNetwork(network: Network): Pick<Port, 'portSecurity' | 'qosPolicy' | 'minBandwidthKbps'> {
@@ -104,6 +112,8 @@ export function allocationOf(
   return network.backEnd === 'host-local' || topologyOf(fleet).isRouted(id) ? 'deferred' : 'immediate';
 }
 
+const NO_ADDRESSES: readonly Address[] = [];
+
 /** Only our own address management picks one now, and only where every host can carry it. */
 export function addressesAtCreation(
   fleet: FleetReader,
@@ -111,7 +121,7 @@ export function addressesAtCreation(
   network: Network,
   taken?: ReadonlySet<string>,
 ): readonly Address[] | Refusal {
-  if (network.backEnd !== 'embedded' || topologyOf(fleet).isRouted(id)) return [];
+  if (network.backEnd !== 'embedded' || topologyOf(fleet).isRouted(id)) return NO_ADDRESSES;
   const picked = pickedAddresses(fleet, { network: id, pool: networkPool(id), ...(taken !== undefined && { taken }) });
   return isRefusal(picked) ? picked : picked.map((address) => ({ ...address, chosenBy: 'create' }));
 }
@@ -119,26 +129,18 @@ export function addressesAtCreation(
 /** Strides through the counter where a port has the address already: the neighbours are for the next ports. */
 const MAC_STRIDE = 1021;
 
-export function newMac(
-  fleet: FleetReader,
-  { nth, revision = fleet.revision }: { readonly nth: number; readonly revision?: number },
-): string {
+export function newMac(fleet: FleetReader, nth: number, revision = fleet.revision): string {
   const macs = fleet.projection(MACS);
   for (let at = nth; ; at += MAC_STRIDE) {
     const mac = macFor(revision, at);
-    if (macs.portsWith(mac).length === 0) return mac;
+    if (!macs.has(mac)) return mac;
   }
 }
 
 /** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
 export function nicNeed(fleet: FleetReader, port: Port, how: { readonly wasActive: boolean }): NicNeed {
   const { network, minBandwidthKbps, pciRequest } = port;
-  return {
-    network,
-    choices: choicesFor(fleet, port, how.wasActive),
-    ...(minBandwidthKbps !== undefined && { minBandwidthKbps }),
-    ...(pciRequest !== undefined && { pciRequest }),
-  };
+  return { network, choices: choicesFor(fleet, port, how.wasActive), minBandwidthKbps, pciRequest };
 }
 
 function choicesFor(fleet: FleetReader, port: Port, wasActive: boolean): readonly PoolChoice[] {

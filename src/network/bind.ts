@@ -41,16 +41,26 @@ const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
 export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
   const host = findHost(fleet, at.host)?.doc;
+  let taken = NONE_TAKEN;
   // What a later one of them holds is not picked for an earlier one.
-  const taken = new Set(asks.flatMap(({ port }) => port.doc.addresses.map(({ subnet, ip }) => addressKey(subnet, ip))));
+  for (const { port } of asks) taken = withAll(taken, port.doc.addresses);
   const ports: { readonly id: PortId; readonly doc: Port }[] = [];
-  for (const [nth, { port, pool }] of asks.entries()) {
+  for (let nth = 0; nth < asks.length; nth += 1) {
+    const { port, pool } = asks[nth] as BindAsk;
     const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });
     if ('code' in bound) return { kind: 'fault', nic: port.doc.nic ?? nth, fault: bound };
     ports.push({ id: port.id, doc: bound });
-    for (const { subnet, ip } of bound.addresses) taken.add(addressKey(subnet, ip));
+    if (nth < asks.length - 1) taken = withAll(taken, bound.addresses);
   }
   return { kind: 'bound', ports };
+}
+
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
+/** Most ports are alone and hold nothing yet: then no set is made. */
+function withAll(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
+  if (addresses.length === 0) return taken;
+  return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
 }
 
 interface Binding {
@@ -72,20 +82,9 @@ function boundPort(fleet: FleetReader, asked: Binding): Port | BindFault {
   if (!Array.isArray(addresses)) return addresses;
   const segment = segmentOfPool(pool);
   const serial = port.serial + 1;
-  return {
-    ...port,
-    state: 'made',
-    addresses,
-    binding: {
-      host: at.host,
-      serial,
-      ...(segment !== undefined && { segment }),
-      type: BINDING_TYPES[network.doc.backEnd],
-    },
-    serial,
-    changedBy: at.by,
-    changedAtMs: at.nowMs,
-  };
+  const binding: Port['binding'] = { host: at.host, serial, type: BINDING_TYPES[network.doc.backEnd] };
+  if (segment !== undefined) binding.segment = segment;
+  return { ...port, state: 'made', addresses, binding, serial, changedBy: at.by, changedAtMs: at.nowMs };
 }
 
 /** The mapping may have changed since the host was chosen: hosts report, and networks become routed. */
@@ -99,15 +98,20 @@ function isMapped(fleet: FleetReader, { port, pool, host }: Binding): boolean {
 
 /** The addresses that a port has on a pool: what it holds if it lies there, else new ones where it needs them. */
 function addressesOn(fleet: FleetReader, { port, pool, taken }: Binding): Address[] | BindFault {
-  const segment = segmentOfPool(pool);
-  const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);
-  if (elsewhere === undefined && port.addresses.length > 0) return port.addresses;
-  if (elsewhere !== undefined && !isReleasable(port)) return { code: 'address-not-carried', ip: elsewhere.ip };
+  if (port.addresses.length > 0) {
+    const segment = segmentOfPool(pool);
+    const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);
+    if (elsewhere === undefined) return port.addresses;
+    if (!isReleasable(port)) return { code: 'address-not-carried', ip: elsewhere.ip };
+  }
   if (port.ipAllocation !== 'deferred') return [];
   const stock = stockOf(fleet);
   const picked = stock.versionsOf(pool).map((version) => stock.pick(pool, version, taken));
   if (picked.length === 0 || picked.includes(undefined)) return { code: 'pool-empty', pool };
-  return picked.map((address): Address => ({ ...(address as GivenAddress), chosenBy: 'bind' }));
+  return picked.map((address): Address => {
+    const { ip, subnet } = address as GivenAddress;
+    return { ip, subnet, chosenBy: 'bind' };
+  });
 }
 
 function segmentOf(fleet: FleetReader, { subnet }: Address): string | undefined {

@@ -101,7 +101,9 @@ export function lacksCredentials(backEnds: Iterable<BackEndName>, given: Credent
 
 /** Whether something cannot be done for these back ends here. `present`: the server has the credentials of all there are. */
 export function credentialsMissing(backEnds: Iterable<BackEndName>, present: boolean): boolean {
-  return !present && [...backEnds].some((name) => CAPABILITIES[name].needsCredentials);
+  if (present) return false;
+  for (const name of backEnds) if (CAPABILITIES[name].needsCredentials) return true;
+  return false;
 }
 
 /** Whether a server has the credentials of every back end that needs some. */

@@ -109,7 +109,14 @@ describe('networks', () => {
   test('deleting one with a segment alone is refused', () => {
     const fleet = fleetWith(network('n'), segment('a', 'n'));
     expect(deleteNetwork(fleet, { id: 'n' })).toMatchObject({
-      refusal: { code: 'network-in-use', facts: { what: 'segments', count: 1 } },
+      refusal: {
+        code: 'network-in-use',
+        message: 'Network "n" still has a segment. Delete what is on it first.',
+        facts: { what: 'segments', count: 1 },
+      },
+    });
+    expect(deleteNetwork(fleetWith(network('n'), segment('a', 'n'), segment('b', 'n')), { id: 'n' })).toMatchObject({
+      refusal: { message: 'Network "n" still has 2 segments. Delete what is on it first.' },
     });
   });
 });

@@ -52,7 +52,7 @@ function newUserPort(
   command: CreatePort,
   given: Pick<Port, 'ipAllocation' | 'addresses'>,
 ): Port {
-  const { project = DEFAULT_PROJECT, securityGroups = [], by, nowMs, mac = newMac(fleet, { nth: 0 }) } = command;
+  const { project = DEFAULT_PROJECT, securityGroups = [], by, nowMs, mac = newMac(fleet, 0) } = command;
   const { name, portSecurity, qosPolicy, minBandwidthKbps, pciRequest, dnsName } = command;
   return {
     ...(name !== undefined && { name }),

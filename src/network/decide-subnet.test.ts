@@ -267,7 +267,11 @@ describe('deleting subnets', () => {
     const fleet = world();
     commit(fleet, [port('p', 'n', { addresses: [{ ip: '10.0.0.50', subnet: 's', chosenBy: 'user' }] })]);
     expect(deleteSubnet(fleet, { id: 's' })).toMatchObject({
-      refusal: { code: 'subnet-in-use', facts: { addresses: 1 } },
+      refusal: {
+        code: 'subnet-in-use',
+        message: expect.stringMatching(/^A port still has an address of subnet "s"\./) as unknown,
+        facts: { addresses: 1 },
+      },
     });
   });
 

@@ -143,7 +143,8 @@ export function deleteSubnet(fleet: FleetReader, { id }: { readonly id: string }
   if (stored === undefined) return refuse(unknown('subnet', id));
   const held = stockOf(fleet).portsOn(id);
   if (held > 0) {
-    const message = `Ports still have ${held} addresses of subnet "${id}". Delete them first.`;
+    const have = held === 1 ? 'A port still has an address' : `Ports still have ${held} addresses`;
+    const message = `${have} of subnet "${id}". Free what is held first; "muster ports list --network ${stored.doc.network}" shows who has what.`;
     return refuse(conflict('subnet-in-use', message, { facts: { subnet: id, addresses: held } }));
   }
   const problem = behindRouter(fleet, id, 'it stays') ?? promiseProblem(fleet, stored, undefined);

@@ -65,6 +65,25 @@ test('what-cannot-be-written-now-is-written-later', async () => {
   await ran;
 });
 
+test('never: what comes while something is written down is forgotten', async () => {
+  const { clock, journal, lead, controller } = await plane();
+  await lead();
+  const over = new AbortController();
+  const ran = controller.run(over.signal);
+  const submitted = vi.spyOn(journal, 'submit');
+  submitted.mockImplementationOnce((request) => {
+    controller.tell({ ...PLUGGED, name: 'unplugged' });
+    submitted.mockRestore();
+    return journal.submit(request);
+  });
+  controller.tell(PLUGGED);
+  await clock.pass(10);
+  await clock.pass(10);
+  expect([...journal.fleet.all(NETWORK_EVENT)].map(({ doc }) => doc.name)).toEqual(['plugged', 'unplugged']);
+  over.abort();
+  await ran;
+});
+
 test('too-many-news-are-dropped-and-logged', async () => {
   const { controller, warned } = await plane();
   for (let nth = 0; nth < 10_001; nth += 1) controller.tell(PLUGGED);

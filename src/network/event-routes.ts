@@ -1,18 +1,6 @@
 // The HTTP surface of network events: back ends say what happened to ports, people read what was said.
 import { Type } from 'typebox';
-import {
-  answer,
-  closed,
-  ID,
-  listAnswer,
-  listQuery,
-  listResources,
-  read,
-  viewOf,
-  write,
-  type Listing,
-  type Route,
-} from '../access/index.ts';
+import { answer, closed, ID, listRoute, viewOf, write, type Listing, type Route } from '../access/index.ts';
 import {
   EVENT_NAMES,
   EVENT_SCHEMA,
@@ -59,21 +47,14 @@ const LISTING: Listing<'network-event', NetworkEvent> = {
   sorts: { atMs: (doc) => doc.atMs, serial: (doc) => doc.serial },
 };
 
+const EVENTS = { path: '/api/v1/network-events', what: 'events', tag: 'network events' };
+
 export const networkEventRoutes: readonly Route[] = [
-  read({
-    method: 'GET',
-    path: '/api/v1/network-events',
-    tag: 'network events',
-    about: 'List what network back ends said of ports',
-    access: 'viewer',
-    query: listQuery(LISTING),
-    answers: { 200: { about: 'a page of events', schema: listAnswer(NETWORK_EVENT_VIEW) } },
-    handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
-  }),
+  listRoute(EVENTS, { listing: LISTING, about: 'List what network back ends said of ports' }),
   write({
     method: 'POST',
-    path: '/api/v1/network-events',
-    tag: 'network events',
+    path: EVENTS.path,
+    tag: EVENTS.tag,
     about:
       'Tell what happened to ports. Events may come early, twice and in any order. ' +
       'One of a port that is not known is refused in the answer while the others are taken; when none can be taken, the request is refused',

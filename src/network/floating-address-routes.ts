@@ -3,11 +3,14 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   closed,
+  deleteRoute,
   ID,
   permits,
+  readRoutes,
   resourceAfter,
   write,
   type Listing,
+  type Resource,
   type Route,
   type Write,
 } from '../access/index.ts';
@@ -20,7 +23,6 @@ import {
   disassociateFloatingAddress,
 } from './decide-floating-address.ts';
 import { IP } from './model.ts';
-import { deleteRoute, readRoutes } from './resource-routes.ts';
 import {
   FLOATING_ADDRESS_SCHEMA,
   FLOATING_ADDRESSES_BY_NETWORK,
@@ -31,7 +33,13 @@ import {
 import { FLOATING_ADDRESS_VIEW } from './views.ts';
 
 const PATH = '/api/v1/floating-addresses';
-const NAMES = { path: PATH, what: 'floating-addresses', one: 'floating address' };
+const FLOATING: Resource<'floating-address', FloatingAddress> = {
+  path: PATH,
+  what: 'floating addresses',
+  one: 'floating address',
+  tag: 'floating-addresses',
+  view: FLOATING_ADDRESS_VIEW,
+};
 const { project } = FLOATING_ADDRESS_SCHEMA.properties;
 const PORT_IP = Type.Unsafe<string>({ ...IP, description: 'which address of the port, if it has more than one' });
 
@@ -118,15 +126,13 @@ const disassociate = write({
 });
 
 export const floatingAddressRoutes: readonly Route[] = [
-  ...readRoutes({ ...NAMES, listing: LISTING }),
+  ...readRoutes(FLOATING, { listing: LISTING }),
   create,
   associate,
   disassociate,
-  deleteRoute({
-    ...NAMES,
+  deleteRoute(FLOATING, {
     about: 'Delete a floating address that leads nowhere; the address is free again',
     access: 'operator',
-    view: FLOATING_ADDRESS_VIEW,
     decide: deleteFloatingAddress,
   }),
 ];

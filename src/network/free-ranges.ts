@@ -17,6 +17,9 @@ export interface Range {
   readonly last: bigint;
 }
 
+/** The place of the first range. */
+const FRONT = { at: 0, nth: 0 };
+
 export class FreeRanges {
   readonly #chunks: Chunk[] = [];
   #size = 0n;
@@ -51,11 +54,13 @@ export class FreeRanges {
 
   /** Takes an address out; false when it was not free. */
   take(address: bigint): boolean {
-    const place = this.#find(address);
+    // Addresses are picked from the front: most need not be looked for.
+    const place = address === this.first() ? FRONT : this.#find(address);
     if (place === undefined) return false;
     const { at, nth } = place;
     const chunk = this.#chunks[at] as Chunk;
-    const [start, end] = [chunk.starts[nth] as bigint, chunk.ends[nth] as bigint];
+    const start = chunk.starts[nth] as bigint;
+    const end = chunk.ends[nth] as bigint;
     this.#size -= 1n;
     if (start === end) this.#removeAt(at, nth);
     else if (address === start) chunk.starts[nth] = start + 1n;

@@ -19,9 +19,9 @@ export interface NicNeed {
   /** The NIC goes to one of these; empty when it can go nowhere. */
   readonly choices: readonly PoolChoice[];
   /** Counted against `bandwidth-kbps:<physical network>` of the host, or `bandwidth-kbps` where the pool has none. */
-  readonly minBandwidthKbps?: number;
+  readonly minBandwidthKbps?: number | undefined;
   /** Takes one of the host's `pci:<request>`. */
-  readonly pciRequest?: string;
+  readonly pciRequest?: string | undefined;
 }
 
 /**

@@ -4,25 +4,30 @@ import {
   answer,
   BY_ID,
   closed,
+  createRoute,
+  deleteRoute,
+  editRoute,
   noSuch,
   optionalFields,
-  permits,
   read,
+  readRoutes,
   refused,
-  resourceAfter,
-  write,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import { createNetwork, deleteNetwork, editNetwork } from './decide-network.ts';
 import { BACK_ENDS, NETWORK_FACTS, NETWORK_SCHEMA, NETWORKS_BY_USER, type Network } from './model.ts';
-import { deleteRoute, readRoutes } from './resource-routes.ts';
 import { STOCK_ANSWER, stockOfNetwork } from './stock-figures.ts';
 import { findNetwork } from './topology.ts';
 import { NETWORK_VIEW } from './views.ts';
 
-const PATH = '/api/v1/networks';
-const NAMES = { path: PATH, what: 'networks', one: 'network' };
+const NETWORKS: Resource<'network', Network> = {
+  path: '/api/v1/networks',
+  what: 'networks',
+  one: 'network',
+  view: NETWORK_VIEW,
+};
 const { name, project } = NETWORK_SCHEMA.properties;
 
 const LISTING: Listing<'network', Network> = {
@@ -37,10 +42,7 @@ const LISTING: Listing<'network', Network> = {
   sorts: { name: (doc) => doc.name, project: (doc) => doc.project, changedAtMs: (doc) => doc.changedAtMs },
 };
 
-const create = write({
-  method: 'POST',
-  path: PATH,
-  tag: 'networks',
+const create = createRoute(NETWORKS, {
   about: 'Create a network; subnets give it addresses, segments tell where it is',
   access: 'operator',
   body: closed({
@@ -49,25 +51,12 @@ const create = write({
     backEnd: Type.Optional(Type.Enum(BACK_ENDS)),
     ...optionalFields(NETWORK_FACTS),
   }),
-  answers: { 201: { about: 'the network', schema: NETWORK_VIEW.schema } },
-  handle: ({ body, caller }, { clock }) => {
-    const command = { ...body, admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
-    return {
-      why: `create network ${body.name}`,
-      decide: (fleet) => createNetwork(fleet, command),
-      answer: (_, after) =>
-        resourceAfter(NETWORK_VIEW, after, { id: body.name, status: 201, location: `${PATH}/${body.name}` }),
-    };
-  },
+  decide: (fleet, body, asked) => createNetwork(fleet, { ...body, ...asked }),
 });
 
-const edit = write({
-  method: 'PATCH',
-  path: `${PATH}/:id`,
-  tag: 'networks',
+const edit = editRoute(NETWORKS, {
   about: 'Edit a network; only the fields given change, null takes one away, and ports that are there stay as they are',
   access: 'operator',
-  params: BY_ID,
   body: closed(
     {
       ...optionalFields(NETWORK_FACTS),
@@ -76,21 +65,12 @@ const edit = write({
     },
     { minProperties: 1 },
   ),
-  answers: { 200: { about: 'the network', schema: NETWORK_VIEW.schema } },
-  handle: ({ params, body, caller }, { clock }) => {
-    const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
-    return {
-      target: { view: NETWORK_VIEW, id: params.id },
-      why: `edit ${Object.keys(body).join(', ')}`,
-      decide: (fleet) => editNetwork(fleet, { id: params.id, edit: body, ...who }),
-      answer: (_, after) => resourceAfter(NETWORK_VIEW, after, params),
-    };
-  },
+  decide: (fleet, command, asked) => editNetwork(fleet, { ...command, ...asked }),
 });
 
 const stock = read({
   method: 'GET',
-  path: `${PATH}/:id/stock`,
+  path: `${NETWORKS.path}/:id/stock`,
   tag: 'networks',
   about: 'Show how many addresses of a network are held, promised and free, per pool and version, as decimal text',
   access: 'viewer',
@@ -103,14 +83,12 @@ const stock = read({
 });
 
 export const networkOnlyRoutes: readonly Route[] = [
-  ...readRoutes({ ...NAMES, listing: LISTING }),
+  ...readRoutes(NETWORKS, { listing: LISTING }),
   create,
   edit,
-  deleteRoute({
-    ...NAMES,
+  deleteRoute(NETWORKS, {
     about: 'Delete a network without ports, subnets and segments',
     access: 'operator',
-    view: NETWORK_VIEW,
     decide: deleteNetwork,
   }),
   stock,

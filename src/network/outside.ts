@@ -88,7 +88,7 @@ function portFor(fleet: FleetReader, { id, doc }: StoredNetwork, ask: OutsideAsk
     project: ask.project,
     createdBy: 'muster',
     state: 'made',
-    mac: newMac(fleet, { nth: 0 }),
+    mac: newMac(fleet, 0),
     usedBy: ask.usedBy,
     ipAllocation: 'immediate',
     addresses: [{ ...given, chosenBy: ask.ip === undefined ? 'create' : 'user' }],

@@ -57,7 +57,7 @@ describe('deleting ports', () => {
     const answered = (outcome: PortAnswer['outcome']) =>
       portDelete.observe!(fleet, item(), { kind: 'applied', facts: { ports: [{ port: 'p', outcome }] } }, 8);
     expect(answered('unavailable')).toMatchObject({
-      progress: { state: 'waiting', attempt: 2, retryAtMs: 5008, reason: { code: 'port-not-deleted' } },
+      progress: { state: 'waiting', attempt: 2, retryAtMs: 2008, reason: { code: 'port-not-deleted' } },
       changes: [],
     });
     const failed = { kind: 'failed', reason: { code: 'x' }, retryable: true } as const;

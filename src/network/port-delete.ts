@@ -3,6 +3,7 @@
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
+  againAfterMs,
   expecting,
   newOperation,
   record,
@@ -26,8 +27,6 @@ import { findNetwork, type StoredPort } from './topology.ts';
 import { unasked } from './unasked.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
-/** A back end that could not do it is asked again after this time. */
-const AGAIN_MS = 5000;
 
 export interface DeletePort {
   readonly id: string;
@@ -114,7 +113,7 @@ function observed(item: StoredItem, port: StoredPort, outcome: ActionOutcome, no
     return record(item, { state: 'done', step: 'release' }, made);
   }
   const reason = unasked(outcome) ?? { code: 'port-not-deleted', port: port.id, answer: answer ?? 'none' };
-  const again = wait(item, reason, nowMs + AGAIN_MS);
+  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
 }
 

@@ -1,15 +1,26 @@
 // The HTTP surface of ports: those that users make, and those that Muster makes for instances.
 import { Type } from 'typebox';
-import { BY_ID, closed, ID, permits, resourceAfter, write, type Listing, type Route } from '../access/index.ts';
+import {
+  BY_ID,
+  closed,
+  editRoute,
+  ID,
+  permits,
+  readRoutes,
+  resourceAfter,
+  write,
+  type Listing,
+  type Resource,
+  type Route,
+} from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { createPort, editPort } from './decide-port.ts';
 import { ADDRESSES_MAX, IP, PORT_SCHEMA, PORTS_BY_INSTANCE, PORTS_BY_NETWORK, type Port } from './model.ts';
 import { deletePort } from './port-delete.ts';
-import { readRoutes } from './resource-routes.ts';
 import { PORT_VIEW } from './views.ts';
 
-const PATH = '/api/v1/ports';
+const PORTS: Resource<'port', Port> = { path: '/api/v1/ports', what: 'ports', one: 'port', view: PORT_VIEW };
 const { name, mac, project, createdBy, state, portSecurity, securityGroups, qosPolicy, dnsName, pciRequest } =
   PORT_SCHEMA.properties;
 const { minBandwidthKbps } = PORT_SCHEMA.properties;
@@ -37,7 +48,7 @@ const LISTING: Listing<'port', Port> = {
 
 const create = write({
   method: 'POST',
-  path: PATH,
+  path: PORTS.path,
   tag: 'ports',
   about: 'Create a port; how it gets its addresses follows from its network and from what is asked',
   access: 'operator',
@@ -66,18 +77,14 @@ const create = write({
     return {
       why: `create port ${id}`,
       decide: (fleet) => createPort(fleet, command),
-      answer: (_, after) => resourceAfter(PORT_VIEW, after, { id, status: 201, location: `${PATH}/${id}` }),
+      answer: (_, after) => resourceAfter(PORT_VIEW, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
     };
   },
 });
 
-const edit = write({
-  method: 'PATCH',
-  path: `${PATH}/:id`,
-  tag: 'ports',
+const edit = editRoute(PORTS, {
   about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null takes one away',
   access: 'operator',
-  params: BY_ID,
   body: closed(
     {
       name: Type.Optional(Type.Union([name, Type.Null()])),
@@ -87,21 +94,12 @@ const edit = write({
     },
     { minProperties: 1 },
   ),
-  answers: { 200: { about: 'the port', schema: PORT_VIEW.schema } },
-  handle: ({ params, body, caller }, { clock }) => {
-    const command = { id: params.id, edit: body, by: caller.name, nowMs: clock.nowMs() };
-    return {
-      target: { view: PORT_VIEW, id: params.id },
-      why: `edit ${Object.keys(body).join(', ')}`,
-      decide: (fleet) => editPort(fleet, command),
-      answer: (_, after) => resourceAfter(PORT_VIEW, after, params),
-    };
-  },
+  decide: (fleet, command, { by, nowMs }) => editPort(fleet, { ...command, by, nowMs }),
 });
 
 const end = write({
   method: 'DELETE',
-  path: `${PATH}/:id`,
+  path: `${PORTS.path}/:id`,
   tag: 'ports',
   about: 'Delete a port that no instance has; a back end outside Muster is told first',
   access: 'operator',
@@ -134,7 +132,7 @@ const end = write({
 });
 
 export const portRoutes: readonly Route[] = [
-  ...readRoutes({ path: PATH, what: 'ports', one: 'port', listing: LISTING, scope: 'site' }),
+  ...readRoutes(PORTS, { listing: LISTING, scope: 'site' }),
   create,
   edit,
   end,

@@ -3,9 +3,8 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   closed,
-  listAnswer,
-  listQuery,
-  listResources,
+  deleteRoute,
+  listRoute,
   noSuch,
   read,
   refused,
@@ -13,17 +12,16 @@ import {
   seen,
   write,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import type { FleetReader, Stored } from '../fleet/index.ts';
 import { deleteQuota, setQuota } from './decide-quota.ts';
 import { PROJECT } from './model.ts';
 import { QUOTA_LIMITS, usageOf, type Quota } from './quota.ts';
-import { deleteRoute } from './resource-routes.ts';
 import { QUOTA_VIEW } from './views.ts';
 
-const PATH = '/api/v1/quotas';
-const NAMES = { path: PATH, what: 'quotas', one: 'quota' };
+const QUOTAS: Resource<'quota', Quota> = { path: '/api/v1/quotas', what: 'quotas', one: 'quota', view: QUOTA_VIEW };
 
 const LISTING: Listing<'quota', Quota> = {
   view: QUOTA_VIEW,
@@ -44,25 +42,11 @@ function withUsage(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
 
 const ONE = Type.Object({ ...QUOTA_VIEW.schema.properties, used: USED });
 
-const list = read({
-  method: 'GET',
-  path: PATH,
-  tag: 'quotas',
-  about: 'List quotas, with what is used of them',
-  access: 'viewer',
-  query: listQuery(LISTING),
-  answers: {
-    200: {
-      about: 'a page of quotas',
-      schema: Type.Object({ ...listAnswer(QUOTA_VIEW).properties, items: Type.Array(ONE) }),
-    },
-  },
-  handle: (call, { journal }) => listResources(journal.fleet, LISTING, call),
-});
+const list = listRoute(QUOTAS, { listing: LISTING, about: 'List quotas, with what is used of them', schema: ONE });
 
 const get = read({
   method: 'GET',
-  path: `${PATH}/:id`,
+  path: `${QUOTAS.path}/:id`,
   tag: 'quotas',
   about: 'Show a quota, with what is used of it',
   access: 'viewer',
@@ -83,7 +67,7 @@ const get = read({
 
 const set = write({
   method: 'PUT',
-  path: `${PATH}/:id`,
+  path: `${QUOTAS.path}/:id`,
   tag: 'quotas',
   about: 'Set what a project may have at most; what is left out is not limited',
   access: 'admin',
@@ -105,11 +89,9 @@ export const quotaRoutes: readonly Route[] = [
   list,
   get,
   set,
-  deleteRoute({
-    ...NAMES,
+  deleteRoute(QUOTAS, {
     about: 'Delete a quota: the project is not limited any more',
     access: 'admin',
-    view: QUOTA_VIEW,
     decide: deleteQuota,
   }),
 ];

@@ -42,10 +42,11 @@ interface Counted {
 
 /** What each project has, counted as ports and instances come and go. */
 class Usage implements Projected {
-  readonly #projects = new Map<string, QuotaUsage>();
+  readonly #projects = new Map<string, Record<Limited, number>>();
 
   apply({ kind, before, after }: Applied): void {
-    const [was, is] = [before?.doc as Counted | undefined, after?.doc as Counted | undefined];
+    const was = before?.doc as Counted | undefined;
+    const is = after?.doc as Counted | undefined;
     // Ports change often, and hardly ever their project.
     if (kind === PORT.name && was?.project === is?.project) return;
     if (was !== undefined) this.#add(kind, was, -1);
@@ -53,22 +54,19 @@ class Usage implements Projected {
   }
 
   #add(kind: string, { project, amounts }: Counted, sign: 1 | -1): void {
-    const { instances, vcpus, memoryMiB, ports } = this.of(project);
-    const usage =
-      kind === PORT.name
-        ? { instances, vcpus, memoryMiB, ports: ports + sign }
-        : {
-            instances: instances + sign,
-            vcpus: vcpus + sign * amounts.vcpus,
-            memoryMiB: memoryMiB + sign * amounts.memoryMiB,
-            ports,
-          };
+    let usage = this.#projects.get(project);
+    if (usage === undefined) this.#projects.set(project, (usage = { ...NOTHING }));
+    if (kind === PORT.name) usage.ports += sign;
+    else {
+      usage.instances += sign;
+      usage.vcpus += sign * amounts.vcpus;
+      usage.memoryMiB += sign * amounts.memoryMiB;
+    }
     if (usage.instances === 0 && usage.ports === 0) this.#projects.delete(project);
-    else this.#projects.set(project, usage);
   }
 
   of(project: string): QuotaUsage {
-    return this.#projects.get(project) ?? NOTHING;
+    return { ...(this.#projects.get(project) ?? NOTHING) };
   }
 }
 

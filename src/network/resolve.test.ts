@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { onTrial, type Fleet } from '../fleet/index.ts';
+import { onTrial, type Fleet, type Refusal } from '../fleet/index.ts';
 import { nicPort } from './attach.ts';
 import { accepted, claim, commit, fleetWith, network, port, segment, subnet, WHO } from './network-fixture.ts';
 import { isRefusal } from './refusal.ts';
@@ -226,6 +226,14 @@ describe('auto', () => {
       field: '/networks',
       facts: { networks: ['n', 'open', 'r', 'sim', 'tiny'] },
     });
+  });
+
+  test('of many some are named, and nobody is told that these are all', () => {
+    const many = Array.from({ length: 12 }, (_, nth) => `n${nth}`);
+    const fleet = fleetWith(...many.flatMap((id) => [network(id), subnet(`s-${id}`, id, '10.0.0.0/24')]));
+    const refusal = resolveNetworks(fleet, ask('auto')) as Refusal;
+    expect(refusal.message).toContain('there are 10 or more: n0, n1,');
+    expect(refusal.facts?.['networks']).toHaveLength(10);
   });
 
   test('none builds the default topology, in the same commit', () => {

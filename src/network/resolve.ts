@@ -39,7 +39,7 @@ export interface NetworkAsk {
   readonly project: string;
   readonly admin: boolean;
   readonly count: number;
-  readonly securityGroups?: readonly string[];
+  readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
   readonly instance: string;
   /** Its id, when it is another than the name: a port that is attached to it already is fine. */
@@ -71,12 +71,16 @@ export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNe
   return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
 }
 
+/** So many names are enough to see that there is a choice. */
+const NAMES_TOLD_MAX = 10;
+
 function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
   const usable = usableNetworks(fleet, ask.project);
   const [only, ...more] = usable;
   if (more.length > 0) {
     const names = usable.map(({ id }) => id);
-    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${names.length}: ${names.join(', ')}. Name one of them.`;
+    const many = names.length < NAMES_TOLD_MAX ? names.length : `${NAMES_TOLD_MAX} or more`;
+    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${many}: ${names.join(', ')}. Name one of them.`;
     return conflict('auto-ambiguous', message, { field: '/networks', facts: { networks: names } });
   }
   if (only === undefined) {
@@ -90,9 +94,6 @@ function resolveAuto(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Re
   );
 }
 
-/** So many names are enough to see that there is a choice. */
-const NAMES_TOLD_MAX = 10;
-
 /** The project's own networks and the shared ones that lead nowhere outside and have a subnet. */
 function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   const found = new Map<string, StoredNetwork>();
@@ -100,7 +101,7 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   for (const key of [project, SHARED]) {
     for (const network of fleet.find(NETWORKS_BY_USER, key)) {
       if (!network.doc.external && topology.hasSubnets(network.id)) found.set(network.id, network);
-      if (found.size >= NAMES_TOLD_MAX) break;
+      if (found.size === NAMES_TOLD_MAX) return [...found.values()];
     }
   }
   return [...found.values()];
@@ -108,8 +109,10 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
 
 function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NetworkAsk): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
-  const seen = { ports: new Set<string>(), addresses: new Set<string>(), tags: new Set<string>() };
-  for (const [at, wanted] of list.entries()) {
+  // There are few NICs: looking through a list is sooner done than a set is made.
+  const seen: Seen = { ports: [], addresses: undefined, tags: [] };
+  for (let at = 0; at < list.length; at += 1) {
+    const wanted = list[at] as RequestedNic;
     const field = `/networks/${at}`;
     const problem = formProblem(wanted, ask, field) ?? repeatProblem(wanted, seen, field);
     if (problem !== undefined) return problem;
@@ -118,7 +121,9 @@ function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: Net
         ? resolveNew(fleet, wanted, { ask, field, taken: seen.addresses })
         : resolvePort(fleet, wanted.port, { ask, field });
     if (isRefusal(nic)) return nic;
-    if (nic.kind === 'new') for (const { subnet, ip } of nic.fixedIps) seen.addresses.add(addressKey(subnet, ip));
+    if (nic.kind === 'new') {
+      for (const { subnet, ip } of nic.fixedIps) (seen.addresses ??= new Set()).add(addressKey(subnet, ip));
+    }
     nics.push(wanted.tag === undefined ? nic : { ...nic, tag: wanted.tag });
   }
   return { nics, changes: [] };
@@ -153,22 +158,23 @@ function formProblem(
 }
 
 interface Seen {
-  readonly ports: Set<string>;
-  readonly tags: Set<string>;
+  readonly ports: string[];
+  addresses: Set<string> | undefined;
+  readonly tags: string[];
 }
 
 /** What may stand in a request once only. */
 function repeatProblem({ port, tag }: RequestedNic, seen: Seen, field: string): Refusal | undefined {
-  if (port !== undefined && seen.ports.has(port)) {
+  if (port !== undefined && seen.ports.includes(port)) {
     const message = `Port "${port}" stands in the request twice. A port is one NIC.`;
     return invalid('port-twice', message, { field: `${field}/port`, facts: { port } });
   }
-  if (tag !== undefined && seen.tags.has(tag)) {
+  if (tag !== undefined && seen.tags.includes(tag)) {
     const message = `The tag "${tag}" stands in the request twice. Tags tell the NICs of an instance apart.`;
     return invalid('tag-twice', message, { field: `${field}/tag`, facts: { tag } });
   }
-  if (port !== undefined) seen.ports.add(port);
-  if (tag !== undefined) seen.tags.add(tag);
+  if (port !== undefined) seen.ports.push(port);
+  if (tag !== undefined) seen.tags.push(tag);
   return undefined;
 }
 
@@ -180,7 +186,7 @@ interface Where {
 function resolveNew(
   fleet: FleetReader,
   { network: id = '', fixedIp }: RequestedNic,
-  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> },
+  { ask, field, taken }: Where & { readonly taken: ReadonlySet<string> | undefined },
 ): ResolvedNic | Refusal {
   const network = findNetwork(fleet, id);
   if (network === undefined) return unknown('network', id, `${field}/network`);
@@ -213,7 +219,7 @@ export function useProblem(
 }
 
 function securityProblem({ id, doc }: StoredNetwork, ask: NetworkAsk, field: string): Refusal | undefined {
-  if (doc.portSecurity || (ask.securityGroups ?? []).length === 0) return undefined;
+  if (doc.portSecurity || ask.securityGroups === undefined || ask.securityGroups.length === 0) return undefined;
   return groupsWithoutSecurity(id, field);
 }
 

@@ -1,9 +1,20 @@
 // The HTTP surface of routers. Everybody who sees the fleet reads them; operators make them.
 import { Type } from 'typebox';
-import { BY_ID, closed, ID, permits, resourceAfter, write, type Listing, type Route } from '../access/index.ts';
+import {
+  BY_ID,
+  closed,
+  deleteRoute,
+  ID,
+  permits,
+  readRoutes,
+  resourceAfter,
+  write,
+  type Listing,
+  type Resource,
+  type Route,
+} from '../access/index.ts';
 import { createRouter, deleteRouter, editRouter } from './decide-router.ts';
 import { IP } from './model.ts';
-import { deleteRoute, readRoutes } from './resource-routes.ts';
 import {
   ROUTER_SCHEMA,
   ROUTERS_BY_EXTERNAL_NETWORK,
@@ -14,7 +25,7 @@ import {
 import { ROUTER_VIEW } from './views.ts';
 
 const PATH = '/api/v1/routers';
-const NAMES = { path: PATH, what: 'routers', one: 'router' };
+const ROUTERS: Resource<'router', Router> = { path: PATH, what: 'routers', one: 'router', view: ROUTER_VIEW };
 const { name, project } = ROUTER_SCHEMA.properties;
 const SUBNETS = Type.Array(ID, { maxItems: SUBNETS_MAX, uniqueItems: true });
 const NAT_ADDRESS = Type.Unsafe<string>({ ...IP, description: 'its address outside; else the lowest that is free' });
@@ -85,14 +96,12 @@ const edit = write({
 });
 
 export const routerRoutes: readonly Route[] = [
-  ...readRoutes({ ...NAMES, listing: LISTING }),
+  ...readRoutes(ROUTERS, { listing: LISTING }),
   create,
   edit,
-  deleteRoute({
-    ...NAMES,
+  deleteRoute(ROUTERS, {
     about: 'Delete a router that no floating address leads through; its address outside is free again',
     access: 'operator',
-    view: ROUTER_VIEW,
     decide: deleteRouter,
   }),
 ];

@@ -4,14 +4,16 @@ import {
   answer,
   BY_ID,
   closed,
+  createRoute,
+  deleteRoute,
   ID,
   noSuch,
   read,
+  readRoutes,
   refused,
-  resourceAfter,
   seesSite,
-  write,
   type Listing,
+  type Resource,
   type Route,
 } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
@@ -19,13 +21,16 @@ import { findHost } from '../hosts/index.ts';
 import { createSegment, deleteSegment } from './decide-segment.ts';
 import { segmentsOfHost } from './host-segments.ts';
 import { SEGMENT, SEGMENT_SCHEMA, SEGMENT_TYPES, SEGMENTS_BY_NETWORK, type Segment } from './model.ts';
-import { deleteRoute, readRoutes } from './resource-routes.ts';
 import { STOCK_ANSWER, stockAnswer } from './stock-figures.ts';
 import { segmentPool } from './topology.ts';
 import { SEGMENT_VIEW } from './views.ts';
 
-const PATH = '/api/v1/segments';
-const NAMES = { path: PATH, what: 'segments', one: 'segment' };
+const SEGMENTS: Resource<'segment', Segment> = {
+  path: '/api/v1/segments',
+  what: 'segments',
+  one: 'segment',
+  view: SEGMENT_VIEW,
+};
 const { name, type, physicalNetwork, segmentationId, dynamic } = SEGMENT_SCHEMA.properties;
 
 const LISTING: Listing<'segment', Segment> = {
@@ -39,28 +44,16 @@ const LISTING: Listing<'segment', Segment> = {
   sorts: { name: (doc) => doc.name, network: (doc) => doc.network },
 };
 
-const create = write({
-  method: 'POST',
-  path: PATH,
-  tag: 'segments',
+const create = createRoute(SEGMENTS, {
   about: 'Create a segment of a network; the hosts that report its physical network reach it from then on',
   access: 'operator',
   body: closed({ name, network: ID, type, physicalNetwork, segmentationId, dynamic: Type.Optional(dynamic) }),
-  answers: { 201: { about: 'the segment', schema: SEGMENT_VIEW.schema } },
-  handle: ({ body, caller }, { clock }) => {
-    const command = { ...body, by: caller.name, nowMs: clock.nowMs() };
-    return {
-      why: `create segment ${body.name}`,
-      decide: (fleet) => createSegment(fleet, command),
-      answer: (_, after) =>
-        resourceAfter(SEGMENT_VIEW, after, { id: body.name, status: 201, location: `${PATH}/${body.name}` }),
-    };
-  },
+  decide: (fleet, body, { by, nowMs }) => createSegment(fleet, { ...body, by, nowMs }),
 });
 
 const stock = read({
   method: 'GET',
-  path: `${PATH}/:id/stock`,
+  path: `${SEGMENTS.path}/:id/stock`,
   tag: 'segments',
   about: 'Show how many addresses of a segment are held, promised and free, per version, as decimal text',
   access: 'viewer',
@@ -105,13 +98,11 @@ const ofHost = read({
 });
 
 export const segmentRoutes: readonly Route[] = [
-  ...readRoutes({ ...NAMES, listing: LISTING }),
+  ...readRoutes(SEGMENTS, { listing: LISTING }),
   create,
-  deleteRoute({
-    ...NAMES,
+  deleteRoute(SEGMENTS, {
     about: 'Delete a segment without subnets',
     access: 'operator',
-    view: SEGMENT_VIEW,
     decide: deleteSegment,
   }),
   stock,

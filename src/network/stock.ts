@@ -45,30 +45,35 @@ class Sum implements LiveStock {
   }
 }
 
-const VERSIONS: readonly IpVersion[] = [4, 6];
+/** By whether a pool has addresses of version 4, and then of version 6. */
+const VERSIONS: readonly (readonly IpVersion[])[] = [[], [6], [4], [4, 6]];
+const NO_ADDRESSES: readonly Address[] = [];
 
 export class Stock implements Projected {
   readonly #subnets = new Map<string, SubnetStock>();
   readonly #sums = new Map<PoolKey, Readonly<Record<IpVersion, Sum>>>();
 
   apply({ kind, before, after }: Applied): void {
-    const [was, is] = [before?.doc, after?.doc];
+    const was = before?.doc;
+    const is = after?.doc;
     if (kind === PORT.name) this.#port((after ?? before)?.id ?? '', was as Port | undefined, is as Port | undefined);
     else if (kind === SUBNET.name) this.#subnet((after ?? before)?.id ?? '', is as Subnet | undefined);
     else {
-      this.#claim(was as Claim | undefined, -1n);
-      this.#claim(is as Claim | undefined, 1n);
+      if (was !== undefined) this.#claim(was as Claim, -1n);
+      if (is !== undefined) this.#claim(is as Claim, 1n);
     }
   }
 
-  #claim(claim: Claim | undefined, sign: bigint): void {
-    for (const { pool, version, count } of claim?.addresses ?? []) {
+  #claim(claim: Claim, sign: bigint): void {
+    for (const { pool, version, count } of claim.addresses) {
       this.#sum(pool as PoolKey, version).change('claimed', sign * BigInt(count));
     }
   }
 
   #port(id: string, was: Port | undefined, is: Port | undefined): void {
-    const [before, after] = [was?.addresses ?? [], is?.addresses ?? []];
+    const before = was?.addresses ?? NO_ADDRESSES;
+    const after = is?.addresses ?? NO_ADDRESSES;
+    if (before === after) return;
     for (const address of before) if (!holds(after, address)) this.#hold(address, id, false);
     for (const address of after) if (!holds(before, address)) this.#hold(address, id, true);
   }
@@ -138,7 +143,8 @@ export class Stock implements Projected {
   /** The versions that a pool has addresses of. */
   versionsOf(pool: PoolKey): readonly IpVersion[] {
     const sums = this.#sums.get(pool);
-    return sums === undefined ? [] : VERSIONS.filter((version) => sums[version].total > 0n);
+    const which = sums === undefined ? 0 : (sums[4].total > 0n ? 2 : 0) + (sums[6].total > 0n ? 1 : 0);
+    return VERSIONS[which] as readonly IpVersion[];
   }
 
   /** The lowest address of a pool that nobody holds and that is not among `taken` (see `addressKey`). */

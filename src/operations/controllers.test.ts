@@ -76,6 +76,15 @@ function world(kind: OperationKind = whenReady, drivers = new Map<string, Driver
   return { clock, server };
 }
 
+/** A server that holds the lease, until `stop`. */
+async function leading(server: ReturnType<typeof world>['server']) {
+  const one = server('s1');
+  const stop = new AbortController();
+  void one.lease.run(stop.signal);
+  await settled();
+  return { ...one, stop };
+}
+
 function start(journal: Journal, ready: boolean, deadlineMs = 1e9): Promise<unknown> {
   return journal.submit({
     by: 'test',
@@ -97,10 +106,7 @@ const makeReady = (journal: Journal): Promise<unknown> =>
 describe('the engine', () => {
   test('a-change-of-the-target-wakes-its-item-without-waiting-for-the-scan', async () => {
     const { clock, server } = world();
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await settled();
@@ -114,10 +120,7 @@ describe('the engine', () => {
 
   test('an-engine-that-saw-no-event-finds-the-work-by-its-scan', async () => {
     const { clock, server } = world();
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     await start(journal, true);
     void engine.run(stop.signal);
     await clock.pass(5000);
@@ -128,10 +131,7 @@ describe('the engine', () => {
 
   test('a-waiting-operation-at-rest-commits-nothing', async () => {
     const { clock, server } = world();
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await clock.pass(5000);
@@ -149,10 +149,7 @@ describe('the engine', () => {
       },
     };
     const { server } = world(broken);
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, true);
     await settled();
@@ -178,10 +175,7 @@ describe('actions', () => {
 
   async function runActions(driver: Driver): Promise<{ journal: Journal; clock: TestClock; stop: () => void }> {
     const { clock, server } = world(acting, new Map([['slow', driver]]));
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     const items = Array.from({ length: ITEMS }, (_, at) => ({
       key: `${at}`,
@@ -248,10 +242,7 @@ describe('a fault of the program', () => {
       },
     };
     const { clock, server } = world(broken);
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false);
     await settled();
@@ -276,10 +267,7 @@ describe('a fault of the program', () => {
       observe: (_fleet, item, outcome) => wait(item, outcome.kind === 'failed' ? outcome.reason : { code: 'odd' }),
     };
     const { clock, server } = world(hanging, new Map([['hangs', { carryOut: () => new Promise(() => undefined) }]]));
-    const { journal, lease, engine } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     await start(journal, false, 20_000);
     for (let round = 0; round < 8; round += 1) await clock.pass(5000);
@@ -319,10 +307,7 @@ describe('the lease', () => {
 
   test('a-holder-that-cannot-reach-the-store-steps-down-when-its-time-is-over', async () => {
     const { clock, server } = world();
-    const { store, journal, lease } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { store, journal, stop } = await leading(server);
     const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
     Object.assign(store, { renewLease: cut, acquireLease: cut });
     for (const ms of [3000, 3000, 3000]) await clock.pass(ms);
@@ -334,10 +319,7 @@ describe('the lease', () => {
 
   test('a-renewal-that-never-answers-does-not-keep-a-holder-in-office', async () => {
     const { clock, server } = world();
-    const { store, journal, lease } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { store, journal, stop } = await leading(server);
     const silent = (): Promise<never> => new Promise(() => undefined);
     Object.assign(store, { renewLease: silent, acquireLease: silent });
     for (const ms of [3000, 3000, 3000, 3000]) await clock.pass(ms);
@@ -356,10 +338,7 @@ describe('the lease', () => {
       warn: take('warn'),
       error: take('error'),
     });
-    const { store, lease } = server('s1');
-    const stop = new AbortController();
-    void lease.run(stop.signal);
-    await settled();
+    const { store, stop } = await leading(server);
     const { renewLease, acquireLease } = store;
     const cut = (): Promise<never> => Promise.reject(new StoreUnavailable('cut', { outcome: 'failed' }));
     Object.assign(store, { renewLease: cut, acquireLease: cut });

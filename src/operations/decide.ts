@@ -21,8 +21,8 @@ export interface NewOperation {
   readonly kind: string;
   readonly title: string;
   readonly by: string;
-  readonly why?: string;
-  readonly site?: string;
+  readonly why?: string | undefined;
+  readonly site?: string | undefined;
   readonly nowMs: number;
   readonly deadlineMs: number;
   readonly items: readonly NewItem[];
@@ -46,25 +46,18 @@ export function newOperation(wanted: NewOperation): Change[] {
     title,
     state: 'running',
     by,
-    ...(why !== undefined && { why }),
-    ...(site !== undefined && { site }),
     createdAtMs: nowMs,
     deadlineMs,
     deadlineAtMs: nowMs + deadlineMs,
   };
+  if (why !== undefined) doc.why = why;
+  if (site !== undefined) doc.site = site;
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
 function putItem(operation: OperationId, { key, target, host, step, state }: NewItem, nowMs: number): Change {
-  const doc: Item = {
-    operation,
-    target,
-    ...(host !== undefined && { host }),
-    step,
-    state: state ?? 'pending',
-    attempt: 1,
-    sinceMs: nowMs,
-  };
+  const doc: Item = { operation, target, step, state: state ?? 'pending', attempt: 1, sinceMs: nowMs };
+  if (host !== undefined) doc.host = host;
   return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);
 }
 

@@ -15,5 +15,6 @@ export {
   targetKey,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
+export { againAfterMs } from './pace.ts';
 export { explainer, operationSentences, said } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';

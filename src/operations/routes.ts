@@ -7,6 +7,7 @@ import {
   listAnswer,
   listQuery,
   listResources,
+  listRoute,
   noSuch,
   read,
   refused,
@@ -130,17 +131,7 @@ function listOperations({ operation: view }: OperationViews): Route {
     sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
     text: (stored, fleet) => withCounts(view, stored, fleet),
   };
-  return read({
-    method: 'GET',
-    path: '/api/v1/operations',
-    tag: 'operations',
-    about: 'List operations',
-    access: 'viewer',
-    scope: 'site',
-    query: listQuery(listing),
-    answers: { 200: { about: 'a page of operations', schema: listAnswer(view) } },
-    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
-  });
+  return listRoute({ path: '/api/v1/operations', what: 'operations' }, { listing, scope: 'site' });
 }
 
 function getOperation({ operation: view }: OperationViews): Route {
@@ -188,17 +179,9 @@ const BY_TARGET: Filter<Item> = {
 function listItems(views: OperationViews): Route {
   const { filters, ...rest } = itemListing(views);
   const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
-  return read({
-    method: 'GET',
-    path: '/api/v1/operation-items',
-    tag: 'operations',
-    about: 'List the items of all operations, such as what is under way for one resource',
-    access: 'viewer',
-    scope: 'site',
-    query: listQuery(listing),
-    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item) } },
-    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
-  });
+  const about = 'List the items of all operations, such as what is under way for one resource';
+  const items = { path: '/api/v1/operation-items', what: 'items', tag: 'operations' };
+  return listRoute(items, { listing, about, scope: 'site' });
 }
 
 function listItemsOf(views: OperationViews): Route {
@@ -213,7 +196,7 @@ function listItemsOf(views: OperationViews): Route {
     scope: 'site',
     params: BY_ID,
     query: closed(query),
-    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item) } },
+    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
     handle: (call, { journal }) => {
       const { id } = call.params;
       if (seen(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)

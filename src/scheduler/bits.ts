@@ -91,9 +91,8 @@ export class Tags {
     return this.#byTag.get(tag);
   }
 
-  /** The sets of those tags that a test holds for. */
-  where(holds: (tag: string) => boolean): Bits[] {
-    return [...this.#byTag].flatMap(([tag, bits]) => (holds(tag) ? [bits] : []));
+  all(): Iterable<readonly [tag: string, bits: Bits]> {
+    return this.#byTag;
   }
 
   add(tag: string, slot: number): void {

@@ -156,6 +156,17 @@ describe('filters', () => {
     expect(placed(newFleet(host('a'), host('b')), asked, 3)).toEqual(['a', 'b', 'none']);
   });
 
+  test('what-a-pool-loses-counts-for-the-same-request-though-another-is-still-the-scarcest', () => {
+    const pools = [9, 7, 6, 1].flatMap((free, nth) => segment(`s${nth}`, 'n', free, nth));
+    const hosts = [host('a', { physicalNetworks: ['p-s1'] }), host('b', { physicalNetworks: ['p-s2'] })];
+    const fleet = newFleet(...pools, ...hosts);
+    const asked = request({ nics: [nic('n', choice('s0'), choice('s1'), choice('s2'), choice('s3'))] });
+    expect(chosen(fleet, asked)).toBe('a');
+    const addresses = [{ pool: 'segment:s1', version: 4 as const, count: 3 }];
+    commit(fleet, claim('i', 'elsewhere', { addresses }));
+    expect(chosen(fleet, asked)).toBe('b');
+  });
+
   test('nics-that-contend-are-shared-out-so-that-all-find-an-address', () => {
     // The first NIC would like s0, which has the most, but it is the only one that the second can have.
     const fleet = newFleet(

@@ -37,7 +37,7 @@ export interface Cluster extends Home {
 const CLUSTERS_MAX = 512;
 
 export class Clusters {
-  readonly #clusters = new Set<Cluster>();
+  readonly #clusters: Cluster[] = [];
   #mixed: Cluster | undefined;
   readonly #reaches = new Map<string, Reach>();
   readonly #freeIds: number[] = [];
@@ -48,7 +48,7 @@ export class Clusters {
   readonly #used: number[] = [];
   readonly #hostsIn: number[] = [];
 
-  all(): Iterable<Cluster> {
+  all(): readonly Cluster[] {
     return this.#clusters;
   }
 
@@ -96,7 +96,7 @@ export class Clusters {
     cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
     this.#free.push(bay);
     if (cluster.bays.length > 0) return;
-    this.#clusters.delete(cluster);
+    this.#clusters.splice(this.#clusters.indexOf(cluster), 1);
     cluster.reach?.clusters.get(cluster.site)?.get(cluster.zone)?.delete(cluster.size);
     if (cluster === this.#mixed) this.#mixed = undefined;
   }
@@ -104,10 +104,10 @@ export class Clusters {
   #clusterFor({ site, zone, size }: Home, reach: Reach): Cluster {
     const found = reach.clusters.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
-    const mixed = this.#clusters.size >= CLUSTERS_MAX;
+    const mixed = this.#clusters.length >= CLUSTERS_MAX;
     if (mixed && this.#mixed !== undefined) return this.#mixed;
     const cluster: Cluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], roomy: [] };
-    this.#clusters.add(cluster);
+    this.#clusters.push(cluster);
     if (mixed) this.#mixed = cluster;
     else under(under(reach.clusters, site), zone).set(size, cluster);
     return cluster;

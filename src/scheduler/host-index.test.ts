@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, remove, Stage, type Fleet, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
 import { CLAIM } from '../network/index.ts';
+import type { Bits } from './bits.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { HostIndex, hostIndexOf } from './host-index.ts';
 import { FIGURES } from './host-table.ts';
@@ -19,7 +20,11 @@ function shown(index: HostIndex): unknown {
     standing: table.standings[slot],
     schedulable: table.schedulable.has(slot),
     reach: table.reaches[slot]!.networks,
-    old: [3, 4, 5].map((version) => index.olderThan(version).some((bits) => bits.has(slot))),
+    old: [3, 4, 5].map((version) => {
+      const older: Bits[] = [];
+      index.addOlderThan(version, older);
+      return older.some((bits) => bits.has(slot));
+    }),
     resources: ['gpus', 'pci:vf', 'bandwidth-kbps:p-s0', 'bandwidth-kbps:p-s1', 'bandwidth-kbps'].map((name) =>
       table.leftOf(name, slot),
     ),

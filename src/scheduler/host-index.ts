@@ -50,7 +50,7 @@ export class HostIndex implements Projected {
     for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
   }
 
-  clusters(): Iterable<Cluster> {
+  clusters(): readonly Cluster[] {
     return this.#clusters.all();
   }
 
@@ -59,9 +59,9 @@ export class HostIndex implements Projected {
     return this.#clusters.isMixed;
   }
 
-  /** The hosts that can be scheduled to and know less than a version: none at all, most of the time. */
-  olderThan(version: number): Bits[] {
-    return this.#versions.where((tag) => Number(tag) < version);
+  /** Adds the hosts that can be scheduled to and know less than a version: none at all, most of the time. */
+  addOlderThan(version: number, to: Bits[]): void {
+    for (const [tag, bits] of this.#versions.all()) if (Number(tag) < version) to.push(bits);
   }
 
   group(id: string): GroupTally | undefined {

@@ -9,21 +9,34 @@ interface Sorted {
   readonly stock: Stock;
   readonly everywhere: readonly number[];
   readonly byNetwork: ReadonlyMap<string, readonly number[]>;
+  /** By the number of a reach: the choices that its hosts have. */
+  readonly reached: Reached[];
   /** By choice, one for each version that is taken. */
   readonly stocks: readonly (readonly LiveStock[])[];
-  /** By choice: room for what is left when nothing is excluded. One request ends before the next begins. */
-  readonly lefts: Float64Array;
-  /** By choice: the places of requests with one NIC. */
-  readonly places: KnownPlace[];
+  /** As it is when nothing is excluded. One request ends before the next begins. */
+  readonly levels: Levels;
 }
 
-/** A place and what it was worked out from. */
-interface KnownPlace {
-  readonly place: Place;
-  readonly weight: number;
-  readonly left: number;
-  readonly low: number;
-  readonly high: number;
+/** The number of a reach that is gone may be another's. */
+interface Reached {
+  readonly reach: Reach;
+  readonly choices: readonly number[];
+}
+
+/** What is left in the pools, and the places that follow from it. */
+interface Levels {
+  /** By choice: Infinity where nothing is taken, -Infinity where the pool is excluded. */
+  readonly lefts: Float64Array;
+  /** Of the scarcest pool and of the richest. */
+  low: number;
+  high: number;
+  /** The multiplier of the stock weigher. */
+  weight: number;
+  /**
+   * By choice: the place of a request with one NIC, if it was asked for since anything of this changed. A placement
+   * changes what is left in one pool: most places are what they were for the request before.
+   */
+  readonly places: (Place | undefined)[];
 }
 
 /** By the list of choices: NICs on one network have the same list, request after request. */
@@ -31,40 +44,53 @@ export type SortedChoices = WeakMap<readonly PoolChoice[], Sorted>;
 
 const NONE: readonly number[] = [];
 
-export interface OptionsAsk {
+/** What the pools of all NICs of a request are looked at with. */
+export interface PlacesAsk {
   readonly stock: Stock;
   readonly sorted: SortedChoices;
   readonly excluded: ReadonlySet<PoolKey>;
-  /** Whether a NIC prefers the pool with the most left, or the one with the least. */
-  readonly prefers: 'most' | 'least';
+  /** The multiplier of the stock weigher. Below 0 a NIC prefers the pool with the least left. */
+  readonly weight: number;
 }
 
 export class NicOptions {
   readonly need: NicNeed;
   readonly #sorted: Sorted;
   readonly #prefersMost: boolean;
-  /** By choice: Infinity where nothing is taken, -Infinity where the pool is excluded. */
+  readonly #levels: Levels;
   readonly #lefts: Float64Array;
-  readonly #low: number;
-  readonly #high: number;
 
-  constructor(need: NicNeed, { stock, sorted, excluded, prefers }: OptionsAsk) {
+  constructor(need: NicNeed, { stock, sorted, excluded, weight }: PlacesAsk) {
     this.need = need;
-    this.#prefersMost = prefers === 'most';
+    this.#prefersMost = weight >= 0;
     this.#sorted = sortedOnce(need.choices, stock, sorted);
-    this.#lefts = excluded.size === 0 ? this.#sorted.lefts : new Float64Array(need.choices.length);
+    this.#levels = excluded.size === 0 ? this.#sorted.levels : newLevels(need.choices.length);
+    this.#lefts = this.#levels.lefts;
+    this.#read(excluded, weight);
+  }
+
+  /** Reads what is left, and forgets the places that are no longer true. */
+  #read(excluded: ReadonlySet<PoolKey>, weight: number): void {
+    const levels = this.#levels;
+    const { stocks } = this.#sorted;
     let low = Infinity;
     let high = -Infinity;
-    for (let at = 0; at < need.choices.length; at += 1) {
+    for (let at = 0; at < stocks.length; at += 1) {
       const isOut = excluded.size > 0 && excluded.has(this.choice(at).pool);
-      const left = isOut ? -Infinity : leftIn(this.#sorted.stocks[at] as readonly LiveStock[]);
-      this.#lefts[at] = left;
+      const left = isOut ? -Infinity : leftIn(stocks[at] as readonly LiveStock[]);
+      if (left !== this.#lefts[at]) {
+        this.#lefts[at] = left;
+        levels.places[at] = undefined;
+      }
       if (left === Infinity || left === -Infinity) continue;
       if (left < low) low = left;
       if (left > high) high = left;
     }
-    this.#low = low;
-    this.#high = high;
+    if (low === levels.low && high === levels.high && weight === levels.weight) return;
+    levels.low = low;
+    levels.high = high;
+    levels.weight = weight;
+    levels.places.fill(undefined);
   }
 
   choice(at: number): PoolChoice {
@@ -85,53 +111,40 @@ export class NicOptions {
   /** Where the least lies between the scarcest and the richest pool that the NIC may go to, 0..1. */
   share(at: number): number {
     const left = this.left(at);
-    return this.#high > this.#low && left !== Infinity ? (left - this.#low) / (this.#high - this.#low) : 0;
+    const { low, high } = this.#levels;
+    return high > low && left !== Infinity ? (left - low) / (high - low) : 0;
   }
 
   /** The choice that it prefers on hosts with this reach, of those with something left; -1 for none. */
-  best({ networks }: Reach): number {
-    let best = this.#bestOf(this.#sorted.everywhere, -1);
-    for (const name of networks) best = this.#bestOf(this.#sorted.byNetwork.get(name) ?? NONE, best);
-    return best;
-  }
-
-  #bestOf(choices: readonly number[], before: number): number {
-    let best = before;
-    for (const at of choices) {
+  best(reach: Reach): number {
+    const choices = reachedFrom(this.#sorted, reach);
+    let best = -1;
+    for (let nth = 0; nth < choices.length; nth += 1) {
+      const at = choices[nth] as number;
       if ((this.#lefts[at] as number) > 0 && (best === -1 || this.#compare(at, best) < 0)) best = at;
     }
     return best;
   }
 
-  /**
-   * The place of a request with this NIC alone, at this choice. A placement changes what is left in one pool: the places at
-   * most others are what they were for the request before.
-   */
-  placeAlone(at: number, weight: number, make: (chosen: readonly number[]) => Place): Place {
-    const left = this.left(at);
-    const [low, high] = [this.#low, this.#high];
-    const known = this.#sorted.places[at];
-    if (known?.left === left && known.low === low && known.high === high && known.weight === weight) return known.place;
-    const place = make([at]);
-    this.#sorted.places[at] = { place, weight, left, low, high };
-    return place;
+  /** By choice: the places of requests with this NIC alone, as far as they are known. Who works one out puts it there. */
+  get placesAlone(): (Place | undefined)[] {
+    return this.#levels.places;
   }
 
   /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
-  reachable({ networks }: Reach): number[] {
-    const { everywhere, byNetwork } = this.#sorted;
-    const found = [...everywhere, ...networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
+  reachable(reach: Reach): number[] {
+    const found = reachedFrom(this.#sorted, reach);
     return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
   }
 
   /** Whether hosts with this reach reach it at all, excluded pools counted. */
-  isReached({ networks }: Reach): boolean {
-    const { everywhere, byNetwork } = this.#sorted;
-    return everywhere.length > 0 || networks.some((name) => byNetwork.has(name));
+  isReached(reach: Reach): boolean {
+    return reachedFrom(this.#sorted, reach).length > 0;
   }
 
   #compare(one: number, other: number): number {
-    const [left, otherLeft] = [this.left(one), this.left(other)];
+    const left = this.left(one);
+    const otherLeft = this.left(other);
     if (left !== otherLeft) return left > otherLeft === this.#prefersMost ? -1 : 1;
     return this.choice(one).pool < this.choice(other).pool ? -1 : 1;
   }
@@ -147,6 +160,25 @@ export class NicOptions {
 
 function sameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: PoolChoice['takes']): boolean {
   return choice?.pool === pool && String(choice.takes) === String(takes);
+}
+
+function reachedFrom(sorted: Sorted, reach: Reach): readonly number[] {
+  const known = sorted.reached[reach.id];
+  return known?.reach === reach ? known.choices : reachedAnew(sorted, reach);
+}
+
+/** Apart from the look-up: a function with a closure in it makes room for what it holds whether or not it comes to that. */
+function reachedAnew({ everywhere, byNetwork, reached }: Sorted, reach: Reach): readonly number[] {
+  const choices = [...everywhere, ...reach.networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
+  // Filled up: a list with holes in it would be kept as a dictionary.
+  while (reached.length <= reach.id) reached.push({ reach, choices });
+  reached[reach.id] = { reach, choices };
+  return choices;
+}
+
+function newLevels(choices: number): Levels {
+  const places = Array.from({ length: choices }, () => undefined);
+  return { lefts: new Float64Array(choices), low: 0, high: 0, weight: 0, places };
 }
 
 function leftIn(stocks: readonly LiveStock[]): number {
@@ -166,8 +198,7 @@ function sortedOnce(choices: readonly PoolChoice[], stock: Stock, sorted: Sorted
     else byNetwork.set(physicalNetwork as string, [at]);
   }
   const stocks = choices.map(({ pool, takes }) => takes.map((version) => stock.live(pool, version)));
-  const lefts = new Float64Array(choices.length);
-  const made: Sorted = { stock, everywhere, byNetwork, stocks, lefts, places: [] };
+  const made: Sorted = { stock, everywhere, byNetwork, reached: [], stocks, levels: newLevels(choices.length) };
   sorted.set(choices, made);
   return made;
 }

@@ -1,9 +1,9 @@
 // Where the NICs of a request can go: on a host that reaches certain physical networks, some assignment of the NICs to pools
 // that the stock of addresses can serve. All hosts with the same reach have the same answer, so it is found once for each.
-import type { NicNeed, PoolKey, Stock } from '../network/index.ts';
+import type { NicNeed, PoolKey } from '../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
 import type { Reach } from './clusters.ts';
-import { NicOptions, type SortedChoices } from './nic-options.ts';
+import { NicOptions, type PlacesAsk } from './nic-options.ts';
 import { SCORE_UNIT } from './weighing.ts';
 
 /** The pools of a request's NICs on some host, and what they add to the host's score, in score units. */
@@ -20,14 +20,6 @@ const NO_PLACE: Place = { pools: [], term: -Infinity };
 
 const UNLIMITED: Bandwidth = () => Infinity;
 
-export interface PlacesAsk {
-  readonly stock: Stock;
-  readonly sorted: SortedChoices;
-  readonly excluded: ReadonlySet<PoolKey>;
-  /** The multiplier of the stock weigher. */
-  readonly weight: number;
-}
-
 export class Places {
   readonly nics: readonly NicOptions[];
   /** Whether a host's bandwidth counts: then each host is a case of its own. */
@@ -39,12 +31,11 @@ export class Places {
   /** The NIC of a request with one. */
   readonly #alone: NicOptions | undefined;
   /** By the number of the reach. */
-  readonly #byReach: Place[] = [];
+  readonly #byReach: (Place | undefined)[] = [];
 
-  constructor(nics: readonly NicNeed[], { weight, ...ask }: PlacesAsk) {
-    const prefers = weight < 0 ? 'least' : 'most';
-    this.#weight = weight / SCORE_UNIT;
-    this.nics = nics.map((need) => new NicOptions(need, { ...ask, prefers }));
+  constructor(nics: readonly NicNeed[], ask: PlacesAsk) {
+    this.#weight = ask.weight / SCORE_UNIT;
+    this.nics = nics.map((need) => new NicOptions(need, ask));
     this.needsBandwidth = nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined);
     this.termMax = Math.ceil(Math.max(0, this.#weight));
     this.#contend = this.needsBandwidth || contend(nics);
@@ -56,7 +47,7 @@ export class Places {
     if (this.nics.length === 0) return NOWHERE;
     if (this.#alone !== undefined) {
       const at = this.#alone.best(reach);
-      return at === -1 ? undefined : this.#alone.placeAlone(at, this.#weight, (chosen) => this.#place(chosen));
+      return at === -1 ? undefined : (this.#alone.placesAlone[at] ??= this.#place([at]));
     }
     let place = this.#byReach[reach.id];
     if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
@@ -84,15 +75,13 @@ export class Places {
   }
 
   #place(chosen: readonly number[]): Place {
-    const pools: PoolKey[] = [];
+    const pools = chosen.map((at, nic) => (this.nics[nic] as NicOptions).choice(at).pool);
     let shares = 0;
     let taking = 0;
     for (let nic = 0; nic < chosen.length; nic += 1) {
       const at = chosen[nic] as number;
       const options = this.nics[nic] as NicOptions;
-      const { pool, takes } = options.choice(at);
-      pools.push(pool);
-      if (takes.length === 0) continue;
+      if (options.choice(at).takes.length === 0) continue;
       shares += options.share(at);
       taking += 1;
     }

@@ -9,14 +9,16 @@ const TIDY_LOOKS = 32;
 const TIDY_ROWS = 2;
 
 export class Profile {
-  readonly #table: HostTable;
+  protected readonly table: HostTable;
   protected readonly wanted: Wanted;
   readonly blocks: Rows;
   readonly bays: Rows;
   #tidied = 0;
+  /** How many rows `tidy` has worked out. */
+  tidiedRows = 0;
 
   constructor(table: HostTable, wanted: Wanted) {
-    this.#table = table;
+    this.table = table;
     this.wanted = wanted;
     const scoreOf = (slot: number, weighing: Weighing): number => this.score(slot, weighing);
     this.blocks = new Rows(() => table.blockVersions, scoreOf);
@@ -24,7 +26,7 @@ export class Profile {
   }
 
   fits(slot: number): boolean {
-    const { figures } = this.#table;
+    const { figures } = this.table;
     const { memoryMiB, vcpus, diskGiB, instancesMax, resources } = this.wanted;
     const at = slot * FIGURES;
     if ((figures[at + MEMORY] as number) < memoryMiB || (figures[at + VCPUS] as number) < vcpus) return false;
@@ -38,7 +40,7 @@ export class Profile {
 
   /** A host's score, in whole score units. */
   score(slot: number, { factors, origins, balance }: Weighing): number {
-    const { figures } = this.#table;
+    const { figures } = this.table;
     const at = slot * FIGURES;
     const sum =
       (factors[MEMORY] as number) * ((figures[at + MEMORY] as number) - (origins[MEMORY] as number)) +
@@ -51,7 +53,7 @@ export class Profile {
 
   /** By how much the amounts even out what is left of a host's memory and vcpus; less than 0 when they do the reverse. */
   #evening(slot: number): number {
-    const { figures, perWhole } = this.#table;
+    const { figures, perWhole } = this.table;
     const { memoryMiB, vcpus } = this.wanted;
     if (memoryMiB === -Infinity) return 0;
     const memoryLeft = figures[slot * FIGURES + MEMORY] as number;
@@ -66,7 +68,7 @@ export class Profile {
   refresh(block: number, weighing: Weighing): void {
     ENDS.fill(Infinity, 0, FIGURES);
     ENDS.fill(-Infinity, FIGURES);
-    const leader = this.#table.schedulable.copyTo(WORDS, block) ? this.#lookAt(block, weighing) : -1;
+    const leader = this.table.schedulable.copyTo(WORDS, block) ? this.#lookAt(block, weighing) : -1;
     const top = leader === -1 ? -Infinity : this.score(leader, weighing);
     this.blocks.write(block, weighing, { ends: ENDS, top, leader });
     this.bays.loosen(Math.floor(block / BAY_BLOCKS));
@@ -74,9 +76,9 @@ export class Profile {
 
   /** Finds the best host among those in WORDS, and the ENDS of all of them. What a refresh costs is spent here. */
   #lookAt(block: number, weighing: Weighing): number {
-    const { figures } = this.#table;
+    const { figures } = this.table;
     // Where slots and ids are in the same order, the first of equal hosts is the one with the lowest id.
-    const inOrder = this.#table.isInOrder(block);
+    const inOrder = this.table.isInOrder(block);
     let top = -Infinity;
     let leader = -1;
     for (let at = 0; at < BLOCK_WORDS; at += 1) {
@@ -98,7 +100,7 @@ export class Profile {
   }
 
   readonly #isBefore = (slot: number, other: number): boolean => {
-    const { ids } = this.#table;
+    const { ids } = this.table;
     return (ids[slot] as string) < (ids[other] as string);
   };
 
@@ -122,6 +124,7 @@ export class Profile {
       if (rows.isEmpty(block) || !rows.isFresh(block) || rows.isExact(block, weighing)) continue;
       this.refresh(block, weighing);
       done += 1;
+      this.tidiedRows += 1;
     }
   }
 }

@@ -15,6 +15,8 @@ export class Profiles {
   readonly #table: HostTable;
   readonly #all: Profile;
   readonly #byAmounts = new Map<string, AmountsProfile>();
+  /** The one that was asked for last. */
+  #last: AmountsProfile | undefined;
   readonly #extremes: Extremes = {
     low: new Float64Array(FIGURES).fill(Infinity),
     high: new Float64Array(FIGURES).fill(-Infinity),
@@ -34,40 +36,52 @@ export class Profiles {
   weighing(weights: Weights): Weighing {
     const changed = this.#table.takeChanged();
     if (changed.length === 0 && weights === this.#weights) return this.#weighing;
-    for (const block of changed) this.#look(block);
+    let isOther = weights !== this.#weights;
+    for (const block of changed) if (this.#look(block)) isOther = true;
     this.#weights = weights;
-    this.#weighing = weighingOf(this.#weighing, weights, this.#extremes);
+    if (isOther) this.#weighing = weighingOf(this.#weighing, weights, this.#extremes);
     this.#all.tidy(this.#weighing);
     return this.#weighing;
   }
 
-  /** Looks at a block that changed, and at all bays only for an extreme that its bay had and has no more. */
-  #look(block: number): void {
+  /**
+   * Looks at a block that changed, and at all bays only for an extreme that its bay had and has no more. True when an
+   * extreme is another then.
+   */
+  #look(block: number): boolean {
     const { low, high } = this.#extremes;
     const { bays } = this.#all;
     const bay = Math.floor(block / BAY_BLOCKS);
-    const [lows, highs] = [this.#lows, this.#highs];
+    const lows = this.#lows;
+    const highs = this.#highs;
     for (let figure = 0; figure < FIGURES; figure += 1) {
       lows[figure] = bays.low(bay, figure);
       highs[figure] = bays.high(bay, figure);
     }
     this.#all.refresh(block, this.#weighing);
     this.#all.hasRow(bay, this.#weighing);
+    let isOther = false;
     for (let figure = 0; figure < FIGURES; figure += 1) {
       const least = bays.low(bay, figure);
       const most = bays.high(bay, figure);
-      if (least <= (low[figure] as number)) low[figure] = least;
-      else if (lows[figure] === low[figure]) low[figure] = bays.extreme(figure, 'low');
-      if (most >= (high[figure] as number)) high[figure] = most;
-      else if (highs[figure] === high[figure]) high[figure] = bays.extreme(figure, 'high');
+      const lowBefore = low[figure] as number;
+      const highBefore = high[figure] as number;
+      if (least <= lowBefore) low[figure] = least;
+      else if (lows[figure] === lowBefore) low[figure] = bays.extreme(figure, 'low');
+      if (most >= highBefore) high[figure] = most;
+      else if (highs[figure] === highBefore) high[figure] = bays.extreme(figure, 'high');
+      if (low[figure] !== lowBefore || high[figure] !== highBefore) isOther = true;
     }
+    return isOther;
   }
 
   of(amounts: Amounts, { instancesPerHostMax }: SchedulerSettings): AmountsProfile {
-    const key = keyOf(amounts, instancesPerHostMax);
+    const instancesMax = instancesPerHostMax === 0 ? Infinity : instancesPerHostMax;
+    if (this.#last?.isOf(amounts, instancesMax) === true) return this.#last;
+    const key = keyOf(amounts, instancesMax);
     const found =
-      this.#byAmounts.get(key) ??
-      new AmountsProfile(this.#table, this.#all, this.#wanted(amounts, instancesPerHostMax));
+      this.#byAmounts.get(key) ?? new AmountsProfile(this.#table, this.#all, this.#wanted(amounts, instancesMax));
+    this.#last = found;
     // The one that was not asked for longest stands first.
     this.#byAmounts.delete(key);
     this.#byAmounts.set(key, found);
@@ -80,12 +94,12 @@ export class Profiles {
     return found;
   }
 
-  #wanted({ memoryMiB, vcpus, diskGiB, resources = {} }: Amounts, instancesPerHostMax: number): Wanted {
+  #wanted({ memoryMiB, vcpus, diskGiB, resources = {} }: Amounts, instancesMax: number): Wanted {
     return {
       memoryMiB,
       vcpus,
       diskGiB,
-      instancesMax: instancesPerHostMax === 0 ? Infinity : instancesPerHostMax,
+      instancesMax,
       resources: Object.entries(resources).map(([name, amount]) => ({ column: this.#table.column(name), amount })),
     };
   }
@@ -94,22 +108,81 @@ export class Profiles {
 /** A profile for some amounts, with the one of all hosts to fall back upon where a row is not fresh. */
 export class AmountsProfile extends Profile {
   readonly #all: Profile;
+  /** By bay: what `upperOfBay` answered, and the version of the bay that it is of, plus one; 0 for none. */
+  #uppers = new Float64Array(0);
+  #versions = new Uint32Array(0);
+  /** What they were worked out under. */
+  #weighing: Weighing | undefined;
+  #tidiedRows = 0;
 
   constructor(table: HostTable, all: Profile, wanted: Wanted) {
     super(table, wanted);
     this.#all = all;
   }
 
+  /** Whether it is for these amounts: for who asks for the same as the request before. Those with resources are looked up. */
+  isOf({ memoryMiB, vcpus, diskGiB, resources }: Amounts, instancesMax: number): boolean {
+    const { wanted } = this;
+    if (resources !== undefined || wanted.resources.length > 0 || instancesMax !== wanted.instancesMax) return false;
+    return memoryMiB === wanted.memoryMiB && vcpus === wanted.vcpus && diskGiB === wanted.diskGiB;
+  }
+
+  /**
+   * By bay: no host of it on which the amounts fit has a higher score. Good until the next change. A placement changes one
+   * bay: only those that changed since this was last asked are looked at.
+   */
+  uppersOfBays(weighing: Weighing): Float64Array {
+    const { bayVersions } = this.table;
+    if (this.#versions.length < bayVersions.length) {
+      this.#uppers = new Float64Array(bayVersions.length);
+      this.#versions = new Uint32Array(bayVersions.length);
+    } else if (weighing !== this.#weighing || this.#all.tidiedRows !== this.#tidiedRows) this.#versions.fill(0);
+    this.#weighing = weighing;
+    this.#tidiedRows = this.#all.tidiedRows;
+    for (let bay = 0; bay < bayVersions.length; bay += 1) {
+      const version = (bayVersions[bay] as number) + 1;
+      if (this.#versions[bay] === version) continue;
+      this.#uppers[bay] = this.#upperOfBay(bay, weighing);
+      this.#versions[bay] = version;
+    }
+    return this.#uppers;
+  }
+
+  override refresh(block: number, weighing: Weighing): void {
+    super.refresh(block, weighing);
+    // The bay may be told more of now.
+    const bay = Math.floor(block / BAY_BLOCKS);
+    if (bay < this.#versions.length) this.#versions[bay] = 0;
+  }
+
   /** No host of the bay on which the amounts fit has a higher score, whether or not its row is fresh. */
-  upperOfBay(bay: number, weighing: Weighing): number {
+  #upperOfBay(bay: number, weighing: Weighing): number {
+    if (this.bays.isSettled(bay, weighing)) return this.bays.top(bay);
+    if (this.#leads(this.#all.bays, bay, weighing)) return this.#all.bays.top(bay);
     if (this.hasRow(bay, weighing)) return this.bays.bound(bay, weighing);
     this.#all.hasRow(bay, weighing);
     return this.#fallBack(this.#all.bays, bay, weighing);
   }
 
   upperOfBlock(block: number, weighing: Weighing): number {
+    if (this.blocks.isSettled(block, weighing)) return this.blocks.top(block);
+    if (this.#leads(this.#all.blocks, block, weighing)) return this.#all.blocks.top(block);
     if (this.blocks.isFresh(block)) return this.blocks.bound(block, weighing);
     return this.#fallBack(this.#all.blocks, block, weighing);
+  }
+
+  /** The slot of the best host of a block, of several the one with the lowest id; -1 when that takes a look at them. */
+  leaderOfBlock(block: number, weighing: Weighing): number {
+    if (this.blocks.isExact(block, weighing)) return this.blocks.leader(block);
+    return this.#leads(this.#all.blocks, block, weighing) ? this.#all.blocks.leader(block) : -1;
+  }
+
+  /**
+   * Whether the best of all hosts of a set is known and has room for the amounts: then it is the best of those that have,
+   * and its score is theirs. Not where balance counts, which is a matter of the amounts.
+   */
+  #leads(all: Rows, set: number, weighing: Weighing): boolean {
+    return weighing.balance === 0 && all.isExact(set, weighing) && this.fits(all.leader(set));
   }
 
   #fallBack(all: Rows, set: number, weighing: Weighing): number {
@@ -120,21 +193,17 @@ export class AmountsProfile extends Profile {
 
   /** No host of the bay that comes up to the bound has a lower id than the host in this slot; undefined if none is known. */
   earliestOfBay(bay: number, weighing: Weighing, bound: number): number | undefined {
-    return earliest([this.bays, this.#all.bays], bay, weighing, bound);
+    if (this.bays.isExact(bay, weighing)) return this.bays.leader(bay);
+    return earliest(this.#all.bays, bay, weighing, bound);
   }
 
   earliestOfBlock(block: number, weighing: Weighing, bound: number): number | undefined {
-    return earliest([this.blocks, this.#all.blocks], block, weighing, bound);
+    if (this.blocks.isExact(block, weighing)) return this.blocks.leader(block);
+    return earliest(this.#all.blocks, block, weighing, bound);
   }
 }
 
-function earliest(
-  [own, all]: readonly [Rows, Rows],
-  set: number,
-  weighing: Weighing,
-  bound: number,
-): number | undefined {
-  if (own.isExact(set, weighing)) return own.leader(set);
+function earliest(all: Rows, set: number, weighing: Weighing, bound: number): number | undefined {
   const told = weighing.balance === 0 && all.isExact(set, weighing);
   return told && all.bound(set, weighing) === bound ? all.leader(set) : undefined;
 }

@@ -15,29 +15,31 @@ export type GroupPolicy = (typeof GROUP_POLICIES)[number];
 
 export interface ScheduleRequest {
   readonly amounts: Amounts;
-  readonly site?: string;
-  readonly zone?: string;
+  readonly site?: string | undefined;
+  readonly zone?: string | undefined;
   /** The host must be in all of them. */
-  readonly aggregates?: readonly string[];
-  readonly requiredTraits?: readonly string[];
-  readonly forbiddenTraits?: readonly string[];
-  readonly group?: {
-    readonly id: string;
-    readonly policy: GroupPolicy;
-    /** The host it leaves: what it has there itself is no other member. */
-    readonly ownHost?: string;
-  };
+  readonly aggregates?: readonly string[] | undefined;
+  readonly requiredTraits?: readonly string[] | undefined;
+  readonly forbiddenTraits?: readonly string[] | undefined;
+  readonly group?:
+    | {
+        readonly id: string;
+        readonly policy: GroupPolicy;
+        /** The host it leaves: what it has there itself is no other member. */
+        readonly ownHost?: string;
+      }
+    | undefined;
   readonly nics: readonly NicNeed[];
   /** The host's agent must know at least this much. */
-  readonly serviceVersion?: number;
+  readonly serviceVersion?: number | undefined;
   /** Only this host will do. */
-  readonly onlyHost?: string;
-  readonly excludedHosts?: readonly string[];
-  readonly excludedPools?: readonly PoolKey[];
+  readonly onlyHost?: string | undefined;
+  readonly excludedHosts?: readonly string[] | undefined;
+  readonly excludedPools?: readonly PoolKey[] | undefined;
   /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
-  readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[];
+  readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[] | undefined;
   /** Whether, not why: the report has no stages. A full one costs a look at every host. */
-  readonly brief?: true;
+  readonly brief?: true | undefined;
 }
 
 /** `pools` has one entry per NIC, in their order. */

@@ -66,6 +66,16 @@ export class Rows {
     return this.isFresh(set) && this.#weighings[set] === weighing && this.#leaders[set] !== NOBODY;
   }
 
+  /** Whether the row's top is the bound as it stands, with nothing to be worked out or to be joined. */
+  isSettled(set: number, weighing: Weighing): boolean {
+    return this.#weighings[set] === weighing && this.#loose[set] === 0 && this.isFresh(set);
+  }
+
+  /** The bound of a row that is settled. */
+  top(set: number): number {
+    return this.#tops[set] as number;
+  }
+
   isEmpty(set: number): boolean {
     return set >= this.#tops.length || this.#tops[set] === -Infinity;
   }

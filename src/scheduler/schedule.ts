@@ -1,6 +1,6 @@
 // The one answer to a request: the best host that has what it needs, or why there is none.
 import type { FleetReader } from '../fleet/index.ts';
-import { bandwidthClass, type Claim, type PoolKey } from '../network/index.ts';
+import { bandwidthClass, type Claim, type PoolChoice } from '../network/index.ts';
 import { amountsOf } from './amounts.ts';
 import { askOf, AVOIDS_NOTHING, type Avoided } from './ask.ts';
 import { hostIndexOf } from './host-index.ts';
@@ -29,23 +29,25 @@ export function alternates(fleet: FleetReader, request: ScheduleRequest, count: 
     if (found === undefined) break;
     chosen.push({ host: found.host, pools: found.pools });
     excludedHosts.push(found.host);
-    tried.push({ site: found.site, pools: found.pools });
+    const site = hostIndexOf(fleet).table.hosts[found.slot]?.site ?? '';
+    tried.push({ site, pools: found.pools });
   }
   return chosen;
 }
 
 /** What was tried is kept clear of as far as possible: pools and site, then pools, then nothing. */
-function findInOrder(fleet: FleetReader, request: ScheduleRequest): (Found & { readonly site: string }) | undefined {
+function findInOrder(fleet: FleetReader, request: ScheduleRequest): Found | undefined {
   for (const avoided of avoidances(request)) {
-    const ask = askOf(fleet, request, avoided);
-    const found = findBest(ask);
-    if (found !== undefined) return { ...found, site: ask.index.table.hosts[found.slot]?.site ?? '' };
+    const found = findBest(askOf(fleet, request, avoided));
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function avoidances({ tried = [], nics, site, onlyHost }: ScheduleRequest): readonly Avoided[] {
-  if (tried.length === 0 || onlyHost !== undefined) return [AVOIDS_NOTHING];
+const ONLY_NOTHING: readonly Avoided[] = [AVOIDS_NOTHING];
+
+function avoidances({ tried, nics, site, onlyHost }: ScheduleRequest): readonly Avoided[] {
+  if (tried === undefined || tried.length === 0 || onlyHost !== undefined) return ONLY_NOTHING;
   const triedPools = new Set(tried.flatMap(({ pools }) => pools));
   // A NIC with one choice goes there, tried or not: that is no reason to give up on the others.
   const elsewhere = nics.filter(({ choices }) => choices.length > 1);
@@ -59,33 +61,39 @@ function avoidances({ tried = [], nics, site, onlyHost }: ScheduleRequest): read
   ];
 }
 
-/** What the claim of a request takes on the host and in the pools that were chosen. */
-export function takenBy(
-  request: ScheduleRequest,
-  { host, pools }: Chosen,
-): Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'group' | 'addresses'> {
+type Taken = Pick<Claim, 'host' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'group' | 'addresses'>;
+
+const NONE_HELD: readonly boolean[] = [];
+
+/**
+ * What the claim of a request takes on the host and in the pools that were chosen. `held`, by NIC: its port has its
+ * addresses already, or gets them in the same commit.
+ */
+export function takenBy(request: ScheduleRequest, { host, pools }: Chosen, held = NONE_HELD): Taken {
   const { nics, group } = request;
-  const amounts = amountsOf(request);
-  const resources = new Map(Object.entries(amounts.resources ?? {}));
-  const addresses = new Map<string, Claim['addresses'][number]>();
+  const { vcpus, memoryMiB, diskGiB, resources } = amountsOf(request);
+  const addresses: Claim['addresses'] = [];
+  let sums = resources;
   nics.forEach(({ choices, minBandwidthKbps }, nic) => {
+    if (held[nic] === true && minBandwidthKbps === undefined) return;
     const choice = choices.find(({ pool }) => pool === pools[nic]);
-    for (const version of choice?.takes ?? []) {
-      const pool = pools[nic] as PoolKey;
-      const key = `${pool}|${version}`;
-      addresses.set(key, { pool, version, count: (addresses.get(key)?.count ?? 0) + 1 });
-    }
-    if (minBandwidthKbps === undefined || choice === undefined) return;
+    if (choice === undefined) return;
+    if (held[nic] !== true) countAddresses(addresses, choice);
+    if (minBandwidthKbps === undefined) return;
     const resource = bandwidthClass(choice.physicalNetwork);
-    resources.set(resource, (resources.get(resource) ?? 0) + minBandwidthKbps);
+    sums = { ...sums, [resource]: (sums?.[resource] ?? 0) + minBandwidthKbps };
   });
-  return {
-    host,
-    vcpus: amounts.vcpus,
-    memoryMiB: amounts.memoryMiB,
-    diskGiB: amounts.diskGiB,
-    ...(resources.size > 0 && { resources: Object.fromEntries(resources) }),
-    ...(group !== undefined && { group: group.id }),
-    addresses: [...addresses.values()],
-  };
+  const taken: Taken = { host, vcpus, memoryMiB, diskGiB, addresses };
+  if (sums !== undefined && Object.keys(sums).length > 0) taken.resources = sums;
+  if (group !== undefined) taken.group = group.id;
+  return taken;
+}
+
+/** Counts in one address of each version that the choice takes. */
+function countAddresses(addresses: Claim['addresses'], { pool, takes }: PoolChoice): void {
+  for (const version of takes) {
+    const counted = addresses.find((one) => one.pool === pool && one.version === version);
+    if (counted === undefined) addresses.push({ pool, version, count: 1 });
+    else counted.count += 1;
+  }
 }

@@ -67,7 +67,9 @@ class Search {
   run(): void {
     const { index, profile, weighing } = this.#ask;
     const waiting = this.#waiting;
-    for (const cluster of index.clusters()) this.#enter(cluster);
+    const clusters = index.clusters();
+    const uppers = profile.uppersOfBays(weighing);
+    for (let nth = 0; nth < clusters.length; nth += 1) this.#enter(clusters[nth] as Cluster, uppers);
     profile.tidy(weighing);
     if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
     waiting.dropBelow(this.#score);
@@ -104,8 +106,8 @@ class Search {
   }
 
   /** Takes in the bays of a cluster, as far as one of their hosts may be chosen. */
-  #enter({ site, zone, reach, bays }: Cluster): void {
-    const { request, avoidedSites, places, sieve, profile, weighing } = this.#ask;
+  #enter({ site, zone, reach, bays }: Cluster, uppers: Float64Array): void {
+    const { request, avoidedSites, places, sieve } = this.#ask;
     let shared: Place | undefined;
     if (reach !== undefined) {
       if (request.site !== undefined && request.site !== site) return;
@@ -116,11 +118,14 @@ class Search {
       if (!places.needsBandwidth) shared = place;
     }
     const term = shared === undefined ? places.termMax : shared.term;
-    for (const bay of bays) {
-      const bound = profile.upperOfBay(bay, weighing) + term;
+    const { bounds } = this.#waiting;
+    for (let nth = 0; nth < bays.length; nth += 1) {
+      const bay = bays[nth] as number;
+      const bound = (uppers[bay] as number) + term;
       if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
       this.#shared[bay] = shared;
-      this.#waiting.append(this.#blocks + bay, bound);
+      bounds[this.#blocks + bay] = bound;
+      this.#waiting.append(this.#blocks + bay);
     }
   }
 
@@ -161,7 +166,7 @@ class Search {
   /** Whether to look at a block as a whole: its row tells less than it could, and so many hosts are in question. */
   #isWorthALook(block: number): boolean {
     const { profile, weighing, sieve } = this.#ask;
-    if (profile.blocks.isExact(block, weighing)) return false;
+    if (profile.leaderOfBlock(block, weighing) !== -1) return false;
     return sieve.isOpen || countUpTo(FEW, sieve.wordsOf(block)) === FEW;
   }
 
@@ -211,10 +216,9 @@ class Search {
   #visit(block: number): void {
     const { sieve, profile, weighing } = this.#ask;
     const shared = this.#shared[Math.floor(block / BAY_BLOCKS)];
-    if (sieve.isOpen && shared !== undefined && profile.blocks.isExact(block, weighing)) {
-      // Unless its group makes it worth less, nobody in the block is better.
-      if (this.#consider(profile.blocks.leader(block), shared) && this.#score === this.#waiting.boundOf(block)) return;
-    }
+    const leader = sieve.isOpen && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
+    // Unless its group makes it worth less, nobody in the block is better.
+    if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#waiting.boundOf(block)) return;
     const words = sieve.wordsOf(block);
     if (words === undefined) return;
     for (let at = 0; at < BLOCK_WORDS; at += 1) {

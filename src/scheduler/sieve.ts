@@ -3,33 +3,42 @@ import { BAY_BLOCKS, BLOCK_WORDS, type Bits } from './bits.ts';
 import type { HostIndex } from './host-index.ts';
 import type { ScheduleRequest } from './request.ts';
 
+const NO_WORDS: readonly string[] = [];
+
 export class Sieve {
   readonly #schedulable: Bits;
   readonly #required: Bits[] = [];
   readonly #forbidden: Bits[] = [];
-  readonly #words = new Uint32Array(BLOCK_WORDS);
-  /** No host carries one of the words that are asked for. */
-  readonly isEmpty: boolean;
+  /** Made when a block is looked at: most requests never do. */
+  #words: Uint32Array | undefined;
+  #isEmpty = false;
 
   constructor(index: HostIndex, request: ScheduleRequest) {
-    const { aggregates = [], requiredTraits = [], forbiddenTraits = [], site, zone, serviceVersion = 0 } = request;
-    const required = [
-      ...aggregates.map((name) => index.aggregates.get(name)),
-      ...requiredTraits.map((name) => index.traits.get(name)),
-    ];
-    // Otherwise the search passes over whole clusters of other sites and zones.
-    if (index.isMixed && site !== undefined) required.push(index.sites.get(site));
-    if (index.isMixed && zone !== undefined) required.push(index.zones.get(zone));
+    const { aggregates = NO_WORDS, requiredTraits = NO_WORDS, forbiddenTraits = NO_WORDS } = request;
+    const { site, zone, serviceVersion = 0 } = request;
     this.#schedulable = index.table.schedulable;
-    this.isEmpty = required.includes(undefined);
-    for (const bits of required) if (bits !== undefined) this.#required.push(bits);
+    for (const name of aggregates) this.#require(index.aggregates.get(name));
+    for (const name of requiredTraits) this.#require(index.traits.get(name));
+    // Otherwise the search passes over whole clusters of other sites and zones.
+    if (index.isMixed && site !== undefined) this.#require(index.sites.get(site));
+    if (index.isMixed && zone !== undefined) this.#require(index.zones.get(zone));
     // The rarest word first: most blocks have none of its hosts.
-    this.#required.sort((one, other) => one.size - other.size);
+    if (this.#required.length > 1) this.#required.sort((one, other) => one.size - other.size);
     for (const name of forbiddenTraits) {
       const bits = index.traits.get(name);
       if (bits !== undefined) this.#forbidden.push(bits);
     }
-    if (serviceVersion > 0) this.#forbidden.push(...index.olderThan(serviceVersion));
+    if (serviceVersion > 0) index.addOlderThan(serviceVersion, this.#forbidden);
+  }
+
+  #require(bits: Bits | undefined): void {
+    if (bits === undefined) this.#isEmpty = true;
+    else this.#required.push(bits);
+  }
+
+  /** No host carries one of the words that are asked for. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
   }
 
   /** Whether every host that can be scheduled to passes. */
@@ -52,7 +61,7 @@ export class Sieve {
 
   /** The hosts of a block that pass, as words that are good until the next call; undefined when none does. */
   wordsOf(block: number): Uint32Array | undefined {
-    const words = this.#words;
+    const words = (this.#words ??= new Uint32Array(BLOCK_WORDS));
     if (!this.#schedulable.copyTo(words, block)) return undefined;
     for (const bits of this.#required) if (!bits.keepIn(words, block)) return undefined;
     for (const bits of this.#forbidden) if (!bits.dropFrom(words, block)) return undefined;

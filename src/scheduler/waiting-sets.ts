@@ -19,6 +19,11 @@ export class WaitingSets {
     return this.#size;
   }
 
+  /** By set. For who sets many: a number that is handed over is put into a box of its own. */
+  get bounds(): Float64Array {
+    return this.#bounds;
+  }
+
   at(place: number): number {
     return this.#heap[place] as number;
   }
@@ -35,9 +40,8 @@ export class WaitingSets {
     return this.#bounds[this.#heap[place] as number] as number;
   }
 
-  /** Adds a set at the end, in no order. */
-  append(set: number, bound: number): void {
-    this.#bounds[set] = bound;
+  /** Adds a set at the end, in no order. Its bound is set before. */
+  append(set: number): void {
     this.#heap[this.#size] = set;
     this.#size += 1;
   }

@@ -1,7 +1,7 @@
 // The agent as a program of its own, over real HTTP: it joins once, and is the same host after a restart.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { newFolder, run, start, startServer } from './muster.ts';
 
 const server = await startServer(newFolder());
@@ -20,9 +20,11 @@ test('an agent joins with its token, its host comes into service, and a restart 
   first.child.kill('SIGTERM');
   expect(await first.ended).toMatchObject({ code: 0 });
 
-  const second = agent();
-  await new Promise((later) => setTimeout(later, 1000));
-  expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject({ state: 'active', connection: { state: 'up' } });
+  // An older one, so that it is seen which of the two was heard last.
+  const second = agent('--service-version', '2');
+  const heard = { state: 'active', connection: { state: 'up' }, serviceVersion: 2 };
+  const look = async (): Promise<void> => expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject(heard);
+  await vi.waitFor(look, { timeout: 30_000, interval: 200 });
   second.child.kill('SIGINT');
   expect(await second.ended).toMatchObject({ code: 0 });
   expect(await server.json('token', 'list', '--role', 'agent')).toHaveLength(1);

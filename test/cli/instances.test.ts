@@ -219,7 +219,15 @@ describe('instances', () => {
     writeFileSync(file, (await muster('token', 'create', 'wallboard', '--role', 'viewer')).out);
     const words = ['instances', 'preview', '--flavor', 'tiny', '--network', 'office', '--token-file', file];
     expect(await json(...words)).toEqual({ count: 1, placed: 1 });
-    expect((await muster(...words)).out).toBe('1 of 1 would find a host.\n');
+    expect(await muster(...words)).toMatchObject({
+      out: '1 of 1 would find a host.\n',
+      err: 'On which hosts is told to operators.\n',
+    });
+    const refused = await muster('networks', 'create', 'viewers', '--token-file', file);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain(
+      'for the role "operator"; your token has "viewer".\nGive a token that has it with --token',
+    );
   });
 
   test('an operator of one site asks there, and can follow it', async () => {

@@ -9,7 +9,6 @@ import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { freshDatabase, postgresSuite, sql } from '../postgres/suite.ts';
 import { expectWhole, killedWriter } from './kill.ts';
 
-const SQLITE_ROUNDS = 50;
 // All of a file is read after each round; a new one now and then keeps that short, and makes a schema again.
 const ROUNDS_OF_A_FILE = 10;
 const POSTGRES_ROUNDS = 20;
@@ -21,19 +20,22 @@ async function folderForTest(): Promise<string> {
   return folder;
 }
 
-test('sqlite-survives-kill-9-at-any-moment', async () => {
+test.each([
+  ['sqlite', 50],
+  ['sqlite-on-a-thread', 20],
+])('%s-survives-kill-9-at-any-moment', async (kind, rounds) => {
   const folder = await folderForTest();
   let acknowledged = 0;
-  for (let life = 0; life < SQLITE_ROUNDS / ROUNDS_OF_A_FILE; life += 1) {
-    acknowledged += await killSqliteAgainAndAgain(join(folder, `journal-${life}.db`));
+  for (let life = 0; life < rounds / ROUNDS_OF_A_FILE; life += 1) {
+    acknowledged += await killSqliteAgainAndAgain(kind, join(folder, `journal-${life}.db`));
   }
-  expect(acknowledged).toBeGreaterThan(SQLITE_ROUNDS);
+  expect(acknowledged).toBeGreaterThan(rounds);
 });
 
-async function killSqliteAgainAndAgain(path: string): Promise<number> {
+async function killSqliteAgainAndAgain(kind: string, path: string): Promise<number> {
   const expected: string[] = [];
   for (let round = 0; round < ROUNDS_OF_A_FILE; round += 1) {
-    expected.push(...(await killedWriter('sqlite', path, `round-${round}`)));
+    expected.push(...(await killedWriter(kind, path, `round-${round}`)));
     const store = await openSqliteStore({ path });
     try {
       await expectWhole(store, expected);

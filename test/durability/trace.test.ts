@@ -29,8 +29,8 @@ const strace = await ensureStrace();
 const title = strace.kind === 'ready' ? 'sqlite-trace' : `sqlite-trace: needs strace, ${strace.reason}`;
 
 describe.skipIf(strace.kind === 'missing' && process.env['CI'] !== 'true')(title, () => {
-  test('sqlite-acknowledges-only-what-was-flushed', async () => {
-    const { acknowledged, tooEarly } = await traced('sqlite');
+  test.each(['sqlite', 'sqlite-on-a-thread'])('%s-acknowledges-only-what-was-flushed', async (kind) => {
+    const { acknowledged, tooEarly } = await traced(kind);
     expect(acknowledged).toHaveLength(COMMITS);
     expect(tooEarly).toEqual([]);
   });

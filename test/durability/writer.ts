@@ -9,6 +9,7 @@ import { openNeverSyncs } from './mutants/never-syncs.ts';
 
 const STORES: Readonly<Record<string, (target: string) => Promise<Store>>> = {
   sqlite: (path) => openSqliteStore({ path }),
+  'sqlite-on-a-thread': (path) => openSqliteStore({ path, alwaysOnThread: true }),
   postgres: (connectionString) => openPostgresStore({ connectionString }),
   'acknowledges-first': openAcknowledgesFirst,
   'never-syncs': openNeverSyncs,

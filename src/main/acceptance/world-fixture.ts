@@ -15,6 +15,7 @@ import {
   type Instance,
 } from '../../instances/index.ts';
 import { createFlavor, createGroup, type CreateFlavor, type CreateGroup } from '../../instances/decisions-fixture.ts';
+import { asked } from '../../instances/reference-fixture.ts';
 import { accept } from '../../journal/index.ts';
 import { CLAIM, claimId, PORT, stockOf, type Claim, type PoolKey, type Port } from '../../network/index.ts';
 import {
@@ -123,25 +124,7 @@ export class World extends Ground {
 
   /** What somebody asks for who says no more than a name: one NIC on network `n`. */
   wanted(facts: Partial<CreateInstances> = {}): CreateInstances {
-    const { name = 'web', count = 1, networks = [{ network: 'n' }] } = facts;
-    const nics = typeof networks === 'string' ? 1 : networks.length;
-    return {
-      name,
-      count,
-      minCount: count,
-      flavor: 'small',
-      project: 'default',
-      place: {},
-      networks,
-      operation: this.operation(),
-      portIds: Array.from({ length: count * nics }, (_, nth) => `${name}-p${nth}`),
-      by: 'ann',
-      admin: true,
-      credentials: this.credentials,
-      nowMs: this.nowMs,
-      deadlineMs: HOUR_MS,
-      ...facts,
-    };
+    return asked(this.operation(), this.nowMs, { credentials: this.credentials, ...facts });
   }
 
   /** Asks for instances; answers the operation that builds them. */

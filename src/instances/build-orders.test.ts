@@ -1,0 +1,44 @@
+// What becomes of a build when the network back end does not do what it was asked for.
+import { expect, test } from 'vitest';
+import { World } from './instances-fixture.ts';
+import { fixtureF } from './reference-fixture.ts';
+
+test('a back end that refuses to delete a port of a build that is given up is asked again: no port is left there', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
+  world.network.faults.arm({ op: 'delete', outcome: 'forbidden', times: 2 });
+  const operation = await world.create();
+  await world.until(operation, 'web', 'release');
+  await world.pass();
+  expect(world.item(operation, 'web')).toMatchObject({
+    step: 'release',
+    state: 'waiting',
+    reason: { code: 'ports-not-released', instance: 'web', ports: ['web-p0'] },
+  });
+  expect(world.port('web-p0')).toBeDefined();
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'error', nics: [], fault: { code: 'attempts-exhausted' } });
+  expect(world.item(operation, 'web')?.state).toBe('failed');
+  expect(world.port('web-p0')).toBeUndefined();
+  expect(world.network.port('web-p0')).toBeUndefined();
+  expect(world.violations).toEqual([]);
+});
+
+test('instances of one request wait for the ports of the one that has none, and say so', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  const unavailable = () => world.network.faults.arm({ op: 'create', outcome: 'unavailable' });
+  unavailable();
+  const operation = await world.create({ count: 2 });
+  await world.pass();
+  unavailable();
+  await world.pass();
+  const reasons = ['web-1', 'web-2'].map((id) => world.item(operation, id)?.reason);
+  expect(reasons).toMatchObject([
+    { code: 'back-end-unavailable', instance: 'web-1' },
+    { code: 'others-without-ports', instance: 'web-1' },
+  ]);
+  await world.settle();
+  expect(['web-1', 'web-2'].map((id) => world.instance(id)?.state)).toEqual(['active', 'active']);
+  expect(world.item(operation, 'web-2')?.reason).toBeUndefined();
+  expect(world.violations).toEqual([]);
+});

@@ -1,0 +1,78 @@
+// What requests that work on instances by name have in common: which instances they mean, and the operation that they begin,
+// with an item for each of them.
+import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { newOperation, type OperationId } from '../operations/index.ts';
+import { siteOfWork } from './instance-site.ts';
+import { INSTANCE } from './model.ts';
+import type { StoredInstance } from './place.ts';
+
+/** Who asks, and for how long it may take. */
+export interface Work {
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string;
+  readonly nowMs: number;
+  readonly deadlineMs: number;
+}
+
+/** The instances of a request, each named once and none of them on its way out; or what is wrong with the names. */
+export function instancesNamed(fleet: FleetReader, ids: readonly string[]): readonly StoredInstance[] | Refusal {
+  const twice = ids.find((id, nth) => ids.indexOf(id) !== nth);
+  if (twice !== undefined) return namedTwice(twice);
+  const found: StoredInstance[] = [];
+  for (const id of ids) {
+    const instance = instanceNamed(fleet, id);
+    if ('code' in instance) return instance;
+    found.push(instance);
+  }
+  return found;
+}
+
+export function instanceNamed(fleet: FleetReader, id: string): StoredInstance | Refusal {
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
+  if (instance === undefined) return unknownInstance(id);
+  return instance.doc.state === 'deleting' ? beingDeleted(id) : instance;
+}
+
+interface Begun {
+  readonly kind: string;
+  /** Of what is worked on: `instance web`, `3 instances`. */
+  readonly title: (what: string) => string;
+  /** The first one of each item. */
+  readonly step: string;
+}
+
+export function beginWork(
+  fleet: FleetReader,
+  instances: readonly StoredInstance[],
+  { operation, by, why, nowMs, deadlineMs }: Work,
+  { kind, title, step }: Begun,
+): Change[] {
+  const [first] = instances;
+  return newOperation({
+    id: operation,
+    kind,
+    title: title(instances.length === 1 ? `instance ${first?.id}` : `${instances.length} instances`),
+    by,
+    ...(why !== undefined && { why }),
+    ...siteOfWork(fleet, instances),
+    nowMs,
+    deadlineMs,
+    items: instances.map(({ id }) => ({ key: id, target: { kind: INSTANCE.name, id }, step })),
+  });
+}
+
+function unknownInstance(id: string): Refusal {
+  const message = `There is no instance "${id}". List them with "muster instances list".`;
+  return { kind: 'not-found', code: 'unknown-instance', message, facts: { instance: id } };
+}
+
+function namedTwice(id: string): Refusal {
+  const message = `Instance "${id}" is named more than once. Name each instance once.`;
+  return { kind: 'invalid', code: 'duplicate-instance', message, facts: { instance: id } };
+}
+
+function beingDeleted(id: string): Refusal {
+  const message = `Instance "${id}" is being deleted already. "muster operations list" shows how far it is.`;
+  return { kind: 'conflict', code: 'being-deleted', message, facts: { instance: id } };
+}
