@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { Fleet, Registry, type Change } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
-import { network, segment } from '../network/network-fixture.ts';
+import { network, port, segment } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { Poll, Shortlist } from './candidates.ts';
-import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed } from './election-fixture.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, plainSubnet, portOn, routed } from './election-fixture.ts';
 import { WHY_LISTED_MAX, type Service } from './model.ts';
 
 const NAT: Service = {
@@ -87,6 +87,27 @@ test('address-translation-needs-a-way-out-and-a-subnet-s-route-does-not', () => 
   expect(poll.candidatesOf({ doc: NAT }).eligible.listed).toEqual([{ host: 'b', score: 0 }]);
   expect(poll.rejectionOf(NAT, 'a')).toBe('no-way-out');
   expect(poll.candidatesOf({ doc: ROUTE }).eligible.count).toBe(2);
+});
+
+test('on-a-routed-uplink-only-hosts-on-the-segment-of-its-address-translate', () => {
+  const outside = { ip: '203.0.113.9', subnet: 'up-2-v4', chosenBy: 'create' as const };
+  const poll = new Poll(
+    fleetWith(
+      network('outside', { external: true }),
+      segment('up-1', 'outside', { physicalNetwork: 'north' }),
+      segment('up-2', 'outside', { physicalNetwork: 'south' }),
+      plainSubnet('up-1-v4', { network: 'outside', segment: 'up-1' }),
+      plainSubnet('up-2-v4', { network: 'outside', segment: 'up-2' }),
+      port('nat-1', 'outside', { addresses: [outside] }),
+      routed('r1', ['s1'], { nat: { port: 'nat-1', ip: outside.ip } }),
+      fitHost('a', { physicalNetworks: ['north'] }),
+      fitHost('b', { physicalNetworks: ['south'] }),
+      portOn('a', 's1'),
+      portOn('b', 's1'),
+    ),
+  );
+  expect(poll.candidatesOf({ doc: NAT }).eligible.listed.map(({ host }) => host)).toEqual(['b']);
+  expect(poll.rejectionOf(NAT, 'a')).toBe('no-way-out');
 });
 
 test('presence-of-a-router-is-that-of-all-its-subnets', () => {

@@ -2,7 +2,7 @@
 // hosts, moves that operators ask for. A poll is one look at one state of the fleet: what is chosen in it counts for the next.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
-import { hostReaches, ROUTER, topologyOf } from '../network/index.ts';
+import { ROUTER, wayOut } from '../network/index.ts';
 import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
 import { hasPresence, presentHosts, type Subject } from './wanted.ts';
@@ -60,6 +60,7 @@ export class Poll {
   readonly #standings: ReturnType<(typeof STANDINGS)['create']>;
   /** What choices in this poll have added to hosts' weights. */
   readonly #more = new Map<string, number>();
+  /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
   constructor(fleet: FleetReader) {
@@ -126,19 +127,13 @@ export class Poll {
   /** Address translation is done where the outside is reached; the others need no way out of their own. */
   #wayOutOf({ type, subject }: Subject): (host: Host) => boolean {
     if (type !== 'nat') return anywhere;
-    const network = this.fleet.get(ROUTER, idOf(ROUTER, subject))?.doc.externalNetwork;
-    if (network === undefined) return anywhere;
-    let reaches = this.#waysOut.get(network);
-    if (reaches === undefined) this.#waysOut.set(network, (reaches = wayOutBy(this.fleet, network)));
+    let reaches = this.#waysOut.get(subject);
+    if (reaches === undefined) {
+      const router = this.fleet.get(ROUTER, idOf(ROUTER, subject))?.doc;
+      this.#waysOut.set(subject, (reaches = router === undefined ? anywhere : wayOut(this.fleet, router)));
+    }
     return reaches;
   }
 }
 
 const anywhere = (): boolean => true;
-
-/** A network without segments is reached by every host. */
-function wayOutBy(fleet: FleetReader, network: string): (host: Host) => boolean {
-  const segments = topologyOf(fleet).segmentsOf(network);
-  if (segments.length === 0) return anywhere;
-  return (host) => segments.some(({ doc }) => hostReaches(host, doc));
-}

@@ -59,7 +59,7 @@ export type { FloatingAddress, Router, TransportZone } from './router-model.ts';
 export { stockOf } from './stock.ts';
 export type { LiveStock, Stock } from './stock.ts';
 export { addressKey } from './subnet-stock.ts';
-export { hostReaches, segmentOfPool, topologyOf } from './topology.ts';
+export { hostReaches, segmentOfPool } from './topology.ts';
 export type { StoredPort } from './topology.ts';
 export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';

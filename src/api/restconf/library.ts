@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const MODULE = 'scalein-api';
-export const MODULE_FILE = `${MODULE}.yang`;
+const MODULE_FILE = `${MODULE}.yang`;
 
 interface Module {
   readonly text: string;
