@@ -127,8 +127,11 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
   ] as const;
   for (const [what, count] of uses) {
     if (count === 0) continue;
-    const has = what === 'routers' ? 'is the way out of' : 'still has';
-    const message = `Network "${id}" ${has} ${count === 1 ? ONE[what] : `${count} ${spoken(what)}`}. Delete what uses it first.`;
+    const many = count === 1 ? ONE[what] : `${count} ${spoken(what)}`;
+    const message =
+      what === 'routers'
+        ? `Network "${id}" is the way out of ${many}. Take it from them first.`
+        : `Network "${id}" still has ${many}. Delete what is on it first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
   return accept([remove(NETWORK, stored.id)], stored);
