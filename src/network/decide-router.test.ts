@@ -373,7 +373,7 @@ describe('deleting', () => {
     );
     expect(told(deleteSubnet(fleet, { id: 'ext-v4' }))).toMatch(/^conflict subnet-in-use /);
     expect(told(deleteNetwork(fleet, { id: 'ext' }))).toMatchInlineSnapshot(
-      `"conflict network-in-use : Network "ext" is the way out of a router. Delete what uses it first."`,
+      `"conflict network-in-use : Network "ext" is the way out of a router. Take it from them first."`,
     );
     const who = { admin: true, ...WHO };
     expect(told(editNetwork(fleet, { id: 'ext', edit: { external: false }, ...who }))).toMatchInlineSnapshot(

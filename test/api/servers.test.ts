@@ -250,7 +250,7 @@ describe('shutting down', () => {
     const { world, url } = await server();
     await lead(world);
     const admin = await world.token('admin');
-    slowStore(world, 10);
+    void slowStore(world, 10);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
     const sent: Promise<{ name: string; status: number }>[] = [];
     for (let at = 0; at < 200; at += 1) {
@@ -275,7 +275,7 @@ describe('shutting down', () => {
     const { world, url } = await server();
     await lead(world);
     const admin = await world.token('admin');
-    slowStore(world, 100);
+    const begun = slowStore(world, 100);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     let text = '';
     socket.on('data', (chunk) => {
@@ -285,7 +285,7 @@ describe('shutting down', () => {
     const body = '{"name":"begun"}';
     const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
     socket.write(`POST /api/v1/sites HTTP/1.1\r\n${auth}${head}\r\n${body}`);
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await begun;
     const closing = world.server.close();
     socket.write(`GET /api/v1/sites HTTP/1.1\r\n${auth}\r\n`);
     await closing;
@@ -306,12 +306,16 @@ describe('shutting down', () => {
 });
 
 /** A store that takes its time, so that requests are under way when something happens. */
-function slowStore({ journal }: World, ms: number): void {
+/** Answers when the first group is being written. */
+function slowStore({ journal }: World, ms: number): Promise<void> {
   const write = journal.store.write.bind(journal.store);
-  journal.store.write = async (group) => {
-    await new Promise((resolve) => setTimeout(resolve, ms));
-    return write(group);
-  };
+  return new Promise((begun) => {
+    journal.store.write = async (group) => {
+      begun();
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return write(group);
+    };
+  });
 }
 
 function get(agent: Agent, url: string, secret: string): Promise<number> {

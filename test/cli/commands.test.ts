@@ -167,7 +167,9 @@ describe('the rest', () => {
   test('watch from the beginning: text, and a JSON object a line', async () => {
     const text = await muster('watch', '--after', '0', '--limit', '2');
     expect(text).toMatchObject(done);
-    expect(text.out).toMatch(/^1 {2}\d\d:\d\d:\d\d {2}first start: an empty fleet has one site\n {2}site\/central\n2 /);
+    expect(text.out).toMatch(
+      /^1 {2}\d\d:\d\d:\d\d {2}first start: an empty fleet has one site, and one zone [^\n]+\n {2}site\/central\n {2}transport-zone\/default\n2 /,
+    );
     const lines = (await muster('watch', '--after', '0', '--limit', '3', '--kind', 'host', '-o', 'json')).out
       .trim()
       .split('\n');

@@ -90,7 +90,7 @@ describe('the way out', () => {
 
 describe('transport zones', () => {
   test('there is one from the start; others are made, edited and deleted', async () => {
-    expect(await said('transport-zones list')).toBe('NAME MESH BY\ndefault full first start\n');
+    expect(await said('transport-zones list')).toBe('NAME MESH BY\ndefault needed first start\n');
     expect(await said('transport-zones create large --mesh needed')).toBe(
       'Transport zone large is created: each host has tunnels with those that it shares a network or a router with.\n',
     );

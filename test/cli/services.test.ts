@@ -44,7 +44,7 @@ beforeAll(async () => {
       'apart',
       '--wait',
     ],
-    ['routers', 'create', 'edge', '--subnet', 'floor', '--external-network', 'internet'],
+    ['routers', 'create', 'branch', '--subnet', 'floor', '--external-network', 'internet'],
   ];
   for (const words of made) expect(await muster(...words)).toMatchObject(done);
   await soon(async () => (await json<Shown[]>('services', 'list', '--designated', 'true')).length === 3);
@@ -52,38 +52,42 @@ beforeAll(async () => {
 
 describe('services', () => {
   test('come-with-a-router-and-with-dhcp-one-on-each-host', async () => {
-    const { out } = await muster('services', 'list');
+    const { out } = await muster('services', 'list', '--designated', 'true');
     expect(out).toMatch(
-      /^SERVICE +HOST +SINCE +NOTE\ndhcp:floor +\S+ .*\nnat:edge +\S+ .*\nsubnet-route:floor +\S+ .*\n$/,
+      /^SERVICE +HOST +SINCE +NOTE\ndhcp:floor +\S+ .*\nnat:branch +\S+ .*\nsubnet-route:floor +\S+ .*\n$/,
     );
-    const hosts = (await json<Shown[]>('services', 'list')).map(({ designated }) => designated?.host);
+    const hosts = (await json<Shown[]>('services', 'list', '--designated', 'true')).map(
+      ({ designated }) => designated?.host,
+    );
     expect(new Set(hosts).size).toBe(3);
     const [host = ''] = hosts;
     expect(await json('services', 'list', '--host', host)).toMatchObject([{ id: 'dhcp:floor' }]);
-    expect(await json('services', 'list', '--type', 'nat')).toMatchObject([{ id: 'nat:edge' }]);
+    expect(await json('services', 'list', '--type', 'nat', '--designated', 'true')).toMatchObject([
+      { id: 'nat:branch' },
+    ]);
   });
 
   test('say-why-they-are-where-they-are', async () => {
-    const host = await hostOf('nat:edge');
-    const { out } = await muster('services', 'why', 'nat:edge');
+    const host = await hostOf('nat:branch');
+    const { out } = await muster('services', 'why', 'nat:branch');
     expect(out).toContain(`Nobody had it yet: ${host} was chosen with score 0`);
     expect(out).toMatch(/Now these can take it: (\S+ with -?\d(, |\.)){3}/);
-    expect(await json('services', 'why', 'nat:edge')).toMatchObject({
-      service: 'nat:edge',
+    expect(await json('services', 'why', 'nat:branch')).toMatchObject({
+      service: 'nat:branch',
       now: { candidatesInAll: 3 },
     });
-    expect((await muster('services', 'show', 'nat:edge')).out).toMatch(
+    expect((await muster('services', 'show', 'nat:branch')).out).toMatch(
       new RegExp(`Host +${host}\\n[^]*Why +Nobody had it yet`),
     );
   });
 
   test('are-moved-to-a-host-and-to-the-best-and-not-to-where-they-are', async () => {
-    const from = await hostOf('nat:edge');
+    const from = await hostOf('nat:branch');
     const to = ['compute-1', 'compute-2', 'compute-3'].find((one) => one !== from) ?? '';
     const moved = await muster(
       'services',
       'move',
-      'nat:edge',
+      'nat:branch',
       '--host',
       to,
       '--wait',
@@ -93,16 +97,18 @@ describe('services', () => {
       'a try',
     );
     expect(moved).toMatchObject(done);
-    expect(moved.out).toMatch(new RegExp(`succeeded: hand nat:edge over to ${to}, 1/1 done`));
-    expect(await hostOf('nat:edge')).toBe(to);
-    expect((await muster('services', 'move', 'nat:edge', '--host', to)).out).toBe(`nat:edge is at ${to} already.\n`);
-    expect(await muster('services', 'move', 'nat:edge', '--wait', '--timeout', '60s')).toMatchObject(done);
-    expect(await hostOf('nat:edge')).toBe(from);
+    expect(moved.out).toMatch(new RegExp(`succeeded: hand nat:branch over to ${to}, 1/1 done`));
+    expect(await hostOf('nat:branch')).toBe(to);
+    expect((await muster('services', 'move', 'nat:branch', '--host', to)).out).toBe(
+      `nat:branch is at ${to} already.\n`,
+    );
+    expect(await muster('services', 'move', 'nat:branch', '--wait', '--timeout', '60s')).toMatchObject(done);
+    expect(await hostOf('nat:branch')).toBe(from);
   });
 
   test('are-evened-out-on-request', async () => {
     const at = await hostOf('dhcp:floor');
-    for (const id of ['nat:edge', 'subnet-route:floor']) {
+    for (const id of ['nat:branch', 'subnet-route:floor']) {
       const moved = await muster('services', 'move', id, '--host', at ?? '', '--wait', '--timeout', '60s');
       expect(moved).toMatchObject(done);
     }
@@ -113,20 +119,20 @@ describe('services', () => {
   });
 
   test('are-told-what-to-do-when-their-host-leaves-or-falls-silent', async () => {
-    const edited = await muster('services', 'edit', 'nat:edge', '--exclusion', 'hard', '--on-control-loss', 'hold');
+    const edited = await muster('services', 'edit', 'nat:branch', '--exclusion', 'hard', '--on-control-loss', 'hold');
     expect(edited).toMatchObject(done);
     expect(edited.out).toMatch(/Exclusion +hard\nOn control loss +hold\n/);
-    const stale = await muster('services', 'edit', 'nat:edge', '--exclusion', 'soft', '--if-revision', '1');
+    const stale = await muster('services', 'edit', 'nat:branch', '--exclusion', 'soft', '--if-revision', '1');
     expect(stale).toMatchObject({ code: 1 });
-    expect(await muster('services', 'edit', 'nat:edge')).toMatchObject({ code: 2 });
-    expect(await muster('services', 'edit', 'nat:edge', '--exclusion', 'maybe')).toMatchObject({ code: 2 });
+    expect(await muster('services', 'edit', 'nat:branch')).toMatchObject({ code: 2 });
+    expect(await muster('services', 'edit', 'nat:branch', '--exclusion', 'maybe')).toMatchObject({ code: 2 });
   });
 
   test.each<[string, string[], string]>([
     ['an unknown one', ['services', 'show', 'nat:none'], 'There is no service "nat:none"'],
     ['why of an unknown one', ['services', 'why', 'nat:none'], 'There is no service "nat:none"'],
     ['a move of an unknown one', ['services', 'move', 'nat:none'], 'There is no service "nat:none"'],
-    ['a move to nowhere', ['services', 'move', 'nat:edge', '--host', 'nope'], 'There is no host "nope"'],
+    ['a move to nowhere', ['services', 'move', 'nat:branch', '--host', 'nope'], 'There is no host "nope"'],
   ])('%s is refused with 1', async (_why, words, sentence) => {
     const refused = await muster(...words);
     expect(refused).toMatchObject({ code: 1, out: '' });
@@ -143,8 +149,9 @@ describe('services', () => {
   });
 
   test('go-with-their-router', async () => {
-    expect(await muster('routers', 'delete', 'edge')).toMatchObject(done);
-    await soon(async () => (await json<Shown[]>('services', 'list')).length === 1);
-    expect(await json('services', 'list')).toMatchObject([{ id: 'dhcp:floor' }]);
+    expect(await muster('routers', 'delete', 'branch')).toMatchObject(done);
+    await soon(async () => (await json<Shown[]>('services', 'list', '--designated', 'true')).length === 1);
+    expect(await json('services', 'list', '--designated', 'true')).toMatchObject([{ id: 'dhcp:floor' }]);
+    expect(await json('services', 'list', '--subject', 'branch')).toEqual([]);
   });
 });

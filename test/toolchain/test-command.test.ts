@@ -67,6 +67,7 @@ describe('a run', () => {
     await linkPackages(scratch);
     await scratch.write('test/postgres/install.ts', installer('ensurePostgres', "{ kind: 'ready' }"));
     await scratch.write('test/durability/install.ts', installer('ensureStrace', "{ kind: 'ready' }"));
+    await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {
