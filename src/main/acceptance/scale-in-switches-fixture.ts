@@ -45,11 +45,11 @@ export function servers(world: ScaleInWorld, service: string): string[] {
   return HOSTS.filter((host) => has(world, host, wanted));
 }
 
-/** Whose switch would do the service for what reaches it; while it is handed over, those of both ends. */
+/** Whose switch would do the service for what reaches it; while it is handed over, both ends. Those that are cut off do not count. */
 function takers(world: ScaleInWorld, service: string): string[] {
   const [type, subject = ''] = service.split(':');
   const wanted = type === 'nat' ? ['muster-ext', `nw_dst=${natAddress(world, subject)} `] : answering(world, service);
-  return HOSTS.filter((host) => has(world, host, wanted));
+  return HOSTS.filter((host) => world.agents.hosts.includes(host) && has(world, host, wanted));
 }
 
 /** The words of the flow by which the one host that does a service is known. */
