@@ -83,9 +83,10 @@ export const vouchedOffDistrusted: Checker = {
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
       for (const { id, was, is } of hostSteps(applied)) {
+        // From quarantine it comes by an operator's word.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
-        if (is.connection.state === 'up' && is.connection.state !== was?.connection.state)
-          violated(`${id} is heard at ${commit.revision}, and trusted`);
+        const isVouched = is.forcedDown !== undefined || was?.forcedDown !== undefined;
+        if (isVouched && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);
       }
     },
   }),

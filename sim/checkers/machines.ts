@@ -29,7 +29,7 @@ function copiesIn({ truth, machines }: World): Copy[] {
 }
 
 /** What is left on a host that was removed by force is nobody's, by the word of whoever forced it. */
-function isOurs(truth: Fleet, host: string): boolean {
+export function isOurs(truth: Fleet, host: string): boolean {
   return truth.get(HOST, idOf(HOST, host))?.doc.state !== 'removed';
 }
 

@@ -1,7 +1,7 @@
 // What is really on switches, beside what the journal says of it: when a host is gone, everybody who still has something of it
 // is written down.
 import { idOf } from '../../src/fleet/index.ts';
-import { HOST } from '../../src/hosts/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Checker } from './checker.ts';
@@ -25,9 +25,7 @@ export const removedEverywhere: Checker = {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         for (const machine of machines) {
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-          // Those that are not trusted are wiped as a whole when they are heard.
-          if (machine.name === id || peer === undefined || peer.state === 'removed' || peer.quarantined !== undefined)
-            continue;
+          if (machine.name === id || peer === undefined || isNobody(peer)) continue;
           const [what] = namedOn(machine, id);
           if (what === undefined || truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) !== undefined) continue;
           violated(`${machine.name} (${peer.state}, ${peer.connection.state}) has ${what} of ${id}`);
@@ -36,3 +34,8 @@ export const removedEverywhere: Checker = {
     },
   }),
 };
+
+/** It is not trusted, or not one of us yet: what is on its switch goes as a whole when it is heard. */
+function isNobody({ state, quarantined, credential }: Host): boolean {
+  return state === 'removed' || quarantined !== undefined || (state === 'joining' && credential === undefined);
+}

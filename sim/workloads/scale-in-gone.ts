@@ -31,10 +31,8 @@ export async function removeEverything(world: World, giveTokens: () => Promise<v
   await trust(world, ask);
   await giveTokens();
   await deleteEverything(world);
-  for (const { id } of [...truth.all(FLOATING_ADDRESS)])
-    await ask(`sink-${id}`, (fleet) => deleteFloatingAddress(fleet, { id }));
-  for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
   for (let round = 1; round <= ROUNDS_MAX && scaleInGone(world).length > 0; round += 1) {
+    await unroute(world, ask);
     await leaveOrStay(world, ask, round);
     await operator.pause(ROUND_MS);
     await trust(world, ask);
@@ -58,6 +56,12 @@ async function trust({ truth }: World, ask: Ask): Promise<void> {
     if (truth.get(HOST, id)?.doc.quarantined !== undefined)
       await ask(`trust-${id}`, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }
+}
+
+async function unroute({ truth }: World, ask: Ask): Promise<void> {
+  for (const { id } of [...truth.all(FLOATING_ADDRESS)])
+    await ask(`sink-${id}`, (fleet) => deleteFloatingAddress(fleet, { id }));
+  for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
 }
 
 /** Those that leave are removed, every second of them; the others come back. */
