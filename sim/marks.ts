@@ -61,6 +61,23 @@ export const INSTANCE_MARKS: readonly string[] = [
   'together-too-few',
 ];
 
+/** Those that the fixed seeds of the world whose hosts come and go must hit. */
+export const SCALE_IN_MARKS: readonly string[] = [
+  'desk-removed-host',
+  'drained-host-drains-again',
+  'hand-over-another-target',
+  'hand-over-given-up',
+  'hand-over-orphan',
+  'hand-over-service-gone',
+  'hand-over-superseded',
+  'instance-left-behind',
+  'peers-to-be-cleaned-later',
+  'removed-host-knocks',
+  'scale-in-fails-back',
+  'service-withdrawn',
+  'vouched-off-host-heard',
+];
+
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',

@@ -1,12 +1,13 @@
 // What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
-import { FAULTS, INSTANCE_FAULTS } from './faults/faults.ts';
+import { FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS } from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
-import { FIXED_INSTANCE_SEEDS, FIXED_SEEDS, type Seeds } from './fixed-seeds.ts';
-import { EXPECTED_MARKS, INSTANCE_MARKS } from './marks.ts';
+import { FIXED_INSTANCE_SEEDS, FIXED_SCALE_IN_SEEDS, FIXED_SEEDS, type Seeds } from './fixed-seeds.ts';
+import { EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
 import { builds } from './workloads/builds.ts';
 import { counters } from './workloads/counters.ts';
 import { hosts } from './workloads/hosts.ts';
 import { instances } from './workloads/instances.ts';
+import { scaleIn } from './workloads/scale-in.ts';
 import type { Workload } from './workloads/workload.ts';
 
 export interface Scenario {
@@ -35,4 +36,13 @@ export const INSTANCES: Scenario = {
   marks: INSTANCE_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES];
+/** Hosts that are taken out of service, removed and joined again, with what lives on them and with the services they do. */
+export const SCALE_IN: Scenario = {
+  name: 'scale-in',
+  workloads: [scaleIn],
+  faults: SCALE_IN_FAULTS,
+  seeds: FIXED_SCALE_IN_SEEDS,
+  marks: SCALE_IN_MARKS,
+};
+
+export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES, SCALE_IN];

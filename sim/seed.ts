@@ -46,7 +46,7 @@ const LOOK_AGAIN_MS = 7000;
 /** How often somebody looks whether the world is ready for trouble. */
 const READY_LOOK_MS = 500;
 /** Long enough to delete everything, if nothing keeps it from going. */
-const UNDO_LOOKS_MAX = 14;
+const UNDO_LOOKS_MAX = 30;
 const UNDO_LOOK_MS = 5000;
 
 export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOptions): Promise<SeedResult> {
@@ -89,6 +89,7 @@ function withWorkloads(parts: Parts, { workloads }: Scenario): Parts {
     models: [...parts.models, ...workloads.flatMap(({ models }) => models ?? [])],
     operationKinds: [...parts.operationKinds, ...workloads.flatMap(({ operationKinds }) => operationKinds ?? [])],
     drivers: Object.assign({}, parts.drivers, ...workloads.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
+    controllers: [...parts.controllers, ...workloads.flatMap(({ controllers }) => controllers ?? [])],
   };
 }
 
@@ -140,6 +141,7 @@ function heal(world: World): void {
   for (const machine of world.machines) {
     machine.diskFull = false;
     machine.hypervisor.disarm();
+    Object.assign(machine.switch.faults, { down: false, losesFlows: 0 });
   }
   for (const server of world.servers) {
     server.storeLink.heal();

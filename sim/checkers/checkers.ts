@@ -7,6 +7,9 @@ import { fleetsEqual } from './fleets-equal.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
+import { endedByEvidence, joinedByWill, vouchedOffDistrusted } from './leaving.ts';
+import { epochsGrow, makeBeforeBreak, notToLeaving, onlyOneShown } from './designations.ts';
+import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { singleDecider } from './single-decider.ts';
@@ -28,6 +31,14 @@ export const CHECKERS: readonly Checker[] = [
   portsMeant,
   eventsTrue,
   addressesKept,
+  endedByEvidence,
+  joinedByWill,
+  vouchedOffDistrusted,
+  removedEverywhere,
+  epochsGrow,
+  onlyOneShown,
+  makeBeforeBreak,
+  notToLeaving,
   acknowledged,
   fleetsEqual,
 ];

@@ -18,8 +18,10 @@ export const downWasSilent: Checker = {
     const connections = new Map<string, string>();
     const falls = ({ kind, id, body }: Entry['commit']['changes'][number]): boolean => {
       if (kind !== HOST.name) return false;
-      const connection = body === null ? 'gone' : (JSON.parse(body) as Host).connection.state;
-      const fell = connection === 'down' && connections.get(id) !== 'down';
+      const host = body === null ? undefined : (JSON.parse(body) as Host);
+      const connection = host?.connection.state ?? 'gone';
+      // One that was told to leave has said itself that it has: it has no credential any more.
+      const fell = connection === 'down' && connections.get(id) !== 'down' && host?.credential !== undefined;
       connections.set(id, connection);
       return fell;
     };

@@ -17,13 +17,20 @@ interface Copy {
 }
 
 function copiesIn({ truth, machines }: World): Copy[] {
-  return machines.flatMap((machine) =>
-    machine.hypervisor.instances.map((instance) => ({
-      machine,
-      instance,
-      swept: isSwept(truth, instance.id, machine.name),
-    })),
-  );
+  return machines
+    .filter(({ name }) => isOurs(truth, name))
+    .flatMap((machine) =>
+      machine.hypervisor.instances.map((instance) => ({
+        machine,
+        instance,
+        swept: isSwept(truth, instance.id, machine.name),
+      })),
+    );
+}
+
+/** What is left on a host that was removed by force is nobody's, by the word of whoever forced it. */
+export function isOurs(truth: Fleet, host: string): boolean {
+  return truth.get(HOST, idOf(HOST, host))?.doc.state !== 'removed';
 }
 
 function isSwept(truth: Fleet, id: string, host: string): boolean {

@@ -4,6 +4,7 @@ import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } f
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
+import { agentUpgraded, switchDown, switchLosesFlows } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -42,4 +43,15 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   agentReplaced,
   allUpgraded,
   credentialsLost,
+];
+
+/** What goes wrong where hosts come and go; what only a back end outside can do to instances is tried elsewhere. */
+export const SCALE_IN_FAULTS: readonly Fault[] = [
+  ...FAULTS,
+  networkSlow,
+  taskFails,
+  machineDies,
+  switchDown,
+  switchLosesFlows,
+  agentUpgraded,
 ];

@@ -38,6 +38,13 @@ import {
 
 type Act = (tag: string) => Command<unknown> | undefined;
 
+/** How often something is done, where that differs between worlds. */
+interface ActWeights {
+  readonly create?: number;
+  readonly forceDown?: number;
+  readonly remap?: number;
+}
+
 interface Errand {
   readonly operation: OperationId;
   readonly by: string;
@@ -52,29 +59,32 @@ const DEADLINES_MS = [8000, 40_000, 400_000, 400_000, 400_000, 400_000];
 
 export class InstanceActs {
   readonly #world: World;
-  readonly #ground: InstanceGround;
+  readonly #ground: Pick<InstanceGround, 'networks' | 'hosts'>;
+  readonly #weights: ActWeights;
   readonly #rng: Rng;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
 
-  constructor(world: World, ground: InstanceGround) {
+  constructor(world: World, ground: Pick<InstanceGround, 'networks' | 'hosts'>, weights: ActWeights = {}) {
     this.#world = world;
     this.#ground = ground;
+    this.#weights = weights;
     this.#rng = world.rng.fork();
     this.#kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
   }
 
   /** The next thing that somebody asks for; undefined when there is nothing of the kind. */
   next(tag: string): Command<unknown> | undefined {
+    const { create = 30, forceDown = 4, remap = 7 } = this.#weights;
     const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: Act }>([
-      { weight: 30, act: (by) => this.#create(by) },
+      { weight: create, act: (by) => this.#create(by) },
       { weight: 14, act: (by) => this.#delete(by) },
       { weight: 14, act: (by) => this.#move(by) },
       { weight: 5, act: (by) => this.#shelve(by) },
       { weight: 6, act: (by) => this.#unshelve(by) },
-      { weight: 4, act: (by) => this.#forceDown(by) },
+      { weight: forceDown, act: (by) => this.#forceDown(by) },
       { weight: 8, act: (by) => this.#rebuild(by) },
       { weight: 5, act: (by) => this.#clear(by) },
-      { weight: 7, act: (by) => this.#remap(by) },
+      { weight: remap, act: (by) => this.#remap(by) },
       { weight: 4, act: (by) => this.#maintain(by) },
       { weight: 2, act: (by) => this.#evacuate(by) },
       { weight: 3, act: (by) => this.#cancel(by) },

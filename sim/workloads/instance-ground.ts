@@ -1,7 +1,7 @@
 // What there is before anybody asks for an instance: networks of every kind with few addresses, hosts with little room on
 // some physical networks, flavors, groups, users' ports. All of it is drawn, so that every world differs.
 import { idOf, type FleetReader } from '../../src/fleet/index.ts';
-import { HOST, type HostSpec } from '../../src/hosts/index.ts';
+import { DESIGNATIONS_VERSION, HOST, type HostSpec } from '../../src/hosts/index.ts';
 import { createFlavor, createGroup } from '../../src/instances/decisions-fixture.ts';
 import { FLAVOR, GROUP } from '../../src/instances/index.ts';
 import { createNetwork, createSegment, createSubnet } from '../../src/network/decisions-fixture.ts';
@@ -23,15 +23,25 @@ interface SubnetPlan {
   readonly cidr: string;
   readonly first: string;
   readonly last: string;
+  readonly dhcp?: boolean;
 }
 
 export interface NetworkPlan {
   readonly name: string;
   readonly backEnd: BackEndName;
   readonly minBandwidthKbps?: number;
+  readonly external?: boolean;
   /** Their physical networks, by name. */
   readonly segments: ReadonlyMap<string, string>;
   readonly subnets: readonly SubnetPlan[];
+}
+
+/** What there will be, before any of it is made. */
+export interface Drawn {
+  readonly networks: readonly NetworkPlan[];
+  readonly hosts: readonly HostSpec[];
+  /** Agents are of the newest version or the one before, and their switches listen for each other. */
+  readonly modern?: true;
 }
 
 /** How long hosts may take to come into service before users begin all the same. */
@@ -43,15 +53,16 @@ export class InstanceGround {
   readonly admin: Admin;
   readonly #world: World;
   readonly #rng: Rng;
+  readonly #modern: boolean;
 
-  constructor(world: World) {
+  constructor(world: World, draw: (rng: Rng) => Drawn = drawPlain) {
     this.#world = world;
     this.#rng = world.rng.fork();
     this.admin = new Admin(world);
-    this.networks = drawNetworks(this.#rng);
-    // In some worlds room is short, in others addresses are: neither must hide what comes of the other.
-    const room = this.#rng.pick([1, 2, 3]);
-    this.hosts = Array.from({ length: this.#rng.between(3, 6) }, (_, at) => drawHost(this.#rng, `h${at + 1}`, room));
+    const { networks, hosts, modern = false } = draw(this.#rng);
+    this.networks = networks;
+    this.hosts = hosts;
+    this.#modern = modern;
   }
 
   async lay(): Promise<void> {
@@ -72,11 +83,12 @@ export class InstanceGround {
     const known = (): boolean => this.#world.truth.count(HOST) > 0;
     // Whoever never heard that they may join looks whether they do.
     while (this.#world.troubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
-    const mixed = this.#rng.chance(0.5);
+    const mixed = this.#rng.chance(0.5) && !this.#modern;
     for (const { name, site = '' } of this.hosts) {
-      const machine = new Machine(name, site, this.#world);
+      const machine = new Machine(name, site, this.#world, { listens: this.#modern });
       machines.push(machine);
       if (mixed) machine.serviceVersion = this.#rng.between(1, 3);
+      if (this.#modern && this.#rng.chance(0.1)) machine.serviceVersion = DESIGNATIONS_VERSION - 1;
       void this.admin.giveToken(machine);
       scheduler.after(this.#rng.between(0, 2000), `${name} is switched on`, () => machine.start());
     }
@@ -131,6 +143,13 @@ export class InstanceGround {
     const tag = this.admin.tag(what);
     await this.admin.insist(once(tag, there, (fleet, _life, nowMs) => decide(fleet, tag, nowMs)));
   }
+}
+
+function drawPlain(rng: Rng): Drawn {
+  const networks = drawNetworks(rng);
+  // In some worlds room is short, in others addresses are: neither must hide what comes of the other.
+  const room = rng.pick([1, 2, 3]);
+  return { networks, hosts: Array.from({ length: rng.between(3, 6) }, (_, at) => drawHost(rng, `h${at + 1}`, room)) };
 }
 
 /** Those of the back end outside always, of the others some. */

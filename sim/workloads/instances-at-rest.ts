@@ -44,7 +44,8 @@ export function instancesAtRest(world: World): string[] {
 
 function operationAtRest({ truth, machines }: World, id: string, doc: Operation): string[] {
   // Those of hosts are judged by themselves.
-  if (doc.kind === 'host-join' || !isUnfinished(doc)) return [];
+  if (!doc.kind.startsWith('instance-') && doc.kind !== 'port-delete') return [];
+  if (!isUnfinished(doc)) return [];
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
   const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];

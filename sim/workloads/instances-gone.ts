@@ -5,6 +5,7 @@ import { deleteInstances, INSTANCE } from '../../src/instances/index.ts';
 import { deletePort } from '../../src/network/decisions-fixture.ts';
 import { backEndOf, CLAIM, PORT } from '../../src/network/index.ts';
 import { isUnfinished, ITEMS_BY_OPERATION, OPERATION, retryOperation } from '../../src/operations/index.ts';
+import { isOurs } from '../checkers/machines.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
@@ -67,7 +68,9 @@ export function instancesGone({ truth, machines, network }: World): string[] {
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) =>
       isUnfinished(doc) && doc.kind !== 'host-join' ? [`operation ${id} (${doc.title}) is not finished`] : [],
     ),
-    ...machines.flatMap(({ name, hypervisor }) => hypervisor.instances.map(({ id }) => `a copy of ${id} on ${name}`)),
+    ...machines
+      .filter(({ name }) => isOurs(truth, name))
+      .flatMap(({ name, hypervisor }) => hypervisor.instances.map(({ id }) => `a copy of ${id} on ${name}`)),
     ...[...network.backEnd.ports()].flatMap(([id, port]) => {
       if (!users(id)) return [`port ${id} of ${port.instance} at the back end`];
       const attached = port.instance !== undefined || port.binding !== undefined;

@@ -2,6 +2,7 @@
 // to a scenario.
 import type { Model } from '../../src/fleet/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
+import type { Parts } from '../world/parts.ts';
 import type { Born } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 
@@ -11,6 +12,7 @@ export interface Workload {
   readonly models?: readonly Model[];
   readonly operationKinds?: readonly OperationKind[];
   readonly drivers?: Readonly<Record<string, (born: Born, world: World) => Driver>>;
+  readonly controllers?: Parts['controllers'];
   /** Begins. New things are asked for only while `world.troubled`. */
   readonly start: (world: World) => Play;
 }

@@ -71,9 +71,10 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         // It is done at once: its own time is in the delay of the answer.
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
-        void simulated
-          .apply(view, signal)
-          .then((applied) => void reply.answer(ms, applied.kind === 'failed' ? applied : { kind }));
+        void simulated.apply(view, signal).then((applied) => {
+          if (applied.kind !== 'failed') machine.view = view;
+          reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
+        });
       }),
     perform: (task: Task, fence) =>
       program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
@@ -87,6 +88,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           );
         }
       }),
+    ...(machine.listens && { unheardPeers: () => simulated.unheardPeers() }),
     inspect: () =>
       program.call('driver', 'inspect', (reply) => {
         void simulated

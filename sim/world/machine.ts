@@ -30,6 +30,8 @@ export class Machine {
   /** What its agent knows; the newest when nothing is said. */
   serviceVersion: number | undefined;
   readonly hypervisor: WatchedHypervisor;
+  /** Whether its switch hears the tunnel heartbeats of its peers. */
+  readonly listens: boolean;
   /** What is on it stays when the agent dies, and when the power goes. */
   readonly switch: SimulatedSwitch;
   /** What an operator put there for its agent. */
@@ -38,6 +40,8 @@ export class Machine {
   readonly told: { readonly stamp: Stamp; readonly what: string }[] = [];
   /** The digest of the view that it is in line with. */
   inLineWith: string | undefined;
+  /** The last view that was brought about on it wholly. */
+  view: View | undefined;
   readonly #world: World;
   readonly #rng: Rng;
   readonly #issued = new Map<string, Stamp>();
@@ -45,7 +49,7 @@ export class Machine {
   #starts = 0;
   #life: AgentLife | undefined;
 
-  constructor(name: string, site: string, world: World) {
+  constructor(name: string, site: string, world: World, { listens = false } = {}) {
     this.name = name;
     this.site = site;
     this.link = world.newLink();
@@ -53,7 +57,10 @@ export class Machine {
     this.#rng = world.rng.fork();
     const peer = (host: string): WatchedHypervisor | undefined =>
       world.machines.find((machine) => machine.name === host)?.hypervisor;
-    this.switch = new SimulatedSwitch({ host: name });
+    // A switch goes on without its agent, as long as there is power.
+    const hears = (host: string): boolean => world.machines.find((machine) => machine.name === host)?.powered === true;
+    this.listens = listens;
+    this.switch = new SimulatedSwitch({ host: name, ...(listens && { hears }) });
     this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
   }
 

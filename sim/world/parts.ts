@@ -50,6 +50,8 @@ export interface Parts {
   readonly news: (born: Born) => NetworkEventsController;
   readonly desk: (born: Born, rooms: Pick<Rooms, 'lease' | 'liveness'>, world: World) => Desk;
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
+  /** Controllers that nobody speaks to, of rooms that only some worlds have. */
+  readonly controllers: readonly ((born: Born) => Controller)[];
 }
 
 export function sha256(text: string): string {
@@ -108,4 +110,5 @@ export const productionParts: Parts = {
       holderUrl: () => lease.holder()?.url,
     }),
   agent: (ports, options) => new Agent(ports, options),
+  controllers: [],
 };

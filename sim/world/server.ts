@@ -24,6 +24,7 @@ export interface Born {
 
 export interface Life extends Born {
   readonly rooms: Rooms;
+  readonly others: readonly Controller[];
   readonly stop: AbortController;
   /** The fleet is loaded: requests are taken. */
   open: boolean;
@@ -93,7 +94,8 @@ export class Server {
     const log = logInto(this.#world, name);
     const hasCredentials = (): boolean => this.hasCredentials;
     const born: Born = { program, clock, ids, log, journal, url: this.url, hasCredentials };
-    return { ...born, rooms: makeRooms(born, this.#world), stop: new AbortController(), open: false };
+    const others = parts.controllers.map((make) => make(born));
+    return { ...born, rooms: makeRooms(born, this.#world), others, stop: new AbortController(), open: false };
   }
 }
 
@@ -108,7 +110,8 @@ function makeRooms(born: Born, world: World): Rooms {
 async function run(life: Life): Promise<void> {
   await open(life);
   life.open = true;
-  const controllers: readonly Controller[] = Object.values(life.rooms);
+  const rooms: readonly Controller[] = Object.values(life.rooms);
+  const controllers = [...rooms, ...life.others];
   const { signal } = life.stop;
   await Promise.all([life.journal.follow(signal), ...controllers.map((controller) => controller.run(signal))]);
 }

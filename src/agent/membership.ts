@@ -65,6 +65,11 @@ export class Membership {
     return this.#identity.left === true;
   }
 
+  /** The task by which it is leaving, until the server has said what it makes of that. */
+  get leavingBy(): string | undefined {
+    return this.#hasLeft ? undefined : this.#identity.leaving;
+  }
+
   /** What is shown to servers; undefined before the host has joined. */
   credential(): string | undefined {
     const { current } = this.#identity;
@@ -109,6 +114,20 @@ export class Membership {
     }
     this.#say(TOLD_TO_LEAVE);
     this.onLeft();
+    return true;
+  }
+
+  /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when that is not on disk. */
+  async stayAfterAll(): Promise<boolean> {
+    const { leaving: _, ...identity } = this.#identity;
+    try {
+      await this.#keep(identity);
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#say({ code: error.code, message: error.message });
+      return false;
+    }
+    this.stay();
     return true;
   }
 

@@ -7,7 +7,7 @@ import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { idOf, put } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
-import { newOperation, OPERATION, record, type OperationKind } from '../operations/index.ts';
+import { ITEM, newOperation, OPERATION, record, type OperationKind } from '../operations/index.ts';
 import { Rack } from './agent-fixture.ts';
 import { Plane } from './plane-fixture.ts';
 import { LinkDown } from './ports.ts';
@@ -279,6 +279,32 @@ describe('told to leave', () => {
     };
     await left(world);
     expect(c1.its.contents).toEqual(EMPTY);
+  });
+
+  describe.each([false, true])('and brought back before it was heard, restarted in between: %s', (restarted) => {
+    test('it-stays-and-its-switch-is-brought-in-line-again', async () => {
+      const world = await worldOf('c1', 'c2');
+      const { plane, clock, hosts } = world;
+      const [c1] = hosts as [Host, Host];
+      await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+      c1.rack.link.tap = async (name, pass) => {
+        if (name === 'observe') throw new LinkDown('the answer is lost');
+        return pass();
+      };
+      await tell(world, 'c1');
+      await clock.until('it is wiped', () => peersOn(c1).length === 0);
+      await clock.pass(3000);
+      const item = plane.leader.journal.fleet.get(ITEM, idOf(ITEM, 'op-c1.c1'))!;
+      await plane.commit(() => accept([put(ITEM, item.id, { ...item.doc, state: 'cancelled' })], null));
+      if (restarted) {
+        await c1.rack.stop();
+        c1.rack.start();
+      }
+      c1.rack.link.tap = (_name, pass) => pass();
+      await clock.until('it has its tunnel again', () => peersOn(c1).length === 1);
+      expect(c1.rack.agent!.status().unwelcome).toBeUndefined();
+      await inLine(world);
+    });
   });
 });
 

@@ -57,6 +57,7 @@ export class Tasks {
       const view = this.#parts.view();
       if (view !== undefined) {
         this.#forget(view);
+        await this.#stayUnlessTold(view);
         this.#begin(view, signal);
       }
       const done = (await this.#keepFresh()) && (await this.#say());
@@ -69,10 +70,19 @@ export class Tasks {
   #forget(view: View): void {
     const wanted = new Set(view.tasks.map((task) => task.id));
     for (const task of [...this.#answers.keys()]) {
-      if (wanted.has(task)) continue;
+      // Whether a host that is wiped has left or stays is for the server to say.
+      if (wanted.has(task) || task === this.#parts.membership.leavingBy) continue;
       this.#answers.delete(task);
       this.#taken.delete(task);
     }
+  }
+
+  /** Its answer did not outlive a crash, and nobody asks for it any more. */
+  async #stayUnlessTold({ tasks }: View): Promise<void> {
+    const { membership } = this.#parts;
+    const told = membership.leavingBy;
+    if (told === undefined || this.#isBegun(told) || tasks.some(({ id }) => id === told)) return;
+    await membership.stayAfterAll();
   }
 
   #begin(view: View, signal: AbortSignal): void {
@@ -152,14 +162,23 @@ export class Tasks {
     // Its credential ended with the answer, which was taken when it was said before.
     if (said.kind === 'refused') await membership.left();
     if (said.kind !== 'answer') return false;
-    for (const { task, result } of said.answer.results) if (result !== 'not-taken') await this.#noteTaken(task);
+    for (const { task, result } of said.answer.results) if (result !== 'not-taken') await this.#noteTaken(task, result);
     return [...this.#answers.keys()].every((task) => this.#taken.has(task));
   }
 
-  async #noteTaken(task: string): Promise<void> {
+  async #noteTaken(task: string, result: 'recorded' | 'stale'): Promise<void> {
+    const { membership } = this.#parts;
+    // Nobody waits for it to leave any more, and it is listened to: it was brought back, unless it is being removed.
+    const stays = result === 'stale' && task === membership.leavingBy && !isBeingRemoved(this.#parts.view());
+    if (stays && !(await membership.stayAfterAll())) return;
     this.#taken.add(task);
-    await this.#parts.membership.left(task);
+    if (!stays) await membership.left(task);
   }
+}
+
+function isBeingRemoved(view: View | undefined): boolean {
+  const self = view?.parts['self'] as { readonly state?: string } | undefined;
+  return self?.state === 'finalizing';
 }
 
 function answerTo(task: Task, { outcome, problems, facts }: Performed): TaskAnswer {

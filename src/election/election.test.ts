@@ -1,6 +1,7 @@
 // Elections over time: who does a service first, who takes over and when, and who never does. Named after what must hold.
 import { expect, test } from 'vitest';
 import { idOf, put, remove } from '../fleet/index.ts';
+import { HOST, type Host } from '../hosts/index.ts';
 import { PORT, ROUTER, SUBNET, TRANSPORT_ZONE } from '../network/index.ts';
 import { fitHost, LEAVING, plainSubnet, portOn, routed, service, World } from './election-fixture.ts';
 
@@ -101,6 +102,18 @@ test('with-the-last-port-gone-it-is-withdrawn-and-elected-with-the-next', async 
   await world.settle();
   expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 y');
   expect(world.wrong()).toEqual([]);
+});
+
+test('a-host-that-cannot-do-it-keeps-it-only-while-there-is-something-to-do', async () => {
+  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  await world.settle();
+  const { tunnelAddress: _, ...rest } = fitHost('a').doc as Host;
+  await world.put(put(HOST, idOf(HOST, 'a'), rest));
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 a');
+  await world.unplug('a-s1');
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 -, subnet-route:s1 -');
 });
 
 test('one-of-two-ports-gone-changes-nothing-both-gone-hand-it-over', async () => {

@@ -131,6 +131,31 @@ describe('the target before the switch', () => {
     await world.settle();
     expect(service(world.fleet, NAT)?.designated?.host).toBe('y');
   });
+
+  const without = (...hosts: readonly string[]) => hosts.map((host) => `${host}-s1`);
+
+  test('one-that-leaves-too-is-not-kept-by-what-it-was-to-get', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    await world.pass();
+    await world.unplug(...without('b', 'y'));
+    await world.put(fitHost('x', LEAVING));
+    await world.settle();
+    // Nobody else is left: it stays where it is, and nothing ties it to x any more.
+    expect(service(world.fleet, NAT)).not.toHaveProperty('handOver');
+    expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('with-nothing-left-anywhere-the-service-is-withdrawn', async () => {
+    const world = await leaving();
+    world.views.behind.add('x');
+    await world.pass();
+    await world.unplug(...without('a', 'b', 'x', 'y'));
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 -, subnet-route:s1 -');
+    expect(world.open()).toEqual([]);
+  });
 });
 
 describe('the old host', () => {

@@ -6,10 +6,14 @@ import { Poll } from './candidates.ts';
 import { choose } from './choose.ts';
 import type { Cause, HandOver, Rejection, StoredService } from './model.ts';
 import { fallbackFor } from './verdict.ts';
+import { hasPresence } from './wanted.ts';
 import type { Choice } from './why.ts';
 
 /** Nothing is wrong where it is: without the host that was asked for, it stays. */
 const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];
+
+/** It is not waited for: it will not be one to choose again, and a host that leaves is not to be kept by it. */
+const HOPELESS: readonly (Rejection | 'no-presence')[] = ['unknown-host', 'removed', 'tombstoned', 'no-presence'];
 
 export type Target =
   | { readonly kind: 'fit' }
@@ -48,7 +52,8 @@ export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: As
   if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
   // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
   if (choice !== undefined || because === undefined) return { kind: 'fit' };
-  return { kind: 'nobody', because };
+  const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
+  return { kind: isHopeless ? 'give-up' : 'nobody', because };
 }
 
 function isRecovering(fleet: FleetReader, host: string): boolean {

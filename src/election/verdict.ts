@@ -48,7 +48,7 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
     case 'no-presence':
       return pass(poll, service, { cause: 'presence-gone', fallback: 'none' }, now) ?? whenNobodyCan(poll, service.doc);
     case 'unfit':
-      return pass(poll, service, { cause: 'host-unfit', fallback: 'none' }, now) ?? KEEP;
+      return pass(poll, service, { cause: 'host-unfit', fallback: 'none' }, now) ?? whenNobodyCan(poll, service.doc);
   }
 }
 

@@ -4,13 +4,15 @@
 import { createToken, newSecret } from '../../access/index.ts';
 import { InProcessLink, SimulatedAgents, spawnFailures, type SimulatedMachine } from '../../agent/runtime.ts';
 import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
-import type { Applied, Fleet, FleetReader, Kind, Refusal } from '../../fleet/index.ts';
+import type { SwitchChange } from '../../dataplane/index.ts';
+import { idOf, type Applied, type Fleet, type FleetReader, type Kind, type Refusal } from '../../fleet/index.ts';
+import { HOST, isTombstoned } from '../../hosts/index.ts';
 import type { Decision, Ids } from '../../journal/index.ts';
 import { MemoryDisk } from '../../journal/runtime.ts';
 import { orderPools } from '../../network/index.ts';
 import { SimulatedNetwork } from '../../network/runtime.ts';
 import { isOpen, ITEM, type Log } from '../../operations/index.ts';
-import { WatchedDriver, type Asked } from './machines-fixture.ts';
+import { WatchedDriver, WatchedSwitch, type Asked } from './machines-fixture.ts';
 import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 
 export interface GroundOptions {
@@ -55,6 +57,10 @@ export class Ground {
   readonly #servers: Server[] = [];
   readonly #onCommit = new Set<(applied: readonly Applied[]) => void>();
   readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
+  readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
+  readonly #switches = new Map<string, WatchedSwitch>();
+  /** Hosts whose data path is dead: their peers do not hear their tunnels. */
+  readonly unheard = new Set<string>();
   #count = 0;
   #told = 0;
   #looked: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
@@ -76,8 +82,11 @@ export class Ground {
       ids,
       log,
       random: () => 0.5,
-      driverOf: () =>
-        new WatchedDriver(shared, { note: (asked) => this.asked.push(asked), speaks: () => this.hostsSpeak }),
+      driverOf: (host) =>
+        new WatchedDriver(
+          { ...shared, switch: this.switchOf(host) },
+          { note: (asked) => this.asked.push(asked), speaks: () => this.hostsSpeak },
+        ),
     });
   }
 
@@ -92,6 +101,25 @@ export class Ground {
   get ids(): Ids {
     const next = (prefix: string): string => `${prefix}-${String((this.#count += 1)).padStart(6, '0')}`;
     return { next, secret: () => `${'x'.repeat(40)}-${next('secret')}` };
+  }
+
+  /** The switch of a host, whether its agent runs or not. */
+  switchOf(host: string): WatchedSwitch {
+    let found = this.#switches.get(host);
+    if (found === undefined) {
+      const changed = (changes: readonly SwitchChange[]): void => {
+        for (const listener of [...this.#onSwitched]) listener(host, changes);
+      };
+      found = new WatchedSwitch(host, { clock: this.clock, hears: (peer) => !this.unheard.has(peer), changed });
+      this.#switches.set(host, found);
+    }
+    return found;
+  }
+
+  /** Told of every change of a switch, once it is in force. */
+  onSwitched(listener: (host: string, changes: readonly SwitchChange[]) => void): () => void {
+    this.#onSwitched.add(listener);
+    return () => this.#onSwitched.delete(listener);
   }
 
   /** A server begins on the disk as it is. It decides as soon as no other does. */
@@ -237,8 +265,11 @@ export class Ground {
     return this.clock.until(what, isTrue, PATIENCE_MS);
   }
 
+  /** Nobody gives one to a host that is on its way out or gone, nor while nobody decides. */
   async #joinToken(host: string): Promise<string | undefined> {
     const { nowMs } = this;
+    const doc = this.fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (!this.server.decides || doc === undefined || doc.state === 'removed' || isTombstoned(doc)) return undefined;
     const made = newSecret({ ids: this.ids, hash: sha256 });
     const face = { id: made.id, hash: made.hash, name: `join/${host}`, role: 'join' as const, host };
     const life = { createdAtMs: nowMs, createdBy: BY, expiresAtMs: nowMs + TOKEN_LIVES_MS };

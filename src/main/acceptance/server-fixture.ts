@@ -1,16 +1,18 @@
-// One life of a server, for tests: the real journal, lease keeper, engine, liveness and desk, put together from the rooms as the
+// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and desk, put together from the rooms as the
 // program does it. It can die between any two of its effects: what it asked for after that is never carried out, and what was
 // under way is never heard of.
 import { hash } from 'node:crypto';
-import { Desk } from '../../agent/runtime.ts';
+import { Desk, ViewsDriver } from '../../agent/runtime.ts';
+import { peersOf } from '../../dataplane/index.ts';
+import { ElectionController } from '../../election/runtime.ts';
 import type { Applied } from '../../fleet/index.ts';
-import { LivenessController } from '../../hosts/runtime.ts';
+import { LivenessController, ScaleInController } from '../../hosts/runtime.ts';
 import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../journal/runtime.ts';
 import { NetworkDriver, NetworkEventsController, type SimulatedNetwork } from '../../network/runtime.ts';
 import type { Driver, Log } from '../../operations/index.ts';
 import { LeaseController, OperationsController } from '../../operations/runtime.ts';
-import { newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
+import { EVACUATORS, newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
 
 /** They look often where there are many thousands of agents; here they need not. */
 const LOOK_MS = 2000;
@@ -108,9 +110,20 @@ export class Server {
     });
     const news = new NetworkEventsController({ journal, clock, log });
     this.tell = news.tell;
-    const drivers = new Map([['network', this.#driver(parts)]]);
+    const drivers = new Map([
+      ['network', this.#driver(parts)],
+      ['views', this.#mortal(new ViewsDriver({ desk: this.desk, journal, clock }))],
+    ]);
     const engine = new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers });
-    this.#runners = [lease, engine, news, liveness, this.desk];
+    const common = { journal, clock, log, ids };
+    const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => this.desk.hears(peer, host));
+    const election = new ElectionController({ ...common, hears });
+    const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });
+    this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn];
+  }
+
+  #mortal(driver: Driver): Driver {
+    return { carryOut: (action, fence) => this.#life.effect(() => driver.carryOut(action, fence)) };
   }
 
   #driver(parts: ServerParts): Driver {

@@ -47,8 +47,11 @@ const HOUR_MS = 3_600_000;
 
 export class World extends Ground {
   /** A control plane without hosts and networks. When the test is over it must never have done what must never be. */
-  static async empty(options: GroundOptions = {}): Promise<World> {
-    const world = new World(options);
+  static async empty<W extends World>(
+    this: new (options: GroundOptions) => W,
+    options: GroundOptions = {},
+  ): Promise<W> {
+    const world = new this(options);
     onTestFinished(() => {
       world.close();
       if (world.violations.length > 0) throw new Error(`what must never be: ${world.violations.join('; ')}`);

@@ -1,0 +1,153 @@
+// Designations as they follow each other, and as hosts carry them out: epochs that only grow, one host at a time, and nobody is
+// told to let go before the others have turned to the next.
+import { dataplaneView, servicesPart } from '../../src/dataplane/index.ts';
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { DESIGNATIONS_VERSION, HOST, type Host } from '../../src/hosts/index.ts';
+import { TRANSPORT_ZONE } from '../../src/network/index.ts';
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+import { hostSteps, presenceOf } from './leaving.ts';
+
+interface Became {
+  readonly id: string;
+  readonly was: Service | undefined;
+  readonly is: Service | undefined;
+}
+
+function becameOf(applied: readonly Applied[]): Became[] {
+  return applied.flatMap(({ kind, before, after }) => {
+    const id = (after ?? before)?.id;
+    if (kind !== SERVICE.name || id === undefined) return [];
+    return [{ id, was: before?.doc as Service | undefined, is: after?.doc as Service | undefined }];
+  });
+}
+
+/** Also when a service goes and one of the same name is made. */
+export const epochsGrow: Checker = {
+  name: 'never: a designation has an epoch that one before it had',
+  watch: (_world, violated) => {
+    const highest = new Map<string, { readonly epoch: number; readonly host: string }>();
+    return {
+      onApplied: (_truth, applied) => {
+        for (const { id, is } of becameOf(applied)) {
+          if (is?.designated === undefined) continue;
+          const before = highest.get(id);
+          const { host } = is.designated;
+          const grown =
+            before === undefined || is.epoch > before.epoch || (is.epoch === before.epoch && host === before.host);
+          if (!grown) violated(`${id}: ${host} has epoch ${is.epoch}, ${before.host} had ${before.epoch}`);
+          highest.set(id, { epoch: is.epoch, host });
+        }
+      },
+    };
+  },
+};
+
+export const onlyOneShown: Checker = {
+  name: 'never: two hosts are told to do one service',
+  watch: (_world, violated) => ({
+    onApplied: (truth, applied) => {
+      const changed = new Set(becameOf(applied).map(({ id }) => id));
+      if (changed.size === 0) return;
+      const doing = new Map<string, string>();
+      for (const { id: host } of truth.all(HOST)) {
+        const services = dataplaneView(host, { peers: [], services: servicesPart.build(truth, host) })?.services ?? [];
+        for (const { id, role } of services) {
+          if (role !== 'designated' || !changed.has(id)) continue;
+          const other = doing.get(id);
+          if (other !== undefined) violated(`${id}: ${other} and ${host}`);
+          doing.set(id, host);
+        }
+      }
+    },
+  }),
+};
+
+/** Whoever was heard all along since a phase began has brought it about when the next one begins. */
+export const makeBeforeBreak: Checker = {
+  name: 'never: a hand-over goes on before those concerned have followed',
+  watch: (world, violated) => {
+    const heardSince = new Map<string, number>();
+    const phaseSince = new Map<string, number>();
+    return {
+      onApplied: (truth, applied, { commit: { revision } }) => {
+        for (const { id, was, is } of hostSteps(applied)) {
+          if (isListening(is) !== isListening(was)) heardSince.set(id, isListening(is) ? revision : Infinity);
+        }
+        for (const { id, was, is } of becameOf(applied)) {
+          const since = phaseSince.get(id) ?? Infinity;
+          if (was !== undefined && is !== undefined) {
+            const behind = concerned(truth, was, is).filter((host) => {
+              const isHeard = (heardSince.get(host) ?? Infinity) < since;
+              return isHeard && isBehind(machineOf(world, host), id, was);
+            });
+            if (behind.length > 0)
+              violated(`${id} leaves ${was.handOver?.phase} at ${revision} without ${behind.join(', ')}`);
+          }
+          if (phaseOf(was) !== phaseOf(is)) phaseSince.set(id, revision);
+        }
+      },
+    };
+  },
+};
+
+function phaseOf(service: Service | undefined): string {
+  const { handOver, epoch } = service ?? {};
+  return handOver === undefined ? '' : `${handOver.phase} ${handOver.to} ${epoch}`;
+}
+
+function isListening(host: Host | undefined): boolean {
+  return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
+}
+
+/** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
+function concerned(truth: Fleet, was: Service, is: Service): string[] {
+  const { handOver } = was;
+  if (handOver === undefined) return [];
+  const goesOn = is.handOver?.operation === handOver.operation;
+  if (handOver.phase === 'preparing') return goesOn && is.handOver?.phase === 'switched' ? [handOver.to] : [];
+  if (handOver.phase === 'switched' && goesOn && is.handOver?.phase === 'retiring')
+    return [...presenceOf(truth, is), handOver.to].filter((host) => host !== handOver.from);
+  return [];
+}
+
+function machineOf({ machines }: World, host: string): Machine | undefined {
+  return machines.find(({ name }) => name === host);
+}
+
+/** It follows an older state of the service. One that does not know of it at all has just got something of it. */
+function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }: Service): boolean {
+  const shown = dataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find((one) => one.id === id);
+  if (handOver?.phase === 'preparing') return shown?.role !== 'preparing' && (shown?.epoch ?? 0) <= epoch;
+  return shown !== undefined && shown.epoch < epoch;
+}
+
+/** A host that leaves or is gone does not get a service while somebody else could. Judged apart from how elections judge. */
+export const notToLeaving: Checker = {
+  name: 'never: a service goes to a host that leaves, is not trusted, or is gone, while another could have it',
+  watch: (_world, violated) => ({
+    onApplied: (truth, applied) => {
+      for (const { id, was, is } of becameOf(applied)) {
+        const host = is?.designated?.host;
+        if (is === undefined || host === undefined || host === was?.designated?.host) continue;
+        const doc = truth.get(HOST, idOf(HOST, host))?.doc;
+        if (doc === undefined || doc.state === 'removed' || doc.quarantined !== undefined)
+          violated(`${id} goes to ${host}`);
+        if (doc?.leaving === undefined || doc.state === 'recovering') continue;
+        const able = [...presenceOf(truth, is)].filter((one) => couldDo(truth, is, one));
+        if (able.length > 0) violated(`${id} goes to ${host}, and ${able[0]} could have it`);
+      }
+    },
+  }),
+};
+
+function couldDo(truth: Fleet, { type }: Service, name: string): boolean {
+  const host = truth.get(HOST, idOf(HOST, name))?.doc;
+  if (host?.state !== 'active' || !isListening(host) || host.switch?.datapathId === undefined) return false;
+  const zone = host.transportZone ?? 'default';
+  const hasZone = truth.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, zone)) !== undefined;
+  const reaches = type !== 'nat' || host.physicalNetworks.includes('p1');
+  return host.tunnelAddress !== undefined && hasZone && host.serviceVersion >= DESIGNATIONS_VERSION && reaches;
+}

@@ -1,0 +1,93 @@
+// Hosts on their way out: nobody passes the point of no return while something lives there or somebody may be connected, and
+// nobody comes back but by an operator's word. Looked at apart from how the product looks at it.
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import { INSTANCE } from '../../src/instances/index.ts';
+import { CLAIM, PORT, ROUTER } from '../../src/network/index.ts';
+import type { Checker } from './checker.ts';
+
+/** The hosts that have a port of what a service is for. */
+export function presenceOf(truth: Fleet, { type, subject }: Pick<Service, 'type' | 'subject'>): Set<string> {
+  const subnets = type === 'nat' ? (truth.get(ROUTER, idOf(ROUTER, subject))?.doc.subnets ?? []) : [subject];
+  const hosts = new Set<string>();
+  for (const { doc } of truth.all(PORT)) {
+    if (doc.binding === undefined) continue;
+    if (doc.addresses.some(({ subnet }) => subnets.includes(subnet))) hosts.add(doc.binding.host);
+  }
+  return hosts;
+}
+
+/** What keeps a host from leaving. A service that nobody else has anything of ends with it. */
+export function livesOn(truth: Fleet, host: string): string[] {
+  return [
+    ...[...truth.all(INSTANCE)].flatMap(({ id, doc }) => (doc.host === host ? [`instance ${id}`] : [])),
+    ...[...truth.all(CLAIM)].flatMap(({ id, doc }) => (doc.host === host ? [`claim ${id}`] : [])),
+    ...[...truth.all(PORT)].flatMap(({ id, doc }) => (doc.binding?.host === host ? [`port ${id}`] : [])),
+    ...[...truth.all(SERVICE)].flatMap(({ id, doc }) => {
+      const touches = [doc.designated?.host, doc.handOver?.from, doc.handOver?.to].includes(host);
+      const elsewhere = [...presenceOf(truth, doc)].some((other) => other !== host);
+      return touches && elsewhere ? [`service ${id}`] : [];
+    }),
+  ];
+}
+
+interface Step {
+  readonly id: string;
+  readonly was: Host | undefined;
+  readonly is: Host | undefined;
+}
+
+export function hostSteps(applied: readonly Applied[]): Step[] {
+  return applied.flatMap(({ kind, before, after }) => {
+    const id = (after ?? before)?.id;
+    if (kind !== HOST.name || id === undefined) return [];
+    return [{ id, was: before?.doc as Host | undefined, is: after?.doc as Host | undefined }];
+  });
+}
+
+export const endedByEvidence: Checker = {
+  name: 'never: a host is past the point of no return while something lives there or somebody may be connected',
+  watch: (_world, violated) => ({
+    onApplied: (truth, applied, { commit }) => {
+      for (const { id, was, is } of hostSteps(applied)) {
+        if (is?.state !== 'finalizing' || was?.state === 'finalizing' || is.leaving?.forced !== undefined) continue;
+        const { state } = is.connection;
+        if ((state === 'up' || state === 'suspect') && is.forcedDown === undefined)
+          violated(`${id} is ${state} at ${commit.revision}`);
+        const [tenant] = livesOn(truth, id);
+        if (tenant !== undefined) violated(`${id} has ${tenant} at ${commit.revision}`);
+      }
+    },
+  }),
+};
+
+/** Those who ask for hosts to be joined. */
+const JOINERS = /^(admin-\d+-join|installer-\d+)$/;
+
+export const joinedByWill: Checker = {
+  name: 'never: a removed host comes back unless somebody joins it',
+  watch: (_world, violated) => ({
+    onApplied: (_truth, applied, { commit }) => {
+      for (const { id, was, is } of hostSteps(applied)) {
+        if (was?.state !== 'removed' || is?.state === 'removed') continue;
+        if (!JOINERS.test(commit.by)) violated(`${id} became ${is?.state ?? 'nothing'} by ${commit.by}`);
+      }
+    },
+  }),
+};
+
+/** Built elsewhere on somebody's word that it is off: whatever it still runs, it is not one of us until it is let in again. */
+export const vouchedOffDistrusted: Checker = {
+  name: 'never: a host is heard and trusted whose instances were built elsewhere because it was said to be off',
+  watch: (_world, violated) => ({
+    onApplied: (_truth, applied, { commit }) => {
+      for (const { id, was, is } of hostSteps(applied)) {
+        // From quarantine it comes by an operator's word.
+        if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;
+        const isVouched = is.forcedDown !== undefined || was?.forcedDown !== undefined;
+        if (isVouched && is.connection.state === 'up') violated(`${id} is heard at ${commit.revision}, and trusted`);
+      }
+    },
+  }),
+};

@@ -1,0 +1,41 @@
+// What is really on switches, beside what the journal says of it: when a host is gone, everybody who still has something of it
+// is written down.
+import { idOf } from '../../src/fleet/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
+import type { Machine } from '../world/machine.ts';
+import type { Checker } from './checker.ts';
+import { hostSteps } from './leaving.ts';
+
+/** What on a machine's switch is about a host: by its name, or by an address that only it has in these worlds. */
+export function namedOn({ switch: { contents } }: Machine, host: string): string[] {
+  const address = new RegExp(`\\b(?:192\\.0\\.2|198\\.51\\.100)\\.${host.slice(1)}\\b`);
+  return [
+    ...contents.tunnels.flatMap(({ peer }) => (peer === host ? ['a tunnel'] : [])),
+    ...contents.flows.flatMap((flow) => (address.test(`${flow.match} ${flow.actions}`) ? [`flow ${flow.match}`] : [])),
+    ...contents.groups.flatMap(({ id, buckets }) => (address.test(buckets.join(' ')) ? [`group ${id}`] : [])),
+  ];
+}
+
+export const removedEverywhere: Checker = {
+  name: 'never: a host is removed, and a switch of somebody else has something of it that is not written down',
+  watch: ({ machines }, violated) => ({
+    onApplied: (truth, applied) => {
+      for (const { id, was, is } of hostSteps(applied)) {
+        if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
+        for (const machine of machines) {
+          const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
+          if (machine.name === id || peer === undefined || isNobody(peer)) continue;
+          const [what] = namedOn(machine, id);
+          if (what === undefined || truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) !== undefined) continue;
+          violated(`${machine.name} (${peer.state}, ${peer.connection.state}) has ${what} of ${id}`);
+        }
+      }
+    },
+  }),
+};
+
+/** It is not trusted, or not one of us yet: what is on its switch goes as a whole when it is heard. */
+function isNobody({ state, quarantined, credential }: Host): boolean {
+  return state === 'removed' || quarantined !== undefined || (state === 'joining' && credential === undefined);
+}

@@ -1,0 +1,52 @@
+// Switches that do not answer, or say that they have what they lost; and agents of the version before services.
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+function one({ machines, rng }: World): Machine | undefined {
+  return machines.length === 0 ? undefined : rng.pick(machines);
+}
+
+export const switchDown: Fault = {
+  name: 'switch-down',
+  weight: 4,
+  strike: (world) => {
+    const machine = one(world);
+    if (machine === undefined) return undefined;
+    const { faults } = machine.switch;
+    faults.down = true;
+    world.scheduler.after(
+      world.rng.between(500, 40_000),
+      `the switch of ${machine.name} answers`,
+      () => (faults.down = false),
+    );
+    return machine.name;
+  },
+};
+
+export const switchLosesFlows: Fault = {
+  name: 'switch-loses-flows',
+  weight: 2,
+  strike: (world) => {
+    const machine = one(world);
+    if (machine === undefined) return undefined;
+    machine.switch.faults.losesFlows = world.rng.between(1, 4);
+    return machine.name;
+  },
+};
+
+/** From the version before services to the newest. */
+export const agentUpgraded: Fault = {
+  name: 'agent-upgraded',
+  weight: 2,
+  strike: (world) => {
+    const machine = world.machines.find(({ serviceVersion }) => serviceVersion !== undefined);
+    if (machine === undefined) return undefined;
+    machine.serviceVersion = undefined;
+    if (machine.life !== undefined) {
+      machine.crash();
+      machine.start();
+    }
+    return machine.name;
+  },
+};

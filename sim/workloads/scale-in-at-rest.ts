@@ -1,0 +1,213 @@
+// What must be true of hosts that come and go once everything has healed: whatever is unfinished waits for something that is so,
+// each service has its one host, switches hold what their views say and name nobody who is gone, drained hosts are empty, and
+// what would be decided now does not depend on the order in which things are named.
+import { isDeepStrictEqual } from 'node:util';
+import { composeView } from '../../src/agent/index.ts';
+import { compile, dataplaneView, diff } from '../../src/dataplane/index.ts';
+import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
+import { wrongAtRest } from '../../src/election/invariants.ts';
+import { idOf, valueOf } from '../../src/fleet/index.ts';
+import { DESIGNATIONS_VERSION, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
+import {
+  isOpen,
+  isUnfinished,
+  ITEMS_BY_OPERATION,
+  OPERATION,
+  type Next,
+  type Operation,
+  type RecordStep,
+  type StoredItem,
+} from '../../src/operations/index.ts';
+import { livesOn } from '../checkers/leaving.ts';
+import { namedOn } from '../checkers/switches.ts';
+import type { Machine } from '../world/machine.ts';
+import { sha256, viewSource } from '../world/parts.ts';
+import type { Life } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+import { instancesAtRest } from './instances-at-rest.ts';
+
+/** Those that are judged here; the others are judged where instances are. */
+export const SCALE_IN_KINDS: readonly string[] = [
+  'scale-in',
+  'scale-in-end',
+  'scale-in-recover',
+  'peer-clean-up',
+  'hand-over',
+  'scale-out',
+];
+
+export function scaleInAtRest(world: World): string[] {
+  const holder = world.servers.find((server) => server.life?.journal.fence !== undefined)?.life;
+  if (holder === undefined) return ['nobody holds the lease although everything has healed'];
+  const { truth } = world;
+  return [
+    ...instancesAtRest(world),
+    ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, holder, id, doc)),
+    ...(valueOf(truth, ELECTION).held ? [] : servicesAtRest(world, holder)),
+    ...[...truth.all(HOST)].flatMap(({ id, doc }) => hostAtRest(world, id, doc)),
+    ...world.machines.flatMap((machine) => switchAtRest(world, machine)),
+    ...[...truth.all(PENDING_CLEAN_UP)].flatMap(({ doc }) => pendingAtRest(world, doc)),
+    ...orderMatters(world, holder.clock.nowMs()),
+  ];
+}
+
+function operationAtRest(world: World, holder: Life, id: string, doc: Operation): string[] {
+  if (!SCALE_IN_KINDS.includes(doc.kind) || !isUnfinished(doc)) return [];
+  if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
+  const open = [...world.truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
+  if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
+  const nowMs = holder.clock.nowMs();
+  return open.flatMap((item) => {
+    const problem = isTrue(world, item) ? goesOn(world, { id, doc }, item, nowMs) : 'untruly';
+    const { step, state, reason, target } = item.doc;
+    return problem === undefined
+      ? []
+      : [`${doc.kind} of ${target.id} is ${state} at ${step} (${JSON.stringify(reason ?? 'no reason')}): ${problem}`];
+  });
+}
+
+/** Whether what an item says it waits for is so in the world, for what can be seen there. */
+function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredItem): boolean {
+  const of = (name: unknown): { host: Host | undefined; machine: Machine | undefined } => ({
+    host: truth.get(HOST, idOf(HOST, String(name)))?.doc,
+    machine: machines.find((one) => one.name === name),
+  });
+  switch (reason?.code) {
+    case undefined:
+    // All links are mended: whoever is heard is in line.
+    case 'hosts-behind':
+    case 'hand-over-drains':
+    case 'has-left':
+      return false;
+    case 'host-down':
+      return of(reason['host']).machine?.life === undefined;
+    case 'peer-not-heard':
+      return !isHeard(of(reason['peer']));
+    case 'agent-not-heard':
+      return !isHeard(of(target.id));
+    case 'agent-not-joined':
+      return of(target.id).host?.credential === undefined;
+    case 'elections-held':
+      return valueOf(truth, ELECTION).held;
+    default:
+      return true;
+  }
+}
+
+function isHeard({ host, machine }: { host: Host | undefined; machine: Machine | undefined }): boolean {
+  return machine?.life !== undefined && host?.credential !== undefined;
+}
+
+/** What would be done for an item if somebody looked now: nothing, or it was forgotten. */
+function goesOn(
+  { truth, parts }: World,
+  operation: { readonly id: string; readonly doc: Operation },
+  item: StoredItem,
+  nowMs: number,
+): string | undefined {
+  const kind = parts.operationKinds.find(({ name }) => name === operation.doc.kind);
+  const stored = truth.get(OPERATION, idOf(OPERATION, operation.id));
+  if (kind === undefined || stored === undefined) return 'nobody knows how';
+  for (const next of kind.plan(truth, stored, [item], nowMs)) {
+    if (next.kind === 'act') return 'somebody could be asked';
+    const step = stepsOf(next, nowMs).find((one) => isNews(one, item));
+    if (step !== undefined) return `it would be ${JSON.stringify(step.progress)} with ${step.changes.length} changes`;
+  }
+  return undefined;
+
+  function stepsOf(next: Exclude<Next, { kind: 'act' }>, atMs: number): readonly RecordStep[] {
+    return next.kind === 'record' ? [next] : next.decide(truth, atMs);
+  }
+}
+
+function isNews({ progress, changes }: RecordStep, { doc }: StoredItem): boolean {
+  return changes.length > 0 || progress.state !== doc.state || progress.reason?.code !== doc.reason?.code;
+}
+
+/** Each service has its one host, and a look at all of them, in whatever order, finds nothing to do. */
+function servicesAtRest(world: World, { rooms }: Life): string[] {
+  const { truth } = world;
+  void rooms;
+  // One that waits for somebody who could take it is judged by what its hand-over says.
+  const wrong = wrongAtRest(truth).filter((sentence) => !sentence.endsWith('is being handed over'));
+  return [...wrong, ...shownTwice(world)];
+}
+
+/** The host that a service is designated to is the only one that is shown to be it. */
+function shownTwice({ machines, truth }: World): string[] {
+  return [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
+    const doing = machines.filter((machine) => {
+      const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
+      if (machine.life === undefined || host === undefined || host.connection.state !== 'up') return false;
+      const services = dataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
+      return services.some((one) => one.id === id && one.role === 'designated');
+    });
+    const wrong = doing.filter(({ name }) => name !== doc.designated?.host);
+    return wrong.map(({ name }) => `${name} does ${id}, which is ${doc.designated?.host ?? 'nobody'}'s`);
+  });
+}
+
+function hostAtRest({ truth }: World, id: string, doc: Host): string[] {
+  if (doc.state === 'drained') return livesOn(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
+  return [];
+}
+
+/** Of hosts that are heard. What is on the others' switches nobody can know. */
+function switchAtRest(world: World, machine: Machine): string[] {
+  const { truth, disk } = world;
+  const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
+  if (machine.life === undefined || host?.connection.state !== 'up' || host.credential === undefined) return [];
+  // An agent of the version before services knows nothing of its switch.
+  if (host.serviceVersion < DESIGNATIONS_VERSION) return [];
+  const stamp = { journalId: disk.journalId, leaseEpoch: 1 };
+  const view = dataplaneView(machine.name, composeView(truth, viewSource(world), machine.name, stamp).parts);
+  if (view === undefined) return [`${machine.name} is shown nothing of the data plane`];
+  const { changes } = diff(compile(view).contents, machine.switch.contents);
+  const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  return [
+    ...changes.slice(0, 1).map((change) => `the switch of ${machine.name} lacks ${JSON.stringify(change)}`),
+    ...gone.flatMap(({ id }) =>
+      namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
+    ),
+  ];
+}
+
+function pendingAtRest(
+  { truth, machines }: World,
+  { peer, host }: { readonly peer: string; readonly host: string },
+): string[] {
+  const doc = truth.get(HOST, idOf(HOST, peer))?.doc;
+  const machine = machines.find(({ name }) => name === peer);
+  return isHeard({ host: doc, machine }) ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
+}
+
+/** The same hosts or services, named the other way round, come to the same. */
+function orderMatters({ truth }: World, nowMs: number): string[] {
+  const services = [...truth.all(SERVICE)].map(({ id }) => id);
+  const how = { hears: () => false, operation: idOf(OPERATION, 'op-order'), by: 'order', nowMs, deadlineMs: 1000 };
+  const looks = [services, services.toReversed()].map((list) => lookAtServices(truth, { ...how, services: list }));
+  const hosts = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'active').map(({ id }): string => id);
+  const start = { drain: true, operation: idOf(OPERATION, 'op-order'), by: 'order', nowMs, deadlineMs: 1000 };
+  const starts =
+    hosts.length === 0
+      ? []
+      : [hosts, [...hosts.toReversed(), ...hosts]].map((list) =>
+          changed(startScaleIn(truth, EVACUATORS, { ...start, hosts: list })),
+        );
+  void sha256;
+  return [
+    ...(isDeepStrictEqual(looks[0], looks[1])
+      ? []
+      : ['what becomes of services depends on the order in which they are named']),
+    ...(isDeepStrictEqual(starts[0], starts[1]) ? [] : ['a start depends on the order in which hosts are named']),
+  ];
+}
+
+function changed(decision: ReturnType<typeof startScaleIn>): unknown {
+  if (decision.kind === 'refuse') return decision.refusal.code;
+  return decision.changes
+    .filter(({ kind }) => kind === HOST.name)
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+}

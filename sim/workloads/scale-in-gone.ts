@@ -1,0 +1,111 @@
+// The end of every world whose hosts come and go: machines get power, everybody is trusted again, instances and routers are
+// deleted, and then every host that is leaving leaves for good or comes back. Nothing may be left of what was.
+import { idOf, valueOf } from '../../src/fleet/index.ts';
+import { ELECTION, SERVICE } from '../../src/election/index.ts';
+import { clearForcedDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
+import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
+import { reAdmitHost } from '../../src/hosts/re-admit.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
+import { deleteFloatingAddress } from '../../src/network/decide-floating-address.ts';
+import { deleteRouter } from '../../src/network/decide-router.ts';
+import { FLOATING_ADDRESS, ROUTER, SUBNET } from '../../src/network/index.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import { namedOn } from '../checkers/switches.ts';
+import type { Operator } from '../world/operator.ts';
+import type { World } from '../world/world.ts';
+import { plain, type Decide } from './commands.ts';
+import { deleteEverything, instancesGone } from './instances-gone.ts';
+import { settingTo } from './scale-in-ground.ts';
+
+const ROUNDS_MAX = 6;
+const ROUND_MS = 8000;
+const DAY_MS = 24 * 3600 * 1000;
+
+export async function removeEverything(world: World, giveTokens: () => Promise<void>): Promise<void> {
+  const { truth } = world;
+  const operator = world.newOperator('finisher');
+  for (const machine of world.machines) if (!machine.powered) machine.getPower();
+  const ask = asker(operator);
+  const on = { ...valueOf(truth, ELECTION), held: false };
+  await ask('elections', settingTo(ELECTION, on, 'finisher'));
+  await trust(world, ask);
+  await giveTokens();
+  await deleteEverything(world);
+  for (let round = 1; round <= ROUNDS_MAX && scaleInGone(world).length > 0; round += 1) {
+    await unroute(world, ask);
+    await leaveOrStay(world, ask, round);
+    await operator.pause(ROUND_MS);
+    await trust(world, ask);
+    await giveTokens();
+  }
+}
+
+type Ask = (what: string, decide: Decide) => Promise<unknown>;
+
+function asker(operator: Operator): Ask {
+  let asked = 0;
+  return (what, decide) => operator.ask(plain(`finisher-${(asked += 1)}-${what}`, decide));
+}
+
+async function trust({ truth }: World, ask: Ask): Promise<void> {
+  const by = 'finisher';
+  for (const { id, doc } of [...truth.all(HOST)]) {
+    if (doc.state === 'removed') continue;
+    if (doc.forcedDown !== undefined)
+      await ask(`up-${id}`, (fleet, _life, nowMs) => clearForcedDown(fleet, { id, by, nowMs }));
+    if (truth.get(HOST, id)?.doc.quarantined !== undefined)
+      await ask(`trust-${id}`, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
+  }
+}
+
+async function unroute({ truth }: World, ask: Ask): Promise<void> {
+  for (const { id } of [...truth.all(FLOATING_ADDRESS)])
+    await ask(`sink-${id}`, (fleet) => deleteFloatingAddress(fleet, { id }));
+  for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
+}
+
+/** Those that leave are removed, every second of them; the others come back. */
+async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<void> {
+  const leaving = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'draining' || doc.state === 'drained');
+  for (const { id, doc } of leaving) {
+    const operation = idOf(OPERATION, `op-finish-${round}-${id}`);
+    const how = { hosts: [id], operation, by: 'finisher' };
+    const ends = Number(id.slice(1)) % 2 === 0;
+    // One whose deadline has passed goes on when it is asked to.
+    if (ends && doc.state === 'draining') {
+      const again = { ...how, drain: true, deadlineMs: DAY_MS };
+      await ask(`start-${id}`, (fleet, _life, nowMs) => startScaleIn(fleet, EVACUATORS, { ...again, nowMs }));
+      continue;
+    }
+    await ask(`${ends ? 'end' : 'recover'}-${id}`, (fleet, _life, nowMs) =>
+      ends
+        ? endScaleIn(fleet, EVACUATORS, { ...how, disconnect: true, nowMs })
+        : recoverHosts(fleet, EVACUATORS, { ...how, failBack: false, nowMs }),
+    );
+  }
+}
+
+export function scaleInGone(world: World): string[] {
+  const { truth, machines } = world;
+  const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  return [
+    ...instancesGone(world),
+    ...[...truth.all(HOST)].flatMap(({ id, doc }) =>
+      doc.state === 'removed' || doc.state === 'active' || doc.state === 'joining'
+        ? []
+        : [`host ${id} is ${doc.state}`],
+    ),
+    ...[...truth.all(SERVICE)].flatMap(({ id, doc }) => {
+      const { subject, type } = doc;
+      const there = type === 'dhcp' && truth.get(SUBNET, idOf(SUBNET, subject))?.doc.dhcp === true;
+      if (!there) return [`service ${id} is left without its subject`];
+      return doc.designated === undefined ? [] : [`service ${id} is at ${doc.designated.host}, where nothing is`];
+    }),
+    ...[...truth.all(PENDING_CLEAN_UP)].map(({ id }) => `${id} is still to be cleaned`),
+    ...machines
+      .filter(({ name }) => truth.get(HOST, idOf(HOST, name))?.doc.state === 'active')
+      .flatMap((machine) =>
+        gone.flatMap(({ id }) => namedOn(machine, id).map((what) => `${what} of removed ${id} on ${machine.name}`)),
+      ),
+  ];
+}

@@ -1,0 +1,128 @@
+// What there is in a world whose hosts come and go: a handful of hosts in one site with tunnels between them, networks inside
+// with DHCP, one outside, routers that lead there, and tight budgets, so that they matter.
+import { ELECTION } from '../../src/election/index.ts';
+import { idOf, put, SETTING, type FleetReader, type Setting } from '../../src/fleet/index.ts';
+import { SCALE_IN, type HostSpec } from '../../src/hosts/index.ts';
+import { accept } from '../../src/journal/index.ts';
+import { createRouter } from '../../src/network/decide-router.ts';
+import { createTransportZone } from '../../src/network/decide-transport-zone.ts';
+import { ROUTER, TRANSPORT_ZONE } from '../../src/network/index.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { World } from '../world/world.ts';
+import { once, plain, type Decide } from './commands.ts';
+import { InstanceGround, type Drawn, type NetworkPlan } from './instance-ground.ts';
+
+export const OUTSIDE = 'outside';
+/** Few, so that they are made anew while something of the one before may be left. */
+export const ROUTERS = ['r1', 'r2', 'r3'];
+/** The second one is not there from the start. */
+export const ZONES = ['default', 'far'];
+/** Silence of two of so many hosts is not that of a whole site. */
+const HOSTS_MIN = 5;
+const HOSTS_MAX = 8;
+
+export class ScaleInGround extends InstanceGround {
+  readonly inside: readonly NetworkPlan[];
+  readonly #world: World;
+  readonly #rng: Rng;
+
+  constructor(world: World) {
+    super(world, drawn);
+    this.#world = world;
+    this.#rng = world.rng.fork();
+    this.inside = this.networks.filter(({ external }) => external !== true);
+  }
+
+  get subnets(): string[] {
+    return this.inside.flatMap(({ subnets }) => subnets.map(({ name }) => name));
+  }
+
+  override async lay(): Promise<void> {
+    const mesh = this.#rng.pick(['full', 'needed'] as const);
+    const drain = { movesAtOnce: this.#rng.between(1, 4), movesPerHostAtOnce: this.#rng.between(1, 3) };
+    const hand = { handOverDrainMs: this.#rng.pick([0, 1000]), handOversAtOnce: this.#rng.pick([1, 2, 256]) };
+    const laid = super.lay();
+    const exists = (fleet: FleetReader): boolean =>
+      fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default')) !== undefined;
+    const tag = this.admin.tag('zone');
+    await this.admin.insist(
+      once(tag, exists, (fleet, _life, nowMs) => createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs })),
+    );
+    await this.#set(SCALE_IN, { ...SCALE_IN.fallback, ...drain });
+    await this.#set(ELECTION, { ...ELECTION.fallback, ...hand });
+    await laid;
+    await this.#routers();
+  }
+
+  async #set<T>(setting: Setting<T>, value: T): Promise<void> {
+    const tag = this.admin.tag(`set-${setting.name}`);
+    await this.admin.insist(plain(tag, settingTo(setting, value, tag)));
+  }
+
+  async #routers(): Promise<void> {
+    for (const [at, subnet] of this.subnets.slice(0, 2).entries()) {
+      const tag = this.admin.tag('router');
+      const name = ROUTERS[at] ?? '';
+      const there = (fleet: FleetReader): boolean => fleet.get(ROUTER, idOf(ROUTER, name)) !== undefined;
+      const asked = { name, subnets: [subnet], externalNetwork: OUTSIDE, admin: true, by: tag };
+      await this.admin.insist(
+        once(tag, there, (fleet, { ids }, nowMs) => createRouter(fleet, { ...asked, portId: ids.next('port'), nowMs })),
+      );
+    }
+    if (this.#world.troubled) await this.admin.operator.pause(500);
+  }
+}
+
+export function settingTo<T>({ name }: Setting<T>, value: T, by: string): Decide {
+  return (_fleet, _life, nowMs) => accept([put(SETTING, name, { value, changedBy: by, changedAtMs: nowMs })], null);
+}
+
+function drawn(rng: Rng): Drawn {
+  const count = rng.between(HOSTS_MIN, HOSTS_MAX);
+  return {
+    modern: true,
+    networks: [
+      outside(),
+      inside('t1', 1, 'embedded', rng.chance(0.7)),
+      inside('t2', 2, 'embedded', rng.chance(0.5)),
+      inside('t3', 3, 'simulated', rng.chance(0.5)),
+    ],
+    hosts: Array.from({ length: count }, (_, at) => drawHost(rng, at + 1)),
+  };
+}
+
+function outside(): NetworkPlan {
+  const segment = `${OUTSIDE}-s`;
+  const subnet = {
+    name: `${OUTSIDE}-v4`,
+    segment,
+    cidr: '203.0.113.0/26',
+    first: '203.0.113.10',
+    last: '203.0.113.30',
+  };
+  return {
+    name: OUTSIDE,
+    backEnd: 'embedded',
+    external: true,
+    segments: new Map([[segment, 'p1']]),
+    subnets: [subnet],
+  };
+}
+
+function inside(name: string, nth: number, backEnd: NetworkPlan['backEnd'], dhcp: boolean): NetworkPlan {
+  const net = `10.${nth}.0`;
+  const subnet = { name: `${name}-v4`, cidr: `${net}.0/26`, first: `${net}.10`, last: `${net}.30`, dhcp };
+  return { name, backEnd, segments: new Map(), subnets: [subnet] };
+}
+
+function drawHost(rng: Rng, nth: number): HostSpec {
+  return {
+    name: `h${nth}`,
+    site: 'central',
+    capacity: { vcpus: 4, memoryMiB: rng.pick([4096, 8192]), diskGiB: 40, ratios: { vcpus: 2, memory: 1, disk: 1 } },
+    physicalNetworks: rng.chance(0.8) ? ['p1'] : [],
+    ...(rng.chance(0.95) && { tunnelAddress: `192.0.2.${nth}` }),
+    ...(rng.chance(0.1) && { transportZone: 'far' }),
+    baseWeight: rng.pick([0, 0, 0, 1, 2]),
+  };
+}

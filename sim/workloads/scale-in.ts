@@ -1,0 +1,122 @@
+// Hosts that leave and come back under load: batches of them are taken out of service, removed, brought back and joined again,
+// in any order, while instances, ports, routers and services come and go and everything fails now and then.
+import { ELECTION } from '../../src/election/index.ts';
+import { idOf, valueOf } from '../../src/fleet/index.ts';
+import { HOST, scaleInModel } from '../../src/hosts/index.ts';
+import { ScaleInController } from '../../src/hosts/runtime.ts';
+import { scaleOut } from '../../src/hosts/scale-out.ts';
+import { EVACUATORS, OPERATION_KINDS } from '../../src/main/rooms.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import type { Command, Operator } from '../world/operator.ts';
+import type { World } from '../world/world.ts';
+import { plain } from './commands.ts';
+import { InstanceActs } from './instance-acts.ts';
+import { ScaleInActs } from './scale-in-acts.ts';
+import { scaleInAtRest } from './scale-in-at-rest.ts';
+import { removeEverything, scaleInGone } from './scale-in-gone.ts';
+import { ScaleInGround, settingTo } from './scale-in-ground.ts';
+import { ServiceActs } from './service-acts.ts';
+import type { Workload } from './workload.ts';
+
+const KINDS = ['scale-in', 'scale-in-end', 'scale-in-recover', 'peer-clean-up', 'scale-out'];
+/** Hosts that come in are not waited for any longer than this. */
+const JOIN_DEADLINE_MS = 300_000;
+
+interface Person {
+  readonly name: string;
+  readonly next: (tag: string) => Command<unknown> | undefined;
+  readonly pauseMs: number;
+}
+
+async function run(world: World, ground: ScaleInGround, ready: Promise<void>): Promise<void> {
+  await ready;
+  const inside = { networks: ground.inside, hosts: ground.hosts };
+  const instances = new InstanceActs(world, inside, { create: 45, forceDown: 1, remap: 0 });
+  const hosts = new ScaleInActs(world, ground);
+  const services = new ServiceActs(world, ground);
+  const people: Person[] = [
+    { name: 'user', next: (tag) => instances.next(tag), pauseMs: 1800 },
+    { name: 'operator1', next: (tag) => hosts.next(tag), pauseMs: 3000 },
+    { name: 'operator2', next: (tag) => hosts.next(tag), pauseMs: 6000 },
+    { name: 'router', next: (tag) => services.next(tag), pauseMs: 4000 },
+  ];
+  await Promise.all([...people.map((person) => act(world, person)), bringIn(world, ground)]);
+}
+
+async function act(world: World, { name, next, pauseMs }: Person): Promise<void> {
+  const operator = world.newOperator(name);
+  for (let count = 1; world.troubled; count += 1) {
+    const command = next(`${name}-${count}`);
+    if (command !== undefined) await operator.ask(command);
+    await operator.pause(world.rng.between(50, pauseMs));
+  }
+}
+
+/** Somebody who joins removed hosts again, and gives tokens to those that have no credential. */
+async function bringIn(world: World, ground: ScaleInGround): Promise<void> {
+  const operator = world.newOperator('installer');
+  for (let count = 1; world.troubled; count += 1) {
+    await operator.pause(world.rng.between(1000, 12_000));
+    await joinAgain(world, ground, operator, `installer-${count}`);
+    await giveTokens(world, ground);
+  }
+  // Whoever holds elections for an upgrade goes on when it is over.
+  const tag = 'installer-goes-on';
+  if (world.rng.chance(0.8)) {
+    const on = { ...valueOf(world.truth, ELECTION), held: false };
+    await operator.ask(plain(tag, settingTo(ELECTION, on, tag)));
+  }
+}
+
+async function joinAgain(world: World, ground: ScaleInGround, operator: Operator, by: string): Promise<void> {
+  const { rng, truth } = world;
+  const removed = ground.hosts.filter(({ name }) => truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed');
+  if (removed.length === 0 || rng.chance(0.4)) return;
+  const hosts = removed.filter(() => rng.chance(0.7));
+  if (hosts.length === 0) return;
+  const how = {
+    hosts,
+    operation: idOf(OPERATION, `op-${by}`),
+    rebalance: rng.chance(0.5),
+    deadlineMs: JOIN_DEADLINE_MS,
+    by,
+  };
+  for (const machine of world.machines) {
+    if (!hosts.some(({ name }) => name === machine.name)) continue;
+    // It is set up anew: what was left on it by force is wiped by hand.
+    for (const { id } of [...machine.hypervisor.instances]) machine.hypervisor.remove(id);
+    machine.joinToken = undefined;
+  }
+  await operator.ask(plain(by, (fleet, _life, nowMs) => scaleOut(fleet, { ...how, nowMs })));
+}
+
+/** An agent that was told to leave, and one whose host was removed, come back with a new token only. */
+export async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
+  for (const machine of world.machines) {
+    const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
+    const needs = host !== undefined && host.state !== 'removed' && host.credential === undefined;
+    if (!needs || host.state === 'finalizing' || (world.troubled && world.rng.chance(0.4))) continue;
+    await ground.admin.giveToken(machine);
+    machine.start();
+  }
+}
+
+export const scaleIn: Workload = {
+  name: 'scale-in',
+  models: [scaleInModel(EVACUATORS)],
+  operationKinds: KINDS.flatMap((name) => OPERATION_KINDS.get(name) ?? []),
+  controllers: [
+    ({ journal, clock, log, ids }) => new ScaleInController({ journal, clock, log, ids, evacuators: EVACUATORS }),
+  ],
+  start: (world) => {
+    const ground = new ScaleInGround(world);
+    const ready = ground.lay();
+    return {
+      ready,
+      over: run(world, ground, ready),
+      atRest: () => scaleInAtRest(world),
+      undo: () => removeEverything(world, () => giveTokens(world, ground)),
+      atEnd: () => scaleInGone(world),
+    };
+  },
+};

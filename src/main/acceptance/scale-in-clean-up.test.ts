@@ -1,0 +1,222 @@
+// Previews that start keeps to, hosts that come in, zones, and what is left of a host that is gone: nothing.
+import { describe, expect, test } from 'vitest';
+import { SERVICE } from '../../election/index.ts';
+import { INSTANCE } from '../../instances/index.ts';
+import { areJoined, expectSound, isBare, servers, sendsTo, traces, tunnels } from './scale-in-switches-fixture.ts';
+import { HOSTS, scaleInWorld, shapeOf, tunnelAddress, type ScaleInWorld } from './scale-in-world-fixture.ts';
+
+const NAT = 'nat:edge';
+const ROUTE = 'subnet-route:sub';
+
+async function drained(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+  await world.start(hosts);
+  await world.untilState('drained', ...hosts);
+  await world.rest();
+}
+
+async function removed(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+  await drained(world, ...hosts);
+  await world.end(hosts, { disconnect: true });
+  await world.untilState('removed', ...hosts);
+  await world.rest();
+  for (const host of hosts) await world.agents.stop(host);
+}
+
+describe('preview', () => {
+  test('scale-in-27: writes-nothing, and start does what it showed', async () => {
+    const world = await scaleInWorld();
+    for (const [name, host] of [
+      ['one', 'a'],
+      ['two', 'a'],
+      ['three', 'b'],
+      ['four', 'd'],
+      ['five', 'e'],
+    ] as const)
+      await world.place(name, host);
+    await world.rest();
+    const { revision } = world.fleet;
+    const preview = world.preview('a', 'b');
+    expect(world.fleet.revision).toBe(revision);
+    expect(preview.blocked).toEqual([]);
+    const promised = preview.designations.map(({ tenant, from, to }) => `${tenant.id}: ${from} to ${to}`);
+    expect(promised).toEqual(['nat:edge: a to d', 'subnet-route:sub: a to e']);
+    const moves = preview.hosts.flatMap(({ tenants }) => tenants).filter(({ tenant }) => tenant.kind === INSTANCE.name);
+    expect(moves.map(({ tenant }) => tenant.id).sort()).toEqual(['one', 'three', 'two']);
+    // In any order of names it is the same plan.
+    expect(world.preview('b', 'a', 'b').planHash).toBe(preview.planHash);
+    await world.start(['b', 'a'], world.pinned(preview.planHash));
+    await world.restart();
+    await world.untilState('drained', 'a', 'b');
+    await world.rest();
+    expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
+    expect(world.way(ROUTE)).toEqual(['nobody', 'a', 'e']);
+    // Where instances go is not promised, only that these go and no others do.
+    const before = { one: 'a', two: 'a', three: 'b', four: 'd', five: 'e' };
+    const gone = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);
+    expect(gone.map(([name]) => name).sort()).toEqual(['one', 'three', 'two']);
+    for (const [name] of gone) expect(['a', 'b']).not.toContain(world.instance(name).host);
+    expectSound(world);
+  });
+
+  test('scale-in-27: a-start-that-is-held-to-an-old-plan-is-refused', async () => {
+    const world = await scaleInWorld();
+    await world.place('one', 'a');
+    await world.rest();
+    const { planHash } = world.preview('a');
+    await world.place('two', 'a');
+    await world.rest();
+    const refusal = await world.startRefused(['a'], world.pinned(planHash));
+    expect(refusal).toMatchObject({ kind: 'conflict', code: 'plan-changed' });
+    expect(world.states('a')).toEqual(['active']);
+    await world.start(['a'], world.pinned(world.preview('a').planHash));
+    expect(world.states('a')).toEqual(['draining']);
+  });
+});
+
+describe('scale-out', () => {
+  test('scale-in-28: a-new-host-has-tunnels-both-ways-and-its-instances-are-reached', async () => {
+    const world = await scaleInWorld();
+    await world.place('one', 'a');
+    await world.hosts({ h: shapeOf('h') });
+    await world.rest();
+    for (const host of HOSTS) expect(areJoined(world, host, 'h')).toBe(true);
+    await world.place('two', 'h');
+    await world.place('three', 'h');
+    await world.rest();
+    for (const [name, host] of [
+      ['one', 'a'],
+      ['two', 'h'],
+      ['three', 'h'],
+    ] as const) {
+      // What comes for its hardware address is delivered to its port.
+      const mac = world.ports(name)[0]?.mac ?? '';
+      const flows = world.switchOf(host).contents.flows.filter(({ match }) => match.includes(`dl_dst=${mac}`));
+      expect(flows.some(({ actions }) => actions.startsWith('output:'))).toBe(true);
+    }
+    // By itself a new host takes nothing over; it sends to whoever does it.
+    expect(world.at(NAT)).toBe('a');
+    expect(sendsTo(world, 'h')).toEqual(['a']);
+    expectSound(world);
+  });
+});
+
+describe('a host that is gone', () => {
+  test('scale-in-29: no-peer-has-anything-that-names-it, and nothing else was touched', async () => {
+    const world = await scaleInWorld();
+    await world.place('one', 'a');
+    await world.place('two', 'd');
+    await world.place('three', 'e');
+    await world.rest();
+    const changed: string[] = [];
+    await drained(world, 'a');
+    const stop = world.onSwitched((host, changes) => {
+      for (const change of changes) if (host !== 'a') changed.push(`${host} ${JSON.stringify(change)}`);
+    });
+    await world.end(['a'], { disconnect: true });
+    await world.untilState('removed', 'a');
+    await world.rest();
+    stop();
+    expect(isBare(world, 'a')).toBe(true);
+    for (const host of HOSTS.slice(1)) expect(traces(world, host, 'a')).toEqual([]);
+    // Only what names it was removed, and nothing was put: other traffic has lost nothing.
+    expect(changed.length).toBeGreaterThan(0);
+    expect(changed.filter((change) => !/"remove-(flow|tunnel)"/.test(change))).toEqual([]);
+    const kept = HOSTS.slice(1).map((host) => tunnels(world, host));
+    expect(kept).toEqual(HOSTS.slice(1).map((host) => HOSTS.slice(1).filter((other) => other !== host)));
+    expectSound(world);
+  });
+
+  test('scale-in-29: a-peer-that-cannot-be-told-is-written-down, and cleaned when it is back', async () => {
+    const world = await scaleInWorld();
+    await drained(world, 'a');
+    await world.disconnect('g');
+    await world.end(['a'], { disconnect: true });
+    await world.untilState('removed', 'a');
+    await world.rest();
+    expect(traces(world, 'g', 'a')).not.toEqual([]);
+    const pending = (): string[] =>
+      [...world.fleet.registry.kinds.values()].flatMap((kind) =>
+        kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
+      );
+    expect(pending()).toEqual(['g.a']);
+    await world.restart();
+    await world.reconnect('g');
+    await world.until('it is clean', () => pending().length === 0);
+    expect(traces(world, 'g', 'a')).toEqual([]);
+    expectSound(world);
+  });
+
+  test('scale-in-30: admitted-again-with-the-same-tunnel-address-it-is-in-the-full-mesh', async () => {
+    const world = await scaleInWorld();
+    await removed(world, 'a');
+    for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).not.toContain('a');
+    await world.restart();
+    await world.hosts({ a: shapeOf('a') });
+    await world.rest();
+    for (const host of HOSTS.slice(1)) {
+      expect(areJoined(world, 'a', host)).toBe(true);
+      const { contents } = world.switchOf(host);
+      expect(contents.tunnels.find(({ peer }) => peer === 'a')?.address).toBe(tunnelAddress('a'));
+    }
+    expectSound(world);
+  });
+});
+
+describe('transport zones', () => {
+  test('scale-in-31: a-zone-that-changes-while-the-host-is-away-is-its-only-one-when-it-is-back', async () => {
+    const world = await scaleInWorld({ hosts: { f: { transportZone: 'rack' }, g: { transportZone: 'rack' } } });
+    await world.zone('rack');
+    await world.rest();
+    expect(tunnels(world, 'a')).toEqual(['b', 'c', 'd', 'e']);
+    await world.disconnect('a');
+    await world.edit('a', { transportZone: 'rack' });
+    await world.rest();
+    for (const host of ['f', 'g']) expect(tunnels(world, host)).toContain('a');
+    for (const host of ['b', 'c', 'd', 'e']) expect(tunnels(world, host)).not.toContain('a');
+    expect(tunnels(world, 'a')).toEqual(['b', 'c', 'd', 'e']);
+    await world.reconnect('a');
+    await world.rest();
+    expect(tunnels(world, 'a')).toEqual(['f', 'g']);
+    expectSound(world);
+  });
+
+  test('scale-in-32: a-tunnel-that-is-wanted-before-its-bridge-is-known-comes-with-the-bridge', async () => {
+    const world = await scaleInWorld();
+    // Its switch does not answer, and shows no bridge.
+    const bridge = world.switchOf('h').identityNow;
+    world.switchOf('h').identityNow = { systemId: 'system-h' };
+    world.switchOf('h').faults.down = true;
+    await world.hosts({ h: shapeOf('h') });
+    await world.rest();
+    expect(tunnels(world, 'h')).toEqual([]);
+    world.switchOf('h').faults.down = false;
+    world.switchOf('h').identityNow = bridge;
+    await world.until('it has all of them', () => HOSTS.every((host) => areJoined(world, host, 'h')));
+    await world.until('it is known', () => world.host('h').switch?.datapathId === bridge.datapathId);
+    expectSound(world);
+  });
+
+  test('scale-in-33: a-zone-that-is-not-defined-yet-parks-the-host', async () => {
+    const world = await scaleInWorld();
+    await world.edit('a', { transportZone: 'rack' });
+    await world.edit('b', { transportZone: 'rack' });
+    await world.rest();
+    for (const host of ['a', 'b']) expect(tunnels(world, host)).toEqual([]);
+    await world.place('one', 'a');
+    await world.rest();
+    expect(world.at(NAT)).toBeUndefined();
+    const definedMs = world.nowMs;
+    await world.zone('rack');
+    await world.until('they are joined', () => areJoined(world, 'a', 'b') && servers(world, NAT).join() === 'a');
+    expect(world.nowMs - definedMs).toBeLessThanOrEqual(60_000);
+    await world.rest();
+    expect(tunnels(world, 'a')).toEqual(['b']);
+    // Without a zone of its own it is in the default one.
+    await world.edit('a', { transportZone: null });
+    await world.edit('b', { transportZone: null });
+    await world.rest();
+    for (const host of HOSTS.slice(1)) expect(areJoined(world, 'a', host)).toBe(true);
+    expect(world.all(SERVICE).map(({ doc }) => doc.designated?.host)).toEqual(['a', 'a']);
+    expectSound(world);
+  });
+});

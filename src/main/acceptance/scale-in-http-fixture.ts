@@ -1,0 +1,78 @@
+// The HTTP surface of the server that decides in a test: the real routes, called inside the process.
+import { pino } from 'pino';
+import { createToken, newSecret } from '../../access/index.ts';
+import { createServer, hashSecret, type Server } from '../../api/runtime.ts';
+import type { Journal } from '../../journal/index.ts';
+import { NetworkEventsController } from '../../network/runtime.ts';
+import { SETTINGS } from '../rooms.ts';
+import { surfaceOf } from '../surface.ts';
+import type { ScaleInWorld } from './scale-in-world-fixture.ts';
+
+export interface Said {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+interface Open {
+  readonly server: Server;
+  readonly journal: Journal;
+}
+
+/** Asks as an administrator, whichever server decides. */
+export class Http {
+  readonly #world: ScaleInWorld;
+  readonly #secret: string;
+  #open: Open | undefined;
+
+  private constructor(world: ScaleInWorld, secret: string) {
+    this.#world = world;
+    this.#secret = secret;
+  }
+
+  static async of(world: ScaleInWorld): Promise<Http> {
+    const { ids, nowMs } = world;
+    const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
+    const face = { id, hash, name: 'admin', role: 'admin' as const, createdAtMs: nowMs, createdBy: 'ann' };
+    await world.commit((fleet) => createToken(fleet, face));
+    return new Http(world, secret);
+  }
+
+  get(url: string): Promise<Said> {
+    return this.#ask('GET', url);
+  }
+
+  post(url: string, body: object): Promise<Said> {
+    return this.#ask('POST', url, body);
+  }
+
+  patch(url: string, body: object): Promise<Said> {
+    return this.#ask('PATCH', url, body);
+  }
+
+  /** One of the three remote procedures, with the names of nodes as it takes them. */
+  rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<Said> {
+    const leaf = verb === 'recover' ? 'recover-node-ids' : 'scalein-node-ids';
+    const input = nodes === undefined ? {} : { [leaf]: nodes };
+    return this.post(`/restconf/operations/scalein-api:scalein-computes-${verb}`, { 'scalein-api:input': input });
+  }
+
+  async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<Said> {
+    const headers = { authorization: `Bearer ${this.#secret}` };
+    const asked = { method, url, headers, ...(body !== undefined && { payload: body }) };
+    const answer = await this.#server().app.inject(asked);
+    return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() };
+  }
+
+  #server(): Server {
+    const { server: life, clock, ids, network } = this.#world;
+    const { journal, desk } = life;
+    if (this.#open?.journal !== journal) {
+      const log = pino({ level: 'silent' });
+      const news = new NetworkEventsController({ journal, clock, log });
+      const networks = { simulated: network, drivers: new Map(), news, credentials: () => true };
+      const server = createServer({ ...surfaceOf(desk, networks), journal, clock, ids, settings: SETTINGS, log });
+      this.#open = { server, journal };
+    }
+    return this.#open.server;
+  }
+}

@@ -1,0 +1,191 @@
+// Who does a service when hosts are lost, weighed, upgraded, or when there is nothing left to do; and how the choice is explained.
+import { describe, expect, test } from 'vitest';
+import { SERVICE } from '../../election/index.ts';
+import { Http } from './scale-in-http-fixture.ts';
+import { expectSound, sendsTo, servers } from './scale-in-switches-fixture.ts';
+import { HOSTS, scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture.ts';
+
+const NAT = 'nat:edge';
+const ROUTE = 'subnet-route:sub';
+
+/** Where what a did goes when a is lost and d and e are there: one to each. */
+const SPREAD = [
+  [NAT, 'd'],
+  [ROUTE, 'e'],
+] as const;
+
+/** A host is missed when it was silent for this long, and one look of the server later. */
+const MISSED_MS = 15_000 + 2000;
+
+async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+  for (const host of hosts) {
+    await world.place(`on-${host}`, host);
+    await world.rest();
+  }
+}
+
+describe('weights', () => {
+  /** Two routers, each with presence on a and on b, elected in one go. */
+  async function twoRouters(baseWeight: number): Promise<ScaleInWorld> {
+    const world = await scaleInWorld({ hosts: { b: { baseWeight } } });
+    await world.upgrading(true);
+    for (const nth of [1, 2]) {
+      await world.net(`m${nth}`);
+      await world.subnet(`sub-m${nth}`, `m${nth}`, `10.${nth}.0.0/24`);
+      await world.router(`r${nth}`, [`sub-m${nth}`]);
+      for (const host of ['a', 'b']) await world.place(`m${nth}-${host}`, host, `m${nth}`);
+    }
+    await world.rest();
+    expect(world.at('nat:r1')).toBeUndefined();
+    await world.upgrading(false);
+    await world.rest();
+    return world;
+  }
+
+  test('scale-in-23: the-host-with-base-weight-2-gets-both-routers', async () => {
+    const world = await twoRouters(2);
+    expect(['nat:r1', 'nat:r2'].map((service) => world.at(service))).toEqual(['b', 'b']);
+    expect(servers(world, 'nat:r1')).toEqual(['b']);
+    expectSound(world);
+  });
+
+  test('scale-in-23: without-base-weights-each-gets-one', async () => {
+    const world = await twoRouters(0);
+    expect(['nat:r1', 'nat:r2'].map((service) => world.at(service))).toEqual(['a', 'b']);
+    const all = world.all(SERVICE).flatMap(({ doc }) => doc.designated?.host ?? []);
+    expect(all.sort()).toEqual(['a', 'a', 'b', 'b']);
+    expectSound(world);
+  });
+});
+
+describe('an upgrade', () => {
+  test('scale-in-24: nobody-else-is-elected-while-the-flag-is-set', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd');
+    await world.upgrading(true);
+    await world.disconnect('a');
+    await world.restart();
+    await world.rest();
+    expect(world.at(NAT)).toBe('a');
+    // It was only late.
+    await world.reconnect('a');
+    await world.upgrading(false);
+    await world.rest();
+    expect(world.way(NAT)).toEqual(['nobody', 'a']);
+    expectSound(world);
+  });
+
+  test('scale-in-24: a-host-that-is-missing-when-the-flag-is-cleared-loses-its-services', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd', 'e');
+    await world.upgrading(true);
+    await world.disconnect('a');
+    await world.rest();
+    expect(servers(world, NAT)).toEqual(['a']);
+    await world.upgrading(false);
+    await world.rest();
+    for (const [service, host] of SPREAD) {
+      expect(world.at(service)).toBe(host);
+      expect(world.service(service).why).toMatchObject({ cause: 'host-lost', chosen: host });
+      expect(servers(world, service)).toContain(host);
+    }
+    expect(sendsTo(world, 'e')).toEqual(['d']);
+    expectSound(world);
+  });
+});
+
+describe('control of the designated host is lost', () => {
+  test('scale-in-25: another-is-designated-within-15-seconds, and the first one yields when it is back', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd', 'e');
+    const cutOffMs = world.nowMs;
+    await world.agents.stop('a');
+    await world.until('others are designated', () => SPREAD.every(([service, host]) => world.at(service) === host));
+    expect(world.nowMs - cutOffMs).toBeLessThanOrEqual(MISSED_MS);
+    await world.until('its peers know', () => sendsTo(world, 'e').join() === 'd');
+    expect(servers(world, NAT)).toContain('d');
+    // Its flows stay for as long as nobody reaches it.
+    expect(servers(world, NAT)).toContain('a');
+    await world.reconnect('a');
+    await world.rest();
+    for (const [service, host] of SPREAD) expect(servers(world, service)).toEqual([host]);
+    expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
+    expectSound(world);
+  });
+
+  test('scale-in-25: a-service-may-hold-on-while-peers-hear-its-host', async () => {
+    const world = await scaleInWorld();
+    const http = await Http.of(world);
+    await presentOn(world, 'a', 'd');
+    expect((await http.patch(`/api/v1/services/${NAT}`, { onControlLoss: 'hold' })).status).toBe(200);
+    await world.disconnect('a');
+    await world.rest();
+    expect(world.at(NAT)).toBe('a');
+    expect(world.at(ROUTE)).toBe('d');
+    // Its data path dies too.
+    world.unheard.add('a');
+    await world.until('it moves', () => world.at(NAT) === 'd');
+    await world.rest();
+    expect(servers(world, NAT)).toContain('d');
+    expectSound(world);
+  });
+});
+
+describe('nothing is left to do', () => {
+  test('scale-in-26: with-a-router-goes-every-row-that-mentions-it', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd');
+    await world.start(['a'], { drain: false });
+    await world.until('it is handed over', () => world.service(NAT).handOver !== undefined);
+    await world.removeRouter('edge');
+    await world.restart();
+    await world.rest();
+    expect(world.all(SERVICE)).toEqual([]);
+    const rows = [...world.fleet.registry.kinds.values()].flatMap((kind) =>
+      [...world.fleet.all(kind)].flatMap(({ id, doc }) => (isAbout(id, doc) ? [`${kind.name} ${id}`] : [])),
+    );
+    expect(rows.filter((row) => !/^(operation|item|setting)/.test(row))).toEqual([]);
+    for (const host of HOSTS) {
+      expect(world.switchOf(host).contents.groups).toEqual([]);
+      expect(JSON.stringify(world.switchOf(host).contents.flows)).not.toContain('203.0.113.');
+    }
+    expectSound(world);
+  });
+
+  function isAbout(id: string, doc: object): boolean {
+    return `${id} ${JSON.stringify(doc)}`.includes('edge');
+  }
+});
+
+describe('why', () => {
+  test('scale-in-34: candidates-rejections-and-scores-are-told', async () => {
+    const world = await scaleInWorld({ hosts: { e: { baseWeight: -3 }, f: { tunnelAddress: undefined as never } } });
+    const http = await Http.of(world);
+    await world.upgrading(true);
+    for (const host of ['a', 'c', 'd', 'e', 'f']) await world.place(`on-${host}`, host);
+    await world.start(['a'], { drain: false });
+    await world.disconnect('c');
+    await world.upgrading(false);
+    await world.rest();
+    const { status, body } = await http.get(`/api/v1/services/${NAT}/why`);
+    expect(status).toBe(200);
+    const expected = {
+      cause: 'first-election',
+      chosen: 'd',
+      candidates: [
+        { host: 'd', score: 0 },
+        { host: 'e', score: 3 },
+      ],
+      candidatesInAll: 2,
+      rejected: [
+        { host: 'a', because: 'tombstoned' },
+        { host: 'c', because: 'not-connected' },
+        { host: 'f', because: 'no-tunnel-address' },
+      ],
+      rejectedInAll: 3,
+    };
+    expect(body).toMatchObject({ service: NAT, why: expected, designated: { host: 'd' } });
+    const { sentences } = body as { readonly sentences: readonly string[] };
+    for (const host of ['a', 'c', 'd', 'e', 'f']) expect(sentences.join(' ')).toMatch(new RegExp(`\\b${host}\\b`));
+  });
+});
