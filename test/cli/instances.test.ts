@@ -295,6 +295,6 @@ test('gates: open when every host is of today', async () => {
     /^Lowest version +4\nEarly create +open: [^]*A build now +ports are made by the control plane/,
   );
   expect(await json('gates')).toMatchObject({ minimumVersion: 4, bind: { open: true, needs: 3, below: 0 } });
-  expect(await json('hosts', 'list', '--agent-version', '2')).toEqual([]);
-  expect(await json<unknown[]>('hosts', 'list', '--agent-version', '3')).not.toEqual([]);
+  expect(await json('hosts', 'list', '--agent-version', '3')).toEqual([]);
+  expect(await json<unknown[]>('hosts', 'list', '--agent-version', '4')).not.toEqual([]);
 });
