@@ -1,7 +1,7 @@
 // The operation `scale-in-end`: a host that is proven empty goes. It is told to leave if it is connected, its peers forget it and
 // say so, and then it is gone in one commit. Peers that cannot be told are written down.
 import { revokedToken, tokensOfHost } from '../access/index.ts';
-import { mark, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   decideLater,
   fail,
@@ -87,20 +87,34 @@ function onNewest(look: Look, step: (look: Look, host: StoredHost) => RecordStep
 
 function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
   const { item, nowMs } = look;
-  const { state, step, sinceMs, attempt, retryAtMs = 0 } = item.doc;
+  const { state, sinceMs, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
   const forced = doc.leaving?.forced;
   if (forced !== undefined && nowMs >= Math.max(forced.atMs, sinceMs) + LEAVE_PATIENCE_MS)
     return [onNewest(look, judgedAgain)];
   if (state === 'running' || nowMs < retryAtMs) return [];
-  return [record(item, { state: 'running', step, attempt: attempt + 1 })];
+  return [onNewest(look, asked)];
+}
+
+/** Each time that it is told to leave, also by a retry of long ago: it wipes what it has, so nothing may live there. */
+function asked(look: Look, host: StoredHost): RecordStep {
+  const { item } = look;
+  const blocker = blockerOf(look, host);
+  if (blocker !== undefined) return fail(item, blocker);
+  return record(item, { state: 'running', step: item.doc.step, attempt: item.doc.attempt + 1, host: host.id });
+}
+
+/** The first thing in the way. One that goes by force has none. */
+function blockerOf({ fleet, evacuators, nowMs }: Look, host: StoredHost): Reason | undefined {
+  if (host.doc.leaving?.forced !== undefined) return undefined;
+  return blockersOf(fleet, evacuators, { host, nowMs })[0];
 }
 
 /** The evidence, once more: something may have come while the host was told to leave. */
-function judgedAgain({ fleet, evacuators, item, nowMs }: Look, host: StoredHost): RecordStep {
+function judgedAgain(look: Look, host: StoredHost): RecordStep {
+  const { item, nowMs } = look;
   const { id, doc } = host;
-  const forced = doc.leaving?.forced !== undefined;
-  const [blocker] = forced ? [] : blockersOf(fleet, evacuators, { host, nowMs });
+  const blocker = blockerOf(look, host);
   if (blocker !== undefined) return fail(item, blocker);
   const finalizing: Host = { ...doc, state: 'finalizing', changedBy: ENDER, changedAtMs: nowMs };
   const progress = { state: 'running' as const, step: 'finalize', host: null };
@@ -160,9 +174,10 @@ function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): Reco
 }
 
 /** The last commit: what it had, its credentials and its record go together. */
-function removed({ fleet, evacuators, item, nowMs }: Look, host: StoredHost): RecordStep {
+function removed(look: Look, host: StoredHost): RecordStep {
+  const { fleet, evacuators, item, nowMs } = look;
   const { id, doc } = host;
-  const [blocker] = doc.leaving?.forced === undefined ? blockersOf(fleet, evacuators, { host, nowMs }) : [];
+  const blocker = blockerOf(look, host);
   if (blocker !== undefined) return wait(item, blocker, nowMs + LOOK_AGAIN_MS);
   const how = { by: ENDER, nowMs };
   const changes = [

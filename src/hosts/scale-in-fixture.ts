@@ -145,6 +145,8 @@ export class World {
   readonly violations: string[] = [];
   /** What hosts' agents answered to a task `leave`. */
   readonly left: string[] = [];
+  /** Hosts whose agents fail at whatever they are asked. */
+  readonly unable = new Set<string>();
   readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });
   #journal: Journal | undefined;
   #engine: OperationsController | undefined;
@@ -273,8 +275,9 @@ export class World {
       const task = kind?.task?.(this.fleet, item);
       if (task === undefined) continue;
       this.left.push(`${task.kind} ${doc.host}`);
+      const outcome = this.unable.has(doc.host) ? 'failed' : 'done';
       await this.commit((fleet) => {
-        const step = kind?.answered?.(fleet, item, { task: taskId(item), outcome: 'done' }, this.nowMs);
+        const step = kind?.answered?.(fleet, item, { task: taskId(item), outcome }, this.nowMs);
         return step === undefined ? accept([], 'stale') : recordStep(fleet, step, this.nowMs);
       });
     }
