@@ -69,6 +69,26 @@ describe('what an agent tells of its switch', () => {
     expect(findHost(fleet, 'c2')?.doc.quarantined).toBeUndefined();
   });
 
+  test('that-others-show-who-are-not-trusted-keeps-its-own-host-trusted', () => {
+    const fleet = fleetOf(host('z1', { switch: ONE }), host('b1'), host('c1'));
+    heard(fleet, 'b1', ONE);
+    heard(fleet, 'c1', ONE);
+    const distrusted = ['b1', 'c1'].map((name) => findHost(fleet, name)?.doc.quarantined);
+    expect(distrusted).toMatchObject([
+      { because: 'identity', as: 'z1' },
+      { because: 'identity', as: 'z1' },
+    ]);
+    heard(fleet, 'z1', ONE);
+    expect(findHost(fleet, 'z1')?.doc.quarantined).toBeUndefined();
+  });
+
+  test('of-one-who-was-vouched-for-being-off-says-nothing-against-others', () => {
+    const off = { because: 'vouched-off' as const, atMs: 1 };
+    const fleet = fleetOf(host('z1'), host('b1', { switch: ONE, quarantined: off }));
+    heard(fleet, 'z1', ONE);
+    expect(findHost(fleet, 'z1')?.doc.quarantined).toBeUndefined();
+  });
+
   test('of-a-removed-host-is-not-trusted-and-told-of-as-such', () => {
     const fleet = fleetOf(host('c1', { switch: ONE, state: 'removed' }), host('c2'));
     heard(fleet, 'c2', ONE);

@@ -53,8 +53,8 @@ function twinOf(fleet: FleetReader, id: string, identity: SwitchIdentity): Store
   for (const form of forms) {
     for (const other of fleet.find(HOSTS_BY_IDENTITY, form)) {
       const shares = other.id !== id && identityForms(other.doc.switch).includes(form);
-      // Two that are both distrusted for the same switch would keep each other out for ever.
-      if (shares && other.doc.quarantined?.as !== id) return other;
+      // One that is not trusted itself says nothing against others. A removed host does: its switch may still be there.
+      if (shares && (other.doc.quarantined === undefined || other.doc.state === 'removed')) return other;
     }
   }
   return undefined;
