@@ -199,7 +199,7 @@ function emptied(look: DrainLook, step: string): readonly RecordStep[] {
     const told = waits.kind === 'begun' ? undefined : waits.reason;
     return news(item, step, told ?? { code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id });
   }
-  if (isWorking(fleet, host, item.id)) return news(item, step, { code: 'host-works', host: id });
+  if (isWorking(fleet, host)) return news(item, step, { code: 'host-works', host: id });
   const drained: Host = { ...doc, state: 'drained', changedBy: DRAINER, changedAtMs: nowMs };
   return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
 }

@@ -1,17 +1,21 @@
 // What is in the way of a host's removal: whatever lives on it, and a control channel that is open. Looked at inside the commit
 // that acts on it; there is no timer in it.
 import type { FleetReader, Reason } from '../fleet/index.ts';
-import { OPEN_ITEMS_BY_HOST } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, type StoredItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator, Tenant } from './evacuator.ts';
 import type { Host } from './model.ts';
+import { peerCleanUp } from './pending-clean-up.ts';
+import { END_KIND, kindOf } from './scale-in-work.ts';
 
 /** More are not told by name. */
 const BLOCKERS_MAX = 100;
+/** Work of a host that its leaving does not wait for. */
+const OF_LEAVING: readonly string[] = [END_KIND, peerCleanUp.name];
 
-/** Whether its agent may be heard at any moment. */
+/** Whether its agent may be heard at any moment. One that is heard is not off, whoever vouches for it. */
 export function isConnected({ connection, forcedDown }: Host): boolean {
-  return forcedDown === undefined && (connection.state === 'up' || connection.state === 'suspect');
+  return connection.state === 'up' || (connection.state === 'suspect' && forcedDown === undefined);
 }
 
 /**
@@ -44,10 +48,15 @@ export function isEmpty(
   return tenantsIn(fleet, evacuators, { ...at, enough: 1 }).length === 0;
 }
 
-/** Work that its agent still has to do, other than for the item that asks. A host that is away does none. */
-export function isWorking(fleet: FleetReader, { id, doc }: StoredHost, item: string): boolean {
-  if (!isConnected(doc)) return false;
-  return [...fleet.find(OPEN_ITEMS_BY_HOST, id)].some((one) => one.id !== item);
+/** Work that its agent still has to do. A host that is away does none, and what it has of peers goes when it leaves itself. */
+function* workOf(fleet: FleetReader, { id, doc }: StoredHost): Iterable<StoredItem> {
+  if (!isConnected(doc)) return;
+  for (const item of fleet.find(OPEN_ITEMS_BY_HOST, id)) if (!OF_LEAVING.includes(kindOf(fleet, item))) yield item;
+}
+
+export function isWorking(fleet: FleetReader, host: StoredHost): boolean {
+  const [first] = workOf(fleet, host);
+  return first !== undefined;
 }
 
 /** What keeps it from being removed now, by name. */
@@ -63,6 +72,11 @@ export function blockersOf(
     .map((tenant): Reason => ({ code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id }));
   if (living.length > BLOCKERS_MAX) named.push({ code: 'more-live-here', host: id, told: BLOCKERS_MAX });
   if (named.length === 0 && doc.state === 'draining') named.push({ code: 'not-drained', host: id });
+  for (const { doc: work } of workOf(fleet, host)) {
+    if (named.length > BLOCKERS_MAX) break;
+    const { kind, id: target } = work.target;
+    named.push({ code: 'host-works', host: id, kind, target, operation: work.operation });
+  }
   return named;
 }
 

@@ -1,10 +1,9 @@
 // Hosts that are told to leave: only ones that may go are told, each time they are, and who does not answer does not keep force.
 import { expect, test } from 'vitest';
 import { accept } from '../journal/index.ts';
-import { retryOperation } from '../operations/index.ts';
+import { newOperation, retryOperation, type OperationId } from '../operations/index.ts';
 import { guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
 
-const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
 
 test('never: a host full of guests is told to leave because an old removal is retried', async () => {
@@ -37,4 +36,36 @@ test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', a
   await world.settle();
   expect(world.left).toEqual(['leave c1']);
   expect(world.item(operation, 'c1')).toMatchObject({ state: 'failed', reason: { code: 'lives-here' } });
+});
+
+test('never: a host that is heard is removed because somebody vouches for it being off', async () => {
+  const forcedDown = { reason: 'off', by: 'ann', atMs: 1 };
+  const quarantined = { because: 'vouched-off' as const, atMs: 1 };
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
+  const refusal = await world.refusal(world.ending(['c1']));
+  expect(refusal.facts?.['hosts']).toMatchObject([{ result: 'blocked', reason: { code: 'still-connected' } }]);
+  await world.commit(world.ending(['c1'], { disconnect: true }));
+  await world.settle();
+  expect(world.left).toEqual(['leave c1']);
+  expect(world.states('c1')).toBe('c1 removed');
+});
+
+test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  const sweep = newOperation({
+    id: 'clean-1' as OperationId,
+    kind: 'guest-clean',
+    title: 'destroy what is left of a guest',
+    by: 'test',
+    nowMs: 0,
+    deadlineMs: DAY_MS,
+    items: [{ key: 'copy', target: { kind: 'guest', id: 'g' }, host: 'c1', step: 'destroy', state: 'running' }],
+  });
+  await world.commit(() => accept(sweep, null));
+  const refusal = await world.refusal(world.ending(['c1'], { disconnect: true }));
+  expect(refusal.facts?.['hosts']).toMatchObject([
+    { result: 'blocked', blockers: [{ code: 'host-works', host: 'c1', kind: 'guest', target: 'g' }] },
+  ]);
+  await world.connect('c1', 'down');
+  expect(await world.commit(world.ending(['c1']))).toMatchObject({ hosts: [{ result: 'accepted' }] });
 });

@@ -24,7 +24,7 @@ export function openWork(fleet: FleetReader, host: string, ...kinds: readonly st
   return [...itemsOfHost(fleet, host)].filter((item) => kinds.includes(kindOf(fleet, item)));
 }
 
-function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
+export function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind ?? '';
 }
 
