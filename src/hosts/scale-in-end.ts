@@ -46,8 +46,10 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
     rollback: { kind: 'none', because: 'a removed host comes back by joining again' },
 
-    plan: (fleet, _operation, items, nowMs) =>
-      items.flatMap((item) => nextOf({ fleet, item, nowMs, evacuators, peersOf })),
+    plan: (fleet, { doc }, items, nowMs) => {
+      const begunAtMs = doc.deadlineAtMs - doc.deadlineMs;
+      return items.flatMap((item) => nextOf({ fleet, item, nowMs, begunAtMs, evacuators, peersOf }));
+    },
     observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
     task: (_fleet, { doc }) =>
       doc.step === 'disconnect' && doc.state === 'running' ? { kind: 'leave', args: {} } : undefined,
@@ -59,6 +61,8 @@ interface Look extends EndOptions {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
   readonly nowMs: number;
+  /** When the operation was asked for, or retried. */
+  readonly begunAtMs: number;
 }
 
 function nextOf(look: Look): readonly Next[] {
@@ -86,11 +90,12 @@ function onNewest(look: Look, step: (look: Look, host: StoredHost) => RecordStep
 }
 
 function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
-  const { item, nowMs } = look;
-  const { state, sinceMs, retryAtMs = 0 } = item.doc;
+  const { item, nowMs, begunAtMs } = look;
+  const { state, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
   const forced = doc.leaving?.forced;
-  if (forced !== undefined && nowMs >= Math.max(forced.atMs, sinceMs) + LEAVE_PATIENCE_MS)
+  // Not since it last answered: one that fails again and again would never go.
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS)
     return [onNewest(look, judgedAgain)];
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [onNewest(look, asked)];

@@ -4,6 +4,7 @@ import { accept } from '../journal/index.ts';
 import { newOperation, retryOperation, type OperationId } from '../operations/index.ts';
 import { guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
 
+const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
 
 test('never: a host full of guests is told to leave because an old removal is retried', async () => {
@@ -68,4 +69,25 @@ test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', a
   ]);
   await world.connect('c1', 'down');
   expect(await world.commit(world.ending(['c1']))).toMatchObject({ hosts: [{ result: 'accepted' }] });
+});
+
+test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
+  world.unable.add('c1');
+  await world.commit(world.ending(['c1'], { force }));
+  await world.tick();
+  expect(world.states('c1')).toBe('c1 draining');
+  await world.settle();
+  expect(world.left.length).toBeGreaterThan(1);
+  expect(world.states('c1')).toBe('c1 removed');
+});
+
+test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async () => {
+  const forced = { ...force, by: 'ann', atMs: 0 };
+  const leaving = { operation: 'op-before', drain: true, by: 'ann', atMs: 0, forced };
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { leaving }));
+  await world.commit(world.ending(['c1'], { disconnect: true }));
+  await world.settle();
+  expect(world.left).toEqual(['leave c1']);
+  expect(world.states('c1')).toBe('c1 removed');
 });
