@@ -117,6 +117,7 @@ export class Agent {
     signal.addEventListener('abort', () => over.abort('over'), { once: true, signal: over.signal });
     if (signal.aborted) return;
     this.#membership.onLeft = () => over.abort('over');
+    this.#membership.onRemoved = () => this.#tasks.wipe(this.#viewer.view, over.signal);
     await Promise.all([this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal)));
     if (!signal.aborted) this.#viewer.forget();
   }

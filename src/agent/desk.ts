@@ -5,7 +5,7 @@ import type { Applied, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
-import { hostOfRevoked, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
+import { hostOfRevoked, notInFleet, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
 import { agentName, credentialId, joinAgent, recordAnswer, type JoinCommand } from './decide.ts';
 import { notRecorded, Reports } from './reports.ts';
@@ -187,13 +187,18 @@ export class Desk {
     if (this.#lacksLease()) return this.#elsewhere();
     const speaker = speakerWith(journal.fleet, { secret, role, hash });
     if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
-    this.knocked(hostOfRevoked(journal.fleet, { secret, role, hash }));
-    return refused(speaker);
+    const host = hostOfRevoked(journal.fleet, { secret, role, hash });
+    return refused((host === undefined ? undefined : this.knocked(host)) ?? speaker);
   }
 
-  /** Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then. */
-  knocked(host: string | undefined): void {
-    if (host !== undefined) this.#reports.knocked(host);
+  /**
+   * Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then; and it is
+   * told that it was removed, so that its switch is wiped.
+   */
+  knocked(id: string): Refusal | undefined {
+    this.#reports.knocked(id);
+    const host = findHost(this.#options.journal.fleet, id);
+    return host?.doc.state === 'removed' ? notInFleet(id, host) : undefined;
   }
 
   #refusalOf(speaker: Speaker): Refusal | undefined {

@@ -25,6 +25,13 @@ const TOLD_TO_LEAVE: Unwelcome = {
     'This host was told to leave the fleet and has left. It is quiet until it is joined again with a new join token.',
 };
 
+/** Nobody told it to leave while it was heard: it learns of it when it is refused. Its code is what servers say. */
+const REMOVED: Unwelcome = {
+  code: 'host-removed',
+  message:
+    'This host was removed from the fleet, and its switch is wiped. It is quiet until it is joined again with a new join token.',
+};
+
 type Current = NonNullable<Identity['current']>;
 
 export class Membership {
@@ -36,6 +43,10 @@ export class Membership {
   #unwelcome: Unwelcome | undefined;
   /** The machine is being wiped; whether that works out is not known yet. */
   #wiping = false;
+  /** The servers say that it was removed; it is not wiped yet. */
+  #removed = false;
+  /** Called when the host was removed behind its back: wipes the machine. True when nothing of the fleet is left on it. */
+  onRemoved: () => Promise<boolean> = () => Promise.resolve(false);
   /** Called when the host has left. */
   onLeft: () => void = () => undefined;
   /** Called when it was not wiped after all, or only in part. */
@@ -58,7 +69,7 @@ export class Membership {
 
   /** It was told to leave: nothing is brought about on this machine any more. */
   get isLeaving(): boolean {
-    return this.#wiping || this.#identity.leaving !== undefined;
+    return this.#wiping || this.#removed || this.#identity.leaving !== undefined;
   }
 
   get #hasLeft(): boolean {
@@ -82,7 +93,11 @@ export class Membership {
     const { name } = this.#options;
     if (host !== undefined && name !== undefined && host !== name)
       throw new Error(`this agent's data belongs to host "${host}", not to "${name}": give it a folder of its own`);
-    if (this.#hasLeft) this.#say(TOLD_TO_LEAVE);
+    if (this.#hasLeft) this.#sayWhyLeft();
+  }
+
+  #sayWhyLeft(): void {
+    this.#say(this.#identity.leaving === REMOVED.code ? REMOVED : TOLD_TO_LEAVE);
   }
 
   /** The machine is wiped from now on; `stay` when that failed. */
@@ -112,9 +127,30 @@ export class Membership {
       this.#say({ code: error.code, message: error.message });
       return false;
     }
-    this.#say(TOLD_TO_LEAVE);
+    this.#sayWhyLeft();
     this.onLeft();
     return true;
+  }
+
+  /** It is tried again with the next refusal. Until then nothing is brought about on the machine, and it is not put back either. */
+  async #leaveBecauseRemoved(): Promise<boolean> {
+    this.#removed = true;
+    if (this.#wiping || !(await this.onRemoved())) return false;
+    try {
+      await this.#keep({ ...this.#identity, leaving: REMOVED.code, left: true });
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#say({ code: error.code, message: error.message });
+      return false;
+    }
+    return this.left();
+  }
+
+  /** It is one of the fleet: what was said of its removal is over. */
+  #noLongerRemoved(): void {
+    if (!this.#removed) return;
+    this.#removed = false;
+    this.onStay();
   }
 
   /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when that is not on disk. */
@@ -141,12 +177,14 @@ export class Membership {
 
   welcome(): void {
     this.#unwelcome = undefined;
+    this.#noLongerRemoved();
   }
 
   /** The credential was refused. Only another join token than the one it came of can mend that. */
   async refused(why: Unwelcome): Promise<void> {
     if (await this.left()) return;
     this.#say(why);
+    if (why.code === REMOVED.code && (await this.#leaveBecauseRemoved())) return;
     const joinToken = await this.#options.joinToken();
     if (joinToken === undefined || tokenIdIn(joinToken) === this.#identity.current?.joinToken) return;
     await this.#tryJoin();
@@ -184,6 +222,7 @@ export class Membership {
     const { host, token } = said.answer;
     await this.#keep({ current: { host, token, secret, joinToken: id } });
     this.#unwelcome = undefined;
+    this.#noLongerRemoved();
     log.info({ host }, 'joined the fleet');
     return true;
   }

@@ -337,6 +337,38 @@ describe('identities of switches', () => {
     await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId !== undefined, 15_000);
   });
 
+  test.each(['its-switch-answers', 'its-switch-is-down-at-first'])(
+    'a-host-that-was-removed-while-it-was-away-is-wiped-and-quiet: %s',
+    async (how) => {
+      const world = await worldOf('c1', 'c2');
+      const { clock, plane, hosts } = world;
+      const [c1] = hosts as [Host, Host];
+      await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+      await c1.rack.stop();
+      for (const state of ['draining', 'drained', 'finalizing', 'removed'] as const) await plane.edit('c1', { state });
+      const ended = plane.tokens('c1').map((token) => revokedToken(token, 'test', clock.nowMs()));
+      await plane.commit(() => accept(ended, null));
+      c1.its.faults.down = how === 'its-switch-is-down-at-first';
+      c1.rack.start();
+      await clock.pass(60_000);
+      expect(c1.rack.agent!.status().unwelcome?.code).toBe('host-removed');
+      c1.its.faults.down = false;
+      await clock.until('it is wiped', () => peersOn(c1).length === 0);
+      await clock.pass(10_000);
+      const calls = c1.rack.link.calls.length;
+      await c1.rack.stop();
+      c1.rack.start();
+      await clock.pass(120_000);
+      expect(c1.rack.link.calls.length).toBe(calls);
+      expect(c1.its.contents).toEqual(EMPTY);
+      expect(c1.rack.agent!.status().unwelcome?.code).toBe('host-removed');
+      await plane.edit('c1', { state: 'joining' });
+      c1.token = await plane.joinToken('c1');
+      await clock.until('it has its tunnel again', () => peersOn(c1).length === 1);
+      expect(c1.rack.agent!.status().unwelcome).toBeUndefined();
+    },
+  );
+
   test('a-removed-host-that-knocks-is-told-of-once', async () => {
     const world = await worldOf('c1');
     const { clock, plane } = world;

@@ -127,6 +127,15 @@ export class Tasks {
     }
   }
 
+  /** Takes off the machine what a host that was removed unheard still has of its last view. False when something is left. */
+  async wipe(view: View | undefined, signal: AbortSignal): Promise<boolean> {
+    if (view === undefined) return true;
+    const { stamp, host } = view;
+    const fence = { stamp, host, serviceVersion: this.#parts.serviceVersion, signal };
+    const { outcome } = await this.#tryPerform({ id: 'removed', kind: LEAVE, args: {} }, fence);
+    return outcome === 'done' && !signal.aborted;
+  }
+
   async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<Performed> {
     try {
       return await this.#ports.driver.perform(task, fence);

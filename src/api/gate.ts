@@ -2,12 +2,13 @@
 // and does not come too fast. It is all in memory and costs a few microseconds.
 import type { FastifyRequest } from 'fastify';
 import { NOBODY, permits, type Caller, type Route } from '../access/index.ts';
+import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticated, Authenticator } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
-import { forbidden, HttpProblem, unauthorized, unavailable } from './problem.ts';
+import { forbidden, HttpProblem, refusalProblem, unauthorized, unavailable } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 
 declare module 'fastify' {
@@ -34,8 +35,8 @@ export interface GateOptions {
   readonly limits: Limits;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
-  /** Told of a host whose credential was revoked and is shown all the same. */
-  readonly revokedShown?: ((host: string) => void) | undefined;
+  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  readonly revokedShown?: ((host: string) => Refusal | undefined) | undefined;
 }
 
 const CATCH_UP_MS = 2000;
@@ -119,7 +120,8 @@ export class Gate {
     const found = authenticator.authenticate(request.headers, nowMs);
     if (found.kind !== 'caller') {
       this.anonymous(request, nowMs);
-      if (found.kind === 'revoked' && found.host !== undefined) this.#options.revokedShown?.(found.host);
+      const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found.host) : undefined;
+      if (refusal !== undefined) throw refusalProblem(refusal);
       // The server that decides may know a token that has not come here yet.
       const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
       if (found.kind === 'unknown' && goesOn) return NOBODY;
@@ -129,6 +131,10 @@ export class Gate {
     this.#limit(this.#byToken.take(caller.token ?? '', nowMs));
     refuseUnlessPermitted(route, caller, request);
     return caller;
+  }
+
+  #refusalOfRevoked(host: string | undefined): Refusal | undefined {
+    return host === undefined ? undefined : this.#options.revokedShown?.(host);
   }
 
   /** Counts a request of nobody in particular against its address. */

@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import type { Route, View, World } from '../access/index.ts';
-import type { Setting } from '../fleet/index.ts';
+import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
@@ -45,8 +45,8 @@ export interface ServerOptions {
   readonly url?: string;
   readonly version?: string;
   readonly heartbeatMs?: number;
-  /** Told of a host whose credential was revoked and is shown all the same. */
-  readonly revokedShown?: (host: string) => void;
+  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  readonly revokedShown?: (host: string) => Refusal | undefined;
 }
 
 export interface Server {

@@ -25,6 +25,7 @@ export class HttpPlane extends Plane {
       routes: agentRoutes(server.desk),
       views: [],
       settings: [],
+      revokedShown: (host) => server.desk.knocked(host),
       log: pino({ level: 'silent' }),
     });
     await api.listen({ host: '127.0.0.1', port });

@@ -1,7 +1,8 @@
 // What every link does, whatever it is made of. The world behind it has two servers, of which the first decides, and one
 // registered host.
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { secretText } from '../../src/access/index.ts';
+import { revokedToken, secretText } from '../../src/access/index.ts';
+import { accept } from '../../src/journal/index.ts';
 import type { Plane } from '../../src/agent/plane-fixture.ts';
 import { LinkDown, type Link, type Reply } from '../../src/agent/ports.ts';
 
@@ -107,6 +108,24 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
       expect(await link.heartbeat(session, { serviceVersion: 1 })).toMatchObject(refusal);
       expect(await link.view(session, {}, signal)).toMatchObject(refusal);
       expect(await link.observe(session, { answers: [done('x:y:1')] })).toMatchObject(refusal);
+    });
+
+    test('tells-a-host-that-was-removed-with-its-credential-so-too', async () => {
+      const { link, plane, session } = await joined();
+      await plane.edit('c1', { connection: { state: 'up', sinceMs: 0 } });
+      for (const state of ['active', 'draining', 'drained', 'finalizing', 'removed'] as const)
+        await plane.edit('c1', { state });
+      await plane.commit(() =>
+        accept(
+          plane.tokens('c1').map((token) => revokedToken(token, 'test', 1)),
+          null,
+        ),
+      );
+      const refusal = { kind: 'refused', code: 'host-removed' };
+      expect(await link.heartbeat(session, { serviceVersion: 1 })).toMatchObject(refusal);
+      // Whoever does not know the secret is told nothing of the host.
+      const other = { ...session, secret: `${session.secret}-other` };
+      expect(await link.heartbeat(other, { serviceVersion: 1 })).not.toMatchObject(refusal);
     });
 
     test('brings-the-whole-view-at-once-to-one-that-has-none', async () => {
