@@ -24,6 +24,7 @@ export {
   SERVICE_VERSIONS,
 } from './service-version.ts';
 export type * from './evacuator.ts';
+export { builtElsewhere } from './built-elsewhere.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 export { SCALE_IN } from './scale-in-settings.ts';

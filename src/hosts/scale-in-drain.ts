@@ -2,6 +2,7 @@
 // at what is left, never at what it did before.
 import { merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { record, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
 import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
@@ -104,7 +105,7 @@ function moves(look: DrainLook): readonly RecordStep[] {
     rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
   }
   if (changes.length > 0) {
-    const mark = rebuilt ? [put(HOST, host.id, builtElsewhere(host.doc, nowMs))] : [];
+    const mark = rebuilt ? builtElsewhere(fleet, host.id, { by: DRAINER, nowMs }) : [];
     return [begun(look, 'move', { changes: [...changes, ...mark] }, 'moves-under-way')];
   }
   return stuck(look, waits, room.underWay);
@@ -154,19 +155,6 @@ function triedOut(
 
 function isGoing({ evacuation }: Evacuating): boolean {
   return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
-}
-
-/** What it had is elsewhere now: should it be heard, it is not trusted. */
-function builtElsewhere(doc: Host, nowMs: number): Host {
-  const leaving = doc.leaving && { leaving: { ...doc.leaving, rebuilt: true } };
-  const isHeard = doc.connection.state === 'up' && doc.quarantined === undefined;
-  return {
-    ...doc,
-    ...leaving,
-    ...(isHeard && { quarantined: { because: 'vouched-off', atMs: nowMs } }),
-    changedBy: DRAINER,
-    changedAtMs: nowMs,
-  };
 }
 
 function begun(

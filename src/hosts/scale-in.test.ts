@@ -1,6 +1,6 @@
 // Start, end and recover as decisions: the table, the names, the evidence, and that asking again changes nothing.
 import { describe, expect, test } from 'vitest';
-import { joinHosts } from './decide.ts';
+import { clearForcedDown, joinHosts } from './decide.ts';
 import { HOST_STATES, type HostState } from './model.ts';
 import type { HostResult } from './scale-in-answer.ts';
 import { guests, hash, hostIn, hostsNamed, posts, World } from './scale-in-fixture.ts';
@@ -299,4 +299,14 @@ describe('recover', () => {
     expect(world.operationState(alone.operation)).toBe('cancelled');
     expect(world.states('c1', 'c2')).toBe('c1 active, c2 drained');
   });
+});
+
+test('never: a host is trusted again because it was brought back and taken out once more', async () => {
+  const leaving = { operation: 'op-x', drain: true, by: 'ann', atMs: 0, rebuilt: true };
+  const off = { forcedDown: { reason: 'off', by: 'ann', atMs: 1 }, connection: { state: 'down' as const, sinceMs: 1 } };
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'draining', { ...off, leaving }));
+  await world.commit(world.recovering(['c1']));
+  await world.commit(world.starting(['c1']));
+  await world.commit((fleet) => clearForcedDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
+  expect(world.host('c1')).toMatchObject({ leaving: { rebuilt: true }, quarantined: { because: 'vouched-off' } });
 });

@@ -190,9 +190,10 @@ function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn)
       ? { result: 'accepted', operation: leaving.operation, changes: [changed] }
       : { result: 'accepted', changes: [changed], item };
   }
-  const { leaving: _, ...rest } = doc;
-  const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs };
-  const next: Host = { ...rest, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
+  // Built elsewhere while it left before: bringing it back for a moment does not make it one to be trusted.
+  const rebuilt = doc.leaving?.rebuilt === true && { rebuilt: true };
+  const leaving = { operation, drain, by, ...(why !== undefined && { why }), atMs: nowMs, ...rebuilt };
+  const next: Host = { ...doc, state: 'draining', leaving, changedBy: by, changedAtMs: nowMs };
   return { result: 'accepted', changes: [put(HOST, id, next), ...closedWork(fleet, id, nowMs)], item };
 }
 

@@ -1,7 +1,7 @@
 // Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. The old host
 // is swept from the start: should it come back, its copy goes before anything of that name is placed there.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { findHost } from '../hosts/index.ts';
+import { builtElsewhere, findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../operations/index.ts';
@@ -35,7 +35,12 @@ export function rebuildInstances(
     title: (what) => `rebuild ${what} elsewhere`,
     step: 'schedule',
   });
-  return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...began], { operation });
+  const marks = hostsOf(instances).flatMap((host) => builtElsewhere(fleet, host, command));
+  return accept([...instances.flatMap((one) => begun(fleet, one, command)), ...marks, ...began], { operation });
+}
+
+function hostsOf(instances: readonly StoredInstance[]): string[] {
+  return [...new Set(instances.flatMap(({ doc }) => doc.host ?? []))];
 }
 
 function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by, nowMs }: RebuildInstances): Change[] {

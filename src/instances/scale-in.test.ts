@@ -2,7 +2,7 @@
 // certain, wait longer and longer after a failure, and say so when their host is removed from under them.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
+import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { pauseAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
@@ -203,4 +203,17 @@ describe('instances of a host that is removed by force', () => {
     expect(world.machines.having('web')).toEqual(['h2']);
     expect(world.violations).toEqual([]);
   });
+});
+
+test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it-had', async () => {
+  const world = await withSome(2);
+  await world.goDown('h2');
+  await world.forceDown('h2');
+  const command = { hosts: ['h2'], drain: false, deadlineMs: HOUR_MS, ...asking(world) };
+  await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
+  const ids = ['web-1', 'web-2'];
+  await world.commit((fleet) => rebuildInstances(fleet, { ids, deadlineMs: HOUR_MS, ...asking(world) }));
+  expect(hostOf(world, 'h2').leaving).toMatchObject({ rebuilt: true });
+  await world.commit((fleet) => clearForcedDown(fleet, { id: 'h2', by: 'ann', nowMs: world.nowMs }));
+  expect(hostOf(world, 'h2').quarantined).toMatchObject({ because: 'vouched-off' });
 });
