@@ -78,19 +78,15 @@ export const peersPart: ViewPart = {
 };
 
 /**
- * Who has, or may still have, a tunnel to a host that is going: those that should have one were it to stay, and where tunnels
- * come and go with what lives on hosts, everybody in its zone who is not heard now and may have missed the last change.
+ * Who has, or may still have, a tunnel to a host that is going: everybody in its zone. Where tunnels come and go with what lives
+ * on hosts, a drained host shares nothing with anybody, and those who are behind have theirs all the same.
  */
 export function peersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
-  if (host?.doc.tunnelAddress === undefined) return [];
-  const peers = neighbours(fleet, host).map((peer): string => peer.id);
-  if (meshOf(fleet, host.doc) !== 'needed') return peers;
-  const known = new Set([id, ...peers]);
-  const silent = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))].filter(
-    (other) => !known.has(other.id) && other.doc.connection.state !== 'up' && canHaveTunnels(other.doc),
-  );
-  return [...peers, ...silent.map((other): string => other.id)].sort();
+  if (host?.doc.tunnelAddress === undefined || meshOf(fleet, host.doc) === undefined) return [];
+  return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))]
+    .filter((other) => other.id !== id && canHaveTunnels(other.doc))
+    .map((other): string => other.id);
 }
 
 function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {

@@ -157,14 +157,15 @@ describe('peers', () => {
     expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
   });
 
-  test('where-tunnels-come-and-go-those-who-were-not-heard-may-still-have-one', () => {
+  test('where-tunnels-come-and-go-anybody-who-is-behind-may-still-have-one, heard or not', () => {
     const fleet = newFleet(
       zone('default', 'needed'),
       host('c1', { state: 'finalizing' }),
       host('c2'),
       host('c3', { connection: { state: 'down', sinceMs: 0 } }),
+      host('c4', { transportZone: 'other' }),
     );
-    expect(peersOf(fleet, 'c1')).toEqual(['c3']);
+    expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3']);
   });
 });
 
