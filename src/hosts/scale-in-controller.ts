@@ -1,12 +1,12 @@
-// Looks after hosts that were found empty: one on which something appears is draining again. It looks at what is; commits only
-// make it look sooner.
+// Looks after hosts that nobody drains just now: one that was found empty and on which something appears is draining again, and
+// one that becomes empty after its deadline is drained. It looks at what is.
 import { idOf, mark, put, valueOf, type FleetReader } from '../fleet/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { newOperation, OPERATION, type Log } from '../operations/index.ts';
-import { findHost } from './decide.ts';
+import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, HOSTS_BY_STATE, type Host } from './model.ts';
-import { isEmpty } from './scale-in-evidence.ts';
+import { isEmpty, isWorking } from './scale-in-evidence.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { DRAIN_KIND, END_KIND, openWork } from './scale-in-work.ts';
 
@@ -36,32 +36,36 @@ export class ScaleInController {
     }
   }
 
-  /** Costs what drained hosts there are. */
+  /** Costs what hosts there are that are drained, or that nobody drains. */
   async look(): Promise<void> {
     const { journal, clock, evacuators } = this.#options;
     if (journal.fence === undefined) return;
     const nowMs = clock.nowMs();
-    for (const { id } of [...journal.fleet.find(HOSTS_BY_STATE, 'state:drained')]) {
-      if (isEmpty(journal.fleet, evacuators, { host: id, nowMs })) continue;
-      await this.#drainAgain(id);
+    const { fleet } = journal;
+    for (const { id } of [...fleet.find(HOSTS_BY_STATE, 'state:drained')]) {
+      if (isEmpty(fleet, evacuators, { host: id, nowMs })) continue;
+      await this.#decide(id, drainedAgain);
+    }
+    for (const host of [...fleet.find(HOSTS_BY_STATE, 'state:draining')]) {
+      if (isLeftEmpty(fleet, evacuators, { host, nowMs })) await this.#decide(host.id, foundEmpty);
     }
   }
 
-  async #drainAgain(host: string): Promise<void> {
+  async #decide(host: string, step: (fleet: FleetReader, looked: Looked) => Decision<boolean>): Promise<void> {
     const { journal, clock, evacuators, ids, log } = this.#options;
     const operation = ids.next('op');
-    const how = { host, operation, nowMs: clock.nowMs(), evacuators };
+    const looked = { host, operation, nowMs: clock.nowMs(), evacuators };
     try {
-      await journal.submit({ by: 'scale-in', operation, decide: (fleet) => drainedAgain(fleet, how) });
+      await journal.submit({ by: 'scale-in', operation, decide: (fleet) => step(fleet, looked) });
     } catch (error) {
       // The next look, here or at the next holder, finds the same.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
-      log.warn({ host, code: error.code }, 'not drained again yet');
+      log.warn({ host, code: error.code }, 'not looked after yet');
     }
   }
 }
 
-interface DrainAgain {
+interface Looked {
   readonly host: string;
   readonly operation: string;
   readonly evacuators: readonly Evacuator[];
@@ -69,7 +73,7 @@ interface DrainAgain {
 }
 
 /** To draining, with an operation of its own. One that is told to leave is judged again by that. */
-function drainedAgain(fleet: FleetReader, again: DrainAgain): Decision<boolean> {
+function drainedAgain(fleet: FleetReader, again: Looked): Decision<boolean> {
   const { evacuators, nowMs } = again;
   const stored = findHost(fleet, again.host);
   if (stored?.doc.state !== 'drained' || stored.doc.leaving === undefined) return accept([], false);
@@ -92,4 +96,23 @@ function drainedAgain(fleet: FleetReader, again: DrainAgain): Decision<boolean> 
     items: [{ key: id, target: { kind: HOST.name, id }, step: 'hand-over' }],
   });
   return accept([put(HOST, id, draining), ...began], true);
+}
+
+/** Nobody drains it any more, and nothing lives there. Costs little while somebody does. */
+function isLeftEmpty(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { host, nowMs }: { readonly host: StoredHost; readonly nowMs: number },
+): boolean {
+  if (host.doc.state !== 'draining' || openWork(fleet, host.id, DRAIN_KIND, END_KIND).length > 0) return false;
+  return isEmpty(fleet, evacuators, { host: host.id, nowMs }) && !isWorking(fleet, host);
+}
+
+function foundEmpty(fleet: FleetReader, { host: id, evacuators, nowMs }: Looked): Decision<boolean> {
+  const host = findHost(fleet, id);
+  if (host === undefined || !isLeftEmpty(fleet, evacuators, { host, nowMs })) return accept([], false);
+  return accept(
+    [put(HOST, host.id, { ...host.doc, state: 'drained', changedBy: 'scale-in', changedAtMs: nowMs })],
+    true,
+  );
 }

@@ -177,7 +177,7 @@ describe('the deadline', () => {
     world.driver.held = false;
     await world.settle();
     expect(guests.on(world.fleet, 'c2')).toEqual(['a']);
-    expect(world.states('c1')).toBe('c1 draining');
+    expect(world.states('c1')).toBe('c1 drained');
   });
 });
 
@@ -285,5 +285,17 @@ test('a-restart-between-any-two-ticks-changes-nothing-of-it', async () => {
   }
   expect(world.states('c1', 'c2')).toBe('c1 drained, c2 drained');
   expect(world.operationState(operation)).toBe('succeeded');
+  expect(world.violations).toEqual([]);
+});
+
+test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async () => {
+  const world = await World.of(...hostsNamed('c1'), guests.put('g', { host: 'c1' }));
+  const { operation } = await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
+  world.clock.now += 60_001;
+  await world.settle();
+  expect([world.operationState(operation), world.states('c1')]).toEqual(['failed', 'c1 draining']);
+  await world.commit((fleet) => accept(guests.evacuator.abandon(fleet, 'c1', { by: 'ann', nowMs: world.nowMs }), null));
+  await world.settle();
+  expect(world.states('c1')).toBe('c1 drained');
   expect(world.violations).toEqual([]);
 });
