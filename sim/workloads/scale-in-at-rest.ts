@@ -186,7 +186,14 @@ function pendingAtRest(
 /** The same hosts or services, named the other way round, come to the same. */
 function orderMatters({ truth }: World, nowMs: number): string[] {
   const services = [...truth.all(SERVICE)].map(({ id }) => id);
-  const how = { hears: () => false, operation: idOf(OPERATION, 'op-order'), by: 'order', nowMs, deadlineMs: 1000 };
+  const how = {
+    hears: () => false,
+    isQuiet: () => false,
+    operation: idOf(OPERATION, 'op-order'),
+    by: 'order',
+    nowMs,
+    deadlineMs: 1000,
+  };
   const looks = [services, services.toReversed()].map((list) => lookAtServices(truth, { ...how, services: list }));
   const hosts = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'active').map(({ id }): string => id);
   const start = { drain: true, operation: idOf(OPERATION, 'op-order'), by: 'order', nowMs, deadlineMs: 1000 };

@@ -46,7 +46,7 @@ export interface Parts {
   readonly lease: (born: Born) => LeaseController;
   readonly liveness: (born: Born) => LivenessController;
   readonly operations: (born: Born, world: World, desk: Desk) => OperationsController;
-  readonly election: (born: Born, desk: Desk) => ElectionController;
+  readonly election: (born: Born, rooms: Pick<Rooms, 'desk' | 'liveness'>) => ElectionController;
   readonly news: (born: Born) => NetworkEventsController;
   readonly desk: (born: Born, rooms: Pick<Rooms, 'lease' | 'liveness'>, world: World) => Desk;
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
@@ -88,9 +88,10 @@ export const productionParts: Parts = {
     return new OperationsController({ journal, clock, log, kinds: kindsOf(world), drivers });
   },
   news: ({ journal, clock, log }) => new NetworkEventsController({ journal, clock, log }),
-  election: ({ journal, clock, log, ids }, desk) => {
+  election: ({ journal, clock, log, ids }, { desk, liveness }) => {
     const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => desk.hears(peer, host));
-    return new ElectionController({ journal, clock, log, ids, hears });
+    const isQuiet = (site: string): boolean => liveness.isQuiet(site);
+    return new ElectionController({ journal, clock, log, ids, hears, isQuiet });
   },
   desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
     new Desk({

@@ -104,7 +104,14 @@ function makeRooms(born: Born, world: World): Rooms {
   const [lease, liveness] = [parts.lease(born), parts.liveness(born)];
   const desk = parts.desk(born, { lease, liveness }, world);
   const operations = parts.operations(born, world, desk);
-  return { lease, liveness, operations, news: parts.news(born), election: parts.election(born, desk), desk };
+  return {
+    lease,
+    liveness,
+    operations,
+    news: parts.news(born),
+    election: parts.election(born, { desk, liveness }),
+    desk,
+  };
 }
 
 async function run(life: Life): Promise<void> {

@@ -5,7 +5,7 @@ import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from 
 import { OPERATION, type Log } from '../operations/index.ts';
 import { affectedBy } from './affected.ts';
 import { lookAtServices, type Looked } from './decide.ts';
-import type { Hears } from './health.ts';
+import type { Hears, IsQuiet } from './health.ts';
 import type { ServiceId } from './model.ts';
 import { allServices } from './wanted.ts';
 
@@ -16,6 +16,8 @@ export interface ElectionOptions {
   readonly log: Log;
   /** Whether any host still hears a silent one on the data path. */
   readonly hears: Hears;
+  /** Whether a site's hosts are silent together. */
+  readonly isQuiet: IsQuiet;
   readonly scanMs?: number;
 }
 
@@ -91,10 +93,10 @@ export class ElectionController {
   }
 
   async #lookAt(services: readonly ServiceId[]): Promise<void> {
-    const { journal, clock, ids, hears } = this.#options;
+    const { journal, clock, ids, hears, isQuiet } = this.#options;
     const nowMs = clock.nowMs();
     const operation = idOf(OPERATION, ids.next('op'));
-    const command = { services, hears, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
+    const command = { services, hears, isQuiet, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
     // Most looks find nothing: they cost the decider nothing then.
     const planned = lookAtServices(journal.fleet, command);
     if (planned.kind === 'refuse') return;

@@ -161,6 +161,8 @@ export class World {
   readonly views = new Onlookers();
   /** Hosts whose peers hear them. */
   readonly heard = new Set<string>();
+  /** Sites whose hosts are silent together. */
+  readonly quiet = new Set<string>();
   readonly violations: string[] = [];
   readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });
   #journal: Journal | undefined;
@@ -191,7 +193,9 @@ export class World {
     const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     const kinds = new Map([[handOver.name, handOver]]);
     const drivers = new Map<string, Driver>([['views', this.views]]);
-    const election = new ElectionController({ journal, clock, ids, log, hears: (one) => this.heard.has(one) });
+    const hears = (one: string): boolean => this.heard.has(one);
+    const isQuiet = (site: string): boolean => this.quiet.has(site);
+    const election = new ElectionController({ journal, clock, ids, log, hears, isQuiet });
     journal.onCommit((_commit, applied) => {
       election.wake(applied);
       for (const { name, check } of registry.invariants)

@@ -69,6 +69,34 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
+test('a-site-that-is-silent-as-a-whole-keeps-its-services-until-it-is-known-who-is-lost', async () => {
+  const world = await three();
+  const before = world.shown();
+  world.quiet.add('central');
+  // One after the other, as their last heartbeats were.
+  for (const name of ['a', 'b', 'x']) {
+    await world.silent(name);
+    await world.look();
+  }
+  await world.settle();
+  expect(world.shown()).toBe(before);
+  await world.back('b');
+  await world.back('x');
+  world.quiet.clear();
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  expect(world.wrong()).toEqual([]);
+});
+
+test('of-a-silent-site-a-host-that-somebody-vouches-is-off-loses-its-services', async () => {
+  const world = await three();
+  world.quiet.add('central');
+  await world.silent('a');
+  await world.edit('a', { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } });
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+});
+
 test('a-silent-host-keeps-what-nobody-else-can-take', async () => {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();

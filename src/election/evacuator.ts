@@ -1,6 +1,6 @@
 // How designations get away from a host that leaves: by the same decision that elections make all the time, so that it does not
 // matter which of the two comes first. What has no presence elsewhere ends with the host.
-import { idOf, put, valueOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import { idOf, put, valueOf, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
   findHost,
   isTombstoned,
@@ -20,6 +20,7 @@ import {
   type ServiceId,
   type StoredService,
 } from './model.ts';
+import type { Senses } from './health.ts';
 import { failBack } from './move.ts';
 import { isPassing, withdrawn, withoutHandOver } from './passing.ts';
 import { ELECTION } from './settings.ts';
@@ -29,8 +30,8 @@ import { hasPresenceElsewhere } from './wanted.ts';
 /** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
 const ABOUT_MS = 3000;
 
-/** Whether its peers hear a silent host is known to the election controller alone: here it is left to that. */
-const hears = (): boolean => true;
+/** Whether its peers hear a silent host, or its site is cut off, is known to the election controller alone: it is left to that. */
+const SENSES: Senses = { hears: () => true, isQuiet: () => true };
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',
@@ -66,7 +67,7 @@ export const designationEvacuator: Evacuator = {
       .filter(({ evacuation }) => evacuation.kind === 'move')
       .map(({ tenant }) => serviceOf(tenant));
     const operation = `${how.operation}.hand-overs` as OperationId;
-    const decision = lookAtServices(fleet, { ...how, operation, services, hears });
+    const decision = lookAtServices(fleet, { ...how, operation, services, ...SENSES });
     if (decision.kind === 'refuse') return decision.refusal;
     const { changes, answer } = decision;
     return { changes, operations: answer.begun.length === 0 ? [] : [operation] };
@@ -114,7 +115,7 @@ function evacuationOf(poll: Poll, { host, tenant }: Omit<Evacuating, 'evacuation
     return wait({ code: 'hand-over-under-way', service: id, to: doc.handOver?.to ?? doc.designated?.host ?? '' });
   }
   if (valueOf(poll.fleet, ELECTION).held) return wait({ code: 'elections-held', service: id });
-  return meaningOf(poll.fleet, { host, service }, verdictOn(poll, service, { hears, nowMs }));
+  return meaningOf(poll.fleet, { host, service }, verdictOn(poll, service, { ...SENSES, nowMs }));
 }
 
 function meaningOf(
@@ -122,7 +123,6 @@ function meaningOf(
   { host, service }: { host: string; service: StoredService },
   verdict: Verdict,
 ): Evacuation {
-  const { id, doc } = service;
   switch (verdict.kind) {
     case 'hand-over':
       return { kind: 'move', how: 'hand-over', to: verdict.choice.host };
@@ -132,13 +132,16 @@ function meaningOf(
       return { kind: 'ends' };
     case 'keep':
     case 'flag':
-      if (!hasPresenceElsewhere(fleet, doc, host)) return { kind: 'ends' };
-      return wait(
-        isHeard(fleet, service)
-          ? { code: 'held-while-heard', service: id, host }
-          : { code: 'no-candidate', service: id },
-      );
+      if (!hasPresenceElsewhere(fleet, service.doc, host)) return { kind: 'ends' };
+      return wait(whyKept(fleet, service, host));
   }
+}
+
+function whyKept(fleet: FleetReader, service: StoredService, host: string): Reason {
+  const { id, doc } = service;
+  if (isHeard(fleet, service)) return { code: 'held-while-heard', service: id, host };
+  const isSilent = findHost(fleet, doc.designated?.host ?? '')?.doc.connection.state === 'suspect';
+  return isSilent ? { code: 'host-just-silent', service: id, host } : { code: 'no-candidate', service: id };
 }
 
 /** Silent, and held on to. */

@@ -70,7 +70,15 @@ function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decis
     const tombstone = fitHost('a', LEAVING);
     trial.add([tombstone]);
     const services = IDS.map((id) => idOf(SERVICE, id));
-    const asked = { services, hears: () => false, operation, by: 'test', nowMs, deadlineMs: 36_000_000 };
+    const asked = {
+      services,
+      hears: () => false,
+      isQuiet: () => false,
+      operation,
+      by: 'test',
+      nowMs,
+      deadlineMs: 36_000_000,
+    };
     const decision = lookAtServices(trial, asked);
     if (decision.kind === 'refuse') return decision;
     return accept([tombstone, ...decision.changes], decision.answer);

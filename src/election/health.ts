@@ -8,12 +8,22 @@ import type { Service } from './model.ts';
 /** Whether any host still hears another one on the data path. */
 export type Hears = (host: string) => boolean;
 
+/** Whether a site's hosts are silent together: then it is its link, and nobody there is lost by that. */
+export type IsQuiet = (site: string) => boolean;
+
+export interface Senses {
+  readonly hears: Hears;
+  readonly isQuiet: IsQuiet;
+}
+
 export type Health =
   | 'fine'
   /** Nobody is designated. */
   | 'absent'
   /** It is silent: it may or may not still do it. */
   | 'silent'
+  /** It is silent as its whole site is: that says nothing about the host. */
+  | 'cut-off'
   /** It does not do it any more, for certain. */
   | 'gone'
   | 'leaving'
@@ -21,15 +31,15 @@ export type Health =
   /** Something that it needs is missing, such as its tunnel address. */
   | 'unfit';
 
-export function healthOf(poll: Poll, doc: Service, hears: Hears): Health {
+export function healthOf(poll: Poll, doc: Service, { hears, isQuiet }: Senses): Health {
   if (doc.designated === undefined) return 'absent';
   const { host: id } = doc.designated;
   const host = findHost(poll.fleet, id)?.doc;
   if (host === undefined || isGone(host)) return 'gone';
   if (host.connection.state !== 'up') {
-    if (doc.onControlLoss === 'move' || !hears(id)) return 'silent';
     // Held on to: what else would move it is not known to it while it is cut off.
-    return 'fine';
+    if (doc.onControlLoss === 'hold' && hears(id)) return 'fine';
+    return host.connection.state === 'suspect' && isQuiet(host.site) ? 'cut-off' : 'silent';
   }
   if (isTombstoned(host)) return 'leaving';
   const because = poll.rejectionOf(doc, id);

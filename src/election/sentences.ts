@@ -23,6 +23,8 @@ export const electionSentences: ReasonSentences = {
   'hand-over-under-way': ({ service, to }) => `${said(service)} is being handed over to ${said(to)}.`,
   'held-while-heard': ({ service, host }) =>
     `${said(host)} is silent, and ${said(service)} waits as long as its peers hear it.`,
+  'host-just-silent': ({ service, host }) =>
+    `${said(host)} is silent. ${said(service)} moves if that host is lost, and stays while its whole site is silent.`,
   'service-gone': ({ service }) => `${said(service)} does not exist any more.`,
   'elected-anew': ({ service }) => `The host of ${said(service)} was lost meanwhile, and it was elected anew.`,
   'hosts-behind': ({ hosts }) => `Not in line with their views yet: ${said(hosts)}.`,

@@ -4,7 +4,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import { choose, type Asked } from './choose.ts';
-import { healthOf, type Hears } from './health.ts';
+import { healthOf, type Senses } from './health.ts';
 import type { Cause, Service, StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
 import type { Choice } from './why.ts';
@@ -19,8 +19,7 @@ export type Verdict =
   /** It stays, on a leaving host that nobody can take it from; or it stays on one that leaves no more. */
   | { readonly kind: 'flag'; readonly degraded: boolean };
 
-export interface Circumstances {
-  readonly hears: Hears;
+export interface Circumstances extends Senses {
   readonly nowMs: number;
 }
 
@@ -31,12 +30,14 @@ type Subject = Pick<StoredService, 'id' | 'doc'>;
 
 /** What is chosen is counted in the poll. */
 export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Verdict {
-  const health = healthOf(poll, service.doc, now.hears);
+  const health = healthOf(poll, service.doc, now);
   // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
   if (service.doc.handOver !== undefined && health !== 'silent' && health !== 'gone') return KEEP;
   switch (health) {
     case 'fine':
       return whenFine(poll, service.doc);
+    case 'cut-off':
+      return KEEP;
     case 'absent':
       return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
     case 'silent':

@@ -93,6 +93,33 @@ test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-hear
   expect(world.states).toBe('c1 up, c2 up');
 });
 
+test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-does-not-make-it-so', async () => {
+  const world = await hearing('c1', 'c2', 'c3', 'c4');
+  expect(world.liveness.isQuiet('central')).toBe(true);
+  await world.pass(10, 'c1', 'c2', 'c3', 'c4');
+  expect(world.liveness.isQuiet('central')).toBe(false);
+  await world.pass(20, 'c2', 'c3', 'c4');
+  expect(world.states).toBe('c1 suspect, c2 up, c3 up, c4 up');
+  expect(world.liveness.isQuiet('central')).toBe(false);
+  await world.pass(10, 'c1', 'c2', 'c3', 'c4');
+  expect(world.states).toBe('c1 up, c2 up, c3 up, c4 up');
+  // They beat one after the other, and are cut off all at once.
+  for (const host of ['c1', 'c2', 'c3', 'c4']) {
+    world.liveness.heard(host);
+    await world.pass(1);
+  }
+  for (let second = 0; second < 30 && !world.states.includes('suspect'); second += 1) await world.pass(1);
+  expect(world.states).toBe('c1 suspect, c2 up, c3 up, c4 up');
+  expect(world.liveness.isQuiet('central')).toBe(true);
+  await world.pass(30);
+  expect(world.liveness.isQuiet('central')).toBe(true);
+  // Who takes over meanwhile does not know better.
+  await world.takeOver();
+  expect(world.liveness.isQuiet('central')).toBe(true);
+  await world.pass(30, 'c1', 'c2', 'c3', 'c4');
+  expect(world.liveness.isQuiet('central')).toBe(false);
+});
+
 test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');

@@ -10,6 +10,7 @@ import {
   LIVENESS,
   lost,
   NEVER_HEARD,
+  quietAfterMs,
   type Heard,
   type Listening,
   type LivenessSettings,
@@ -17,6 +18,7 @@ import {
 import { HOST } from './model.ts';
 import {
   planLiveness,
+  quietSites,
   recordSilentSites,
   recordTransitions,
   type LivenessPlan,
@@ -45,6 +47,7 @@ export class LivenessController {
   #epoch: number | undefined;
   #listeningSinceMs = 0;
   #lookedMs = 0;
+  #quiet: ReadonlySet<string> = new Set();
 
   constructor(options: LivenessOptions) {
     this.#options = options;
@@ -63,6 +66,17 @@ export class LivenessController {
   /** When a host was last heard by this server. */
   lastHeardMs(host: string): number | undefined {
     return this.#heard.get(host)?.lastMs;
+  }
+
+  /**
+   * Whether so many hosts of a site are not heard that its link may be cut, or this server has not listened for long enough to
+   * tell: nobody there is to be taken for lost by their silence.
+   */
+  isQuiet(site: string): boolean {
+    const { journal, clock } = this.#options;
+    if (journal.fence === undefined || journal.fence.epoch !== this.#epoch) return true;
+    const listenedMs = clock.nowMs() - this.#listeningSinceMs;
+    return listenedMs < quietAfterMs(valueOf(journal.fleet, LIVENESS)) || this.#quiet.has(site);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -85,6 +99,7 @@ export class LivenessController {
     this.#lookedMs = nowMs;
     const listening = { sinceMs: this.#listeningSinceMs, nowMs };
     const settings = valueOf(journal.fleet, LIVENESS);
+    this.#quiet = quietSites(journal.fleet, this.#heard, listening, settings);
     const watched = this.#watched(journal.fleet, listening, settings);
     await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
   }

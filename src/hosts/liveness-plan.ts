@@ -2,7 +2,16 @@
 import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { alarmId, cleared, raised } from '../alarms/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import { isMassSilence, judge, silence, type Heard, type Listening, type LivenessSettings } from './liveness.ts';
+import {
+  areTooMany,
+  isMassSilence,
+  judge,
+  quietAfterMs,
+  silence,
+  type Heard,
+  type Listening,
+  type LivenessSettings,
+} from './liveness.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
 import { HOST, HOSTS_BY_SITE, type ConnectionState, type Host } from './model.ts';
 
@@ -56,6 +65,31 @@ export function planLiveness(
   return withSites(fleet, transitions, sites, settings);
 }
 
+/**
+ * The sites of which too many hosts are not heard just now: who of them is lost cannot be told. `heard` in the order of hearing,
+ * the longest silent first. Costs O(silent), and O(site) for a site that may be one.
+ */
+export function quietSites(
+  fleet: FleetReader,
+  heard: Iterable<readonly [host: string, heard: Heard]>,
+  listening: Listening,
+  settings: LivenessSettings,
+): ReadonlySet<string> {
+  const quietMs = quietAfterMs(settings);
+  const silent = new Map<string, number>();
+  for (const [host, one] of heard) {
+    if (one.lastMs !== undefined && listening.nowMs - one.lastMs < quietMs) break;
+    const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (doc === undefined || doc.state === 'removed' || silence(one, listening) < quietMs) continue;
+    const { state } = doc.connection;
+    if (state !== 'down' && state !== 'unknown') silent.set(doc.site, (silent.get(doc.site) ?? 0) + 1);
+  }
+  const sites = [...silent].filter(
+    ([site, count]) => count >= settings.massSilenceAtLeast && areTooMany(count, everHeard(fleet, site), settings),
+  );
+  return new Set(sites.map(([site]) => site));
+}
+
 function lookOf(sites: Map<string, SiteLook>, site: string): SiteLook {
   let look = sites.get(site);
   if (look === undefined) sites.set(site, (look = { silentSince: [], falling: [] }));
@@ -86,7 +120,7 @@ function withSites(
   return { transitions, silentSites };
 }
 
-/** Costs O(site), and only while one of its hosts is about to be declared down. */
+/** Costs O(site), and only while several of its hosts are not heard. */
 function everHeard(fleet: FleetReader, site: string): number {
   let count = 0;
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {

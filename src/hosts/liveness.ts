@@ -107,5 +107,21 @@ export function isMassSilence(
   settings: LivenessSettings,
 ): boolean {
   const together = silentSinceMs.filter((since) => Math.abs(since - at) <= MASS_SILENCE_WINDOW_MS).length;
-  return together >= settings.massSilenceAtLeast && together * 100 > settings.massSilencePercent * hosts;
+  return areTooMany(together, hosts, settings);
+}
+
+/** Whether the silence of this many is rather their site's. */
+export function areTooMany(silent: number, hosts: number, settings: LivenessSettings): boolean {
+  return silent >= settings.massSilenceAtLeast && silent * 100 > settings.massSilencePercent * hosts;
+}
+
+/** The time between two heartbeats with its spread: hosts that are cut off together were last heard within this of each other. */
+const BETWEEN_HEARTBEATS_MS = 6000;
+
+/**
+ * After this long a host is counted when its site is judged, so that all who were cut off together count by the time that the
+ * first of them is suspect. Those who are only between two heartbeats do not.
+ */
+export function quietAfterMs({ suspectAfterMs }: LivenessSettings): number {
+  return Math.max(suspectAfterMs - BETWEEN_HEARTBEATS_MS, Math.min(BETWEEN_HEARTBEATS_MS, suspectAfterMs));
 }

@@ -51,6 +51,12 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
+interface Rooms {
+  readonly desk: Desk;
+  readonly liveness: LivenessController;
+  readonly networks: Networks;
+}
+
 interface Runner {
   run(signal: AbortSignal): Promise<void>;
 }
@@ -113,7 +119,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [{ run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, desk, networks, log), liveness, desk],
+    [...controllersOf(journal, { desk, liveness, networks }, log), liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -133,14 +139,18 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
 }
 
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
-function controllersOf(journal: Journal, desk: Desk, networks: Networks, log: Logger): Runner[] {
+function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, log: Logger): Runner[] {
   const common = { journal, clock, log, ids };
   const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock })]]);
   return [
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
     new RetentionController(common),
-    new ElectionController({ ...common, hears: heardByPeers(journal, desk) }),
+    new ElectionController({
+      ...common,
+      hears: heardByPeers(journal, desk),
+      isQuiet: (site) => liveness.isQuiet(site),
+    }),
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
   ];
 }

@@ -117,7 +117,7 @@ export class Server {
     const engine = new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers });
     const common = { journal, clock, log, ids };
     const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => this.desk.hears(peer, host));
-    const election = new ElectionController({ ...common, hears });
+    const election = new ElectionController({ ...common, hears, isQuiet: (site) => liveness.isQuiet(site) });
     const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });
     this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn];
   }
