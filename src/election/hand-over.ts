@@ -20,14 +20,13 @@ import { isConnected } from './health.ts';
 import { SERVICE, SERVICES_TOUCHING_HOST, type HandOver, type Service, type StoredService } from './model.ts';
 import { designatedTo, withoutHandOver } from './passing.ts';
 import { ELECTION } from './settings.ts';
-import { targetOf, type Passed, type Target } from './target.ts';
+import { PATIENCE_MS, targetOf, type Passed, type Target } from './target.ts';
 import { presentHosts } from './wanted.ts';
 
-/** A host that is connected and not ready after this long is passed over if another can take it. */
-const PATIENCE_MS = 60_000;
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 8000;
 const BY = 'operation:hand-over';
+const NO_CANDIDATE = 'no-candidate';
 
 export const handOver: OperationKind = {
   name: 'hand-over',
@@ -110,7 +109,13 @@ function preparing(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: 
     case 'recovering':
       return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
     case 'nobody':
-      return [wait(item, { code: 'no-candidate', service: service.id, host: to, because: target.because })];
+      return [
+        wait(
+          item,
+          { code: NO_CANDIDATE, service: service.id, host: to, because: target.because },
+          sinceMs + PATIENCE_MS + 1,
+        ),
+      ];
     case 'another':
     case 'give-up':
       // Decided inside the commit, where nothing is given twice.
@@ -180,8 +185,9 @@ interface InLine {
 
 function inLine(item: StoredItem, { hosts, revision, nowMs }: InLine): Next[] {
   if (hosts.length === 0) return [decideLater(item, (fleet, atMs) => [advanced(fleet, item, atMs)])];
-  const { step, attempt, state, retryAtMs = 0 } = item.doc;
-  if (state === 'waiting' && nowMs < retryAtMs) return [];
+  const { step, attempt, state, reason, retryAtMs = 0 } = item.doc;
+  // Who waited for somebody to take it need not wait any more when there is one.
+  if (state === 'waiting' && reason?.code !== NO_CANDIDATE && nowMs < retryAtMs) return [];
   const action = { driver: 'views', item: item.id, step, attempt, args: { hosts, revision } };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }

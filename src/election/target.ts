@@ -1,7 +1,7 @@
 // Whether the host that a service is being handed to will still do, and who would do in its place. A move that somebody asked
 // for goes there or nowhere; one that has to be goes to whoever can take it.
 import type { FleetReader } from '../fleet/index.ts';
-import { findHost } from '../hosts/index.ts';
+import { findHost, isTombstoned } from '../hosts/index.ts';
 import { Poll } from './candidates.ts';
 import { choose } from './choose.ts';
 import type { Cause, HandOver, Rejection, StoredService } from './model.ts';
@@ -22,7 +22,10 @@ export type Target =
   | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
   /** It comes back into service: that is what the hand-over waits for. */
   | { readonly kind: 'recovering' }
-  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
+  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' | 'not-ready' };
+
+/** A target that is away, or connected and not ready, after this long is passed over; or given up when there is no other. */
+export const PATIENCE_MS = 60_000;
 
 export interface Passed {
   readonly service: StoredService;
@@ -50,10 +53,19 @@ export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: As
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
   const choice = choose(poll, { service, cause, except, fallback }, nowMs);
   if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
+  const stays = cause === 'host-leaving' && !leaves(fleet, handOver.from);
   // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
-  if (choice !== undefined || because === undefined) return { kind: 'fit' };
+  if (choice !== undefined) return { kind: 'fit' };
+  // Its host comes back into service: what cannot be done now need not be done, and the host is not kept waiting by it.
+  if (because === undefined) return stays ? { kind: 'give-up', because: 'not-ready' } : { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
-  return { kind: isHopeless ? 'give-up' : 'nobody', because };
+  const isOver = nowMs - handOver.sinceMs > PATIENCE_MS;
+  return { kind: isHopeless || stays || isOver ? 'give-up' : 'nobody', because };
+}
+
+function leaves(fleet: FleetReader, host: string): boolean {
+  const doc = findHost(fleet, host)?.doc;
+  return doc !== undefined && isTombstoned(doc);
 }
 
 function isRecovering(fleet: FleetReader, host: string): boolean {

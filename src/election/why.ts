@@ -35,7 +35,7 @@ const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   recovered: 'Nobody had it, and a host could take it again',
 };
 
-export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', string>> = {
+export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence' | 'not-ready', string>> = {
   'unknown-host': 'is not known',
   removed: 'was removed',
   'not-in-service': 'is not in service',
@@ -48,6 +48,7 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
   'agent-too-old': 'has an agent that is too old',
   'no-way-out': 'does not reach the external network',
   'no-presence': 'has no port of it',
+  'not-ready': 'does not get ready for it',
 };
 
 /** Sentences for a person: why this host, who else, and who not. */

@@ -1,0 +1,64 @@
+// Who a service is handed to, when that host is away or does not get ready and there is nobody else: how long it is waited for.
+import { expect, test } from 'vitest';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+
+/** Only x can take it, and x does not get ready. */
+async function leavingToX(): Promise<World> {
+  const world = await World.of(
+    fitHost('a'),
+    fitHost('x', { baseWeight: -9 }),
+    routed('r1', ['s1']),
+    portOn('a', 's1'),
+    portOn('x', 's1'),
+  );
+  await world.settle();
+  world.views.behind.add('x');
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  await world.pass();
+  expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
+  return world;
+}
+
+test('one-that-is-away-with-nobody-in-its-place-is-given-up-in-time-so-that-nobody-waits-for-an-hour', async () => {
+  const world = await leavingToX();
+  await world.silent('x', 'down');
+  await world.pass();
+  expect(world.open()).toEqual(['nat:r1 prepare waiting no-candidate', 'subnet-route:s1 prepare waiting no-candidate']);
+  for (let pass = 0; pass < 65; pass += 1) await world.pass();
+  await world.settle();
+  expect(world.items()[0]).toMatchObject({
+    state: 'failed',
+    reason: { code: 'target-unfit', because: 'not-connected' },
+  });
+  expect(world.shown()).toContain('nat:r1 a!,');
+  await world.back('x');
+  world.views.behind.clear();
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 x');
+  expect(world.wrong()).toEqual([]);
+});
+
+test('one-that-comes-back-within-that-time-is-gone-on-with-at-once', async () => {
+  const world = await leavingToX();
+  await world.silent('x', 'down');
+  await world.pass();
+  world.views.behind.clear();
+  await world.back('x');
+  await world.pass();
+  await world.pass();
+  expect(service(world.fleet, 'nat:r1')?.handOver?.phase).not.toBe('preparing');
+});
+
+test.each(['away', 'behind'])('one-that-is-%s-does-not-keep-a-host-from-coming-back', async (how) => {
+  const world = await leavingToX();
+  if (how === 'away') await world.silent('x', 'down');
+  else for (let pass = 0; pass < 65; pass += 1) await world.pass();
+  await world.edit('a', { state: 'recovering' });
+  for (let pass = 0; pass < 10; pass += 1) await world.pass();
+  expect(world.open()).toEqual([]);
+  expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 a');
+  await world.active('a');
+  await world.settle();
+  expect(world.wrong()).toEqual([]);
+});
