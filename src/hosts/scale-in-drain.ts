@@ -19,7 +19,7 @@ export interface DrainLook {
 }
 
 /** A move that is begun ends by itself, whatever becomes of the drain. */
-const MOVE_DEADLINE_MS = 3600 * 1000;
+export const MOVE_DEADLINE_MS = 3600 * 1000;
 /** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
 const LOOKS_MAX = 16;
 const LOOK_EVERY_MS = 5000;

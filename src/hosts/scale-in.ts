@@ -17,6 +17,7 @@ import {
   type Named,
   type ScaleInAnswer,
 } from './scale-in-answer.ts';
+import { firstToLeave } from './scale-in-first.ts';
 import { judged } from './scale-in-judge.ts';
 import { SCALE_IN_TABLE, type Verb } from './scale-in-table.ts';
 import { cancelledWith, closedWork, DRAIN_KIND, END_KIND, openWork, RECOVER_KIND, siteOf } from './scale-in-work.ts';
@@ -77,7 +78,13 @@ export function startScaleIn(
   const { plan, ...asked } = command;
   const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
   if (problem !== undefined) return refuse(problem);
-  return decided(fleet, command, verdicts, { kind: DRAIN_KIND, does: 'scale in', deadlineMs: command.deadlineMs });
+  const how = { kind: DRAIN_KIND, does: 'scale in', deadlineMs: command.deadlineMs };
+  const decision = decided(fleet, command, verdicts, how);
+  if (decision.kind === 'refuse' || verdicts.every(({ item }) => item === undefined)) return decision;
+  const hosts = named.flatMap(({ host }) => host?.id ?? []);
+  const changes = verdicts.flatMap((one) => one.changes ?? []);
+  const first = firstToLeave(fleet, evacuators, { ...asked, hosts, changes });
+  return accept([...decision.changes, ...first], decision.answer);
 }
 
 /** Each on its own: those that are proven empty go, the others say what is in the way. */
