@@ -7,6 +7,7 @@ import {
   type Evacuating,
   type Evacuation,
   type Evacuator,
+  type Host,
   type Tenant,
 } from '../hosts/index.ts';
 import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
@@ -81,15 +82,20 @@ export const designationEvacuator: Evacuator = {
     ),
 
   failBack: (fleet, host, how) => {
-    const leaving = findHost(fleet, host)?.doc.leaving?.operation;
+    const leaving = findHost(fleet, host)?.doc.leaving;
     const operation = `${how.operation}.fail-back.${host}` as OperationId;
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
-      ({ doc }) => leaving !== undefined && doc.cameFrom?.operation === leaving,
+      ({ doc }) => leaving !== undefined && leftBy(leaving, doc),
     );
     const changes = failBack(fleet, back, { ...how, operation, host });
     return { changes, operations: changes.length === 0 ? [] : [operation] };
   },
 };
+
+/** Whether a service left a host by this leaving of it. A host that is drained again leaves by another operation. */
+function leftBy(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {
+  return cameFrom?.operation === leaving.operation || (designated?.sinceMs ?? -Infinity) >= leaving.atMs;
+}
 
 function tenantOf({ id }: StoredService): Tenant {
   return { kind: SERVICE.name, id };

@@ -261,10 +261,21 @@ describe('the way back', () => {
 
   test('what-left-by-an-earlier-scale-in-does-not-come-back', async () => {
     const world = await gone();
-    await world.edit('a', { state: 'recovering', leaving: { ...LEAVING.leaving, operation: 'op-later' } });
+    const leaving = { ...LEAVING.leaving, operation: 'op-later', atMs: world.nowMs };
+    await world.edit('a', { state: 'recovering', leaving });
     await world.commit(failBack(world));
     await world.active('a');
     await world.settle();
     expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+
+  test('what-left-before-the-host-was-drained-again-comes-back-too', async () => {
+    const world = await gone();
+    await world.edit('a', { leaving: { ...LEAVING.leaving, operation: 'op-again' } });
+    await world.edit('a', { state: 'recovering' });
+    await world.commit(failBack(world));
+    await world.active('a');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
   });
 });
