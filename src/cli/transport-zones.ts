@@ -66,8 +66,8 @@ function createZone(cli: Cli): Command {
     .addOption(new Option('--mesh <kind>', 'with all of its hosts, or with those that are needed').choices(MESHES));
   examples(
     command,
-    ['tunnels between all its hosts', 'muster transport-zones create rack-a'],
-    ['only where they are needed', 'muster transport-zones create large --mesh needed'],
+    ['tunnels where they are needed', 'muster transport-zones create large'],
+    ['tunnels between all its hosts', 'muster transport-zones create rack-a --mesh full'],
   );
   return act<MeshOptions>(cli, command, async (session, { args: [name], options: { mesh } }) => {
     const body = { name, ...(mesh !== undefined && { mesh }) };

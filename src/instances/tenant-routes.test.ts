@@ -1,14 +1,20 @@
 // GET /api/v1/hosts/:id/tenants: who sees what.
 import { describe, expect, test } from 'vitest';
 import type { Answer, Caller, Refused } from '../access/index.ts';
+import { findHost, type Evacuator } from '../hosts/index.ts';
 import { explainer } from '../operations/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from './instances-fixture.ts';
 import { instanceSentences } from './sentences.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 
-async function ask(world: World, host: string, caller: Partial<Caller>, query: object = {}): Promise<unknown> {
-  const [route] = tenantRoutes({ evacuators: [instanceEvacuator], explain: explainer([instanceSentences]) });
+async function ask(
+  world: World,
+  host: string,
+  caller: Partial<Caller>,
+  { query = {}, evacuator = instanceEvacuator }: { readonly query?: object; readonly evacuator?: Evacuator } = {},
+): Promise<unknown> {
+  const [route] = tenantRoutes({ evacuators: [evacuator], explain: explainer([instanceSentences]) });
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
   const given = { journal: world.journal, clock: world.clock };
   const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
@@ -39,6 +45,21 @@ describe('the tenants of a host', () => {
     expect(JSON.stringify(await ask(await withOne(), 'h2', { role: 'viewer' }))).not.toContain('h4');
   });
 
+  test('the-host-is-planned-for-as-one-that-leaves, and stays as it is', async () => {
+    const world = await withOne();
+    const planned: (string | undefined)[] = [];
+    const evacuator: Evacuator = {
+      ...instanceEvacuator,
+      plan: (fleet, leavers, nowMs) => {
+        planned.push(findHost(fleet, 'h2')?.doc.state);
+        return instanceEvacuator.plan(fleet, leavers, nowMs);
+      },
+    };
+    await ask(world, 'h2', {}, { evacuator });
+    expect(planned).toEqual(['draining']);
+    expect(findHost(world.journal.fleet, 'h2')?.doc.state).toBe('active');
+  });
+
   test('a-wait-is-told-in-words', async () => {
     const world = await withOne();
     await world.goDown('h2');
@@ -50,7 +71,7 @@ describe('the tenants of a host', () => {
     const world = await World.of();
     await world.create({ count: 3 });
     await world.settle();
-    const two = await ask(world, 'h2', {}, { limit: 2 });
+    const two = await ask(world, 'h2', {}, { query: { limit: 2 } });
     expect(two).toMatchObject({ count: 3, tenants: [{ id: 'web-1' }, { id: 'web-2' }] });
     expect(await ask(world, 'h2', {})).toMatchObject({ count: 3, tenants: { length: 3 } });
   });

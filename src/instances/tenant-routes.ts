@@ -1,8 +1,8 @@
 // GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each of them.
 import { Type } from 'typebox';
 import { answer, BY_ID, closed, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
-import type { FleetReader } from '../fleet/index.ts';
-import { findHost, unknownHost, type Evacuating, type Evacuation, type Evacuator } from '../hosts/index.ts';
+import { onTrial, put, type FleetReader } from '../fleet/index.ts';
+import { findHost, HOST, unknownHost, type Evacuating, type Evacuation, type Evacuator } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { Explain } from '../operations/index.ts';
 
@@ -76,14 +76,19 @@ function livingOn(
   host: string,
   { evacuators, limit, nowMs }: { readonly evacuators: readonly Evacuator[]; readonly limit: number; nowMs: number },
 ): Living {
-  let count = 0;
-  const tenants = evacuators.flatMap((one) => {
-    const here = one.inventory(fleet, host);
-    const first = here.slice(0, Math.max(0, limit - count));
-    count += here.length;
-    return one.plan(fleet, [{ host, tenants: first }], nowMs);
+  return onTrial(fleet, (trial) => {
+    const stored = findHost(trial, host);
+    // As a scale-in finds it: nothing leaves a host that stays.
+    if (stored?.doc.state === 'active') trial.add([put(HOST, stored.id, { ...stored.doc, state: 'draining' })]);
+    let count = 0;
+    const tenants = evacuators.flatMap((one) => {
+      const here = one.inventory(trial, host);
+      const first = here.slice(0, Math.max(0, limit - count));
+      count += here.length;
+      return one.plan(trial, [{ host, tenants: first }], nowMs);
+    });
+    return { count, tenants };
   });
-  return { count, tenants };
 }
 
 function shown({ tenant, evacuation }: Evacuating, caller: Caller, explain: Explain): object {

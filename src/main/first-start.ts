@@ -77,7 +77,7 @@ function begun(fleet: FleetReader, nowMs: number): Decision<unknown> {
   const by = 'first start';
   const site = createSite(fleet, { name: FIRST_SITE, description: 'the first site', by, nowMs });
   // A fleet grows into it: what every host has to know of every other would grow with its square.
-  const zone = createTransportZone(fleet, { name: DEFAULT_TRANSPORT_ZONE, mesh: 'needed', by, nowMs });
+  const zone = createTransportZone(fleet, { name: DEFAULT_TRANSPORT_ZONE, by, nowMs });
   if (site.kind === 'refuse' || zone.kind === 'refuse') return site.kind === 'refuse' ? site : zone;
   return accept([...site.changes, ...zone.changes], undefined);
 }

@@ -24,7 +24,7 @@ export interface CreateTransportZone extends By {
 
 export function createTransportZone(
   fleet: FleetReader,
-  { name, mesh = 'full', by, nowMs }: CreateTransportZone,
+  { name, mesh = 'needed', by, nowMs }: CreateTransportZone,
 ): Decision<TransportZone> {
   const id = idOf(TRANSPORT_ZONE, name);
   if (fleet.get(TRANSPORT_ZONE, id) !== undefined) return refuse(taken('transport-zone', name));
