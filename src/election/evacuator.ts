@@ -83,7 +83,8 @@ export const designationEvacuator: Evacuator = {
 
   failBack: (fleet, host, how) => {
     const leaving = findHost(fleet, host)?.doc.leaving;
-    const operation = `${how.operation}.fail-back.${host}` as OperationId;
+    // Whose way back it is, the asker's operation says: a host named twice makes ids that are too long to be asked for.
+    const operation = `${how.operation}.fail-back` as OperationId;
     const back = [...fleet.find(SERVICES_BY_ORIGIN, host)].filter(
       ({ doc }) => leaving !== undefined && leftBy(leaving, doc),
     );

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
+import type { OperationId } from '../operations/index.ts';
 import { designationEvacuator } from './evacuator.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
 import { editService, moveService, type MoveService } from './move.ts';
@@ -267,6 +268,21 @@ describe('the way back', () => {
     await world.active('a');
     await world.settle();
     expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+
+  test('its-operations-and-items-can-be-asked-for-however-long-the-names-are', async () => {
+    const [host, subnet] = ['h'.repeat(63), 's'.repeat(63)];
+    const world = await World.of([fitHost(host), fitHost('b', { baseWeight: -9 })], routed('r1', [subnet]), [
+      portOn(host, subnet),
+      portOn('b', subnet),
+    ]);
+    await world.settle();
+    await world.put(fitHost(host, LEAVING));
+    await world.settle();
+    const operation = `op-${'0'.repeat(20)}.${host}.back` as OperationId;
+    const changes = designationEvacuator.failBack?.(world.fleet, host, { ...world.asking(), operation }).changes ?? [];
+    expect(changes.filter(({ kind }) => kind === 'item')).toHaveLength(2);
+    for (const { id } of changes) expect(id.length).toBeLessThanOrEqual(200);
   });
 
   test('what-left-before-the-host-was-drained-again-comes-back-too', async () => {
