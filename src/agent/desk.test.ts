@@ -50,6 +50,17 @@ async function have(desk: Desk, speaker: Speaker): Promise<ViewAsk> {
 }
 
 describe('the desk', () => {
+  test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
+    desk.heartbeat(c1, { serviceVersion: 4, report });
+    await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
+    expect([desk.hears('c1', 'c2'), desk.hears('c1', 'c3')]).toEqual([true, false]);
+    await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
+    expect(desk.hears('c1', 'c2')).toBe(false);
+  });
+
   test('wakes-only-the-host-whose-view-changed', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1', 'c2', 'c3');
     const woken: string[] = [];

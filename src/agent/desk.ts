@@ -85,8 +85,10 @@ export class Desk {
 
   /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
   hears(listener: string, host: string): boolean {
+    // One that is silent itself said what it heard long ago.
+    const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#words.get(listener)?.report?.unheardPeers;
-    return unheard !== undefined && !unheard.includes(host);
+    return isUp && unheard !== undefined && !unheard.includes(host);
   }
 
   /** Calls whenever a host is in line with another view than before. */
