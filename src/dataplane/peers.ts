@@ -77,20 +77,22 @@ export const peersPart: ViewPart = {
   },
 };
 
-/**
- * Who has, or may still have, a tunnel to a host that is going: those that should have one were it to stay, and where tunnels
- * come and go with what lives on hosts, everybody in its zone who is not heard now and may have missed the last change.
- */
+/** Those that should have a tunnel to a host, were it to stay when it is going. */
 export function peersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host?.doc.tunnelAddress === undefined) return [];
-  const peers = neighbours(fleet, host).map((peer): string => peer.id);
-  if (meshOf(fleet, host.doc) !== 'needed') return peers;
-  const known = new Set([id, ...peers]);
-  const silent = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))].filter(
-    (other) => !known.has(other.id) && other.doc.connection.state !== 'up' && canHaveTunnels(other.doc),
-  );
-  return [...peers, ...silent.map((other): string => other.id)].sort();
+  return neighbours(fleet, host).map((peer): string => peer.id);
+}
+
+/**
+ * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now. Tunnels come and go
+ * with what lives on hosts, with addresses and with the mesh, and whoever has not followed yet has what was right before.
+ */
+export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly string[] {
+  const host = findHost(fleet, id);
+  if (host === undefined) return [];
+  const zone = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))];
+  return zone.flatMap((other): string[] => (other.id === id ? [] : [other.id]));
 }
 
 function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {

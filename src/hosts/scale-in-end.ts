@@ -24,7 +24,7 @@ import { removedHost } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
 import { isTrusted, toBeInLine } from './views-action.ts';
 
-/** Hosts that may have tunnels to a host, or flows that name it. */
+/** Hosts that may still have tunnels to a host, or flows that name it. */
 export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
 
 export interface EndOptions {
@@ -150,7 +150,9 @@ function finalized(look: Look, host: StoredHost): readonly Next[] {
 function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
   const doc = findHost(fleet, peer)?.doc;
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
-  return doc !== undefined && peer !== host && isTrusted(doc) && doc.state !== 'joining' && !isPending;
+  // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
+  const isNew = doc?.state === 'joining' && doc.credential === undefined;
+  return doc !== undefined && peer !== host && isTrusted(doc) && !isNew && !isPending;
 }
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
