@@ -1,12 +1,11 @@
 // Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
-import { mayHaveTunnelsTo } from '../../src/dataplane/index.ts';
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, scaleInEndKind, type Host } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
-import { ITEM, type OperationKind } from '../../src/operations/index.ts';
+import { ITEM } from '../../src/operations/index.ts';
 import { epochsGrow, makeBeforeBreak, notToLeaving } from '../checkers/designations.ts';
 import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
@@ -39,9 +38,12 @@ function writing(journal: Journal, written: (change: Change, fleet: FleetReader)
   });
 }
 
+function leaves({ state }: Host): boolean {
+  return state === 'draining' || state === 'drained';
+}
+
 function leavingHost(fleet: FleetReader, service: Service): string | undefined {
   const present = presenceOf(fleet, service);
-  const leaves = ({ state }: Host): boolean => state === 'draining' || state === 'drained';
   return [...fleet.all(HOST)].find(({ id, doc }) => leaves(doc) && present.has(id))?.id;
 }
 
@@ -149,17 +151,30 @@ export const unreachablePeersForgotten: Mutant = {
     ),
 };
 
+function silent(doc: object): object {
+  const host = doc as Host;
+  return { ...host, connection: { ...host.connection, state: 'down' } };
+}
+
+/** A host as it is to be written, connected as it really is. */
+function asConnected(change: Change, fleet: FleetReader): Change {
+  const real = fleet.get(HOST, idOf(HOST, change.id))?.doc.connection;
+  if (change.kind !== HOST.name || change.doc === null || real === undefined) return change;
+  return put(HOST, idOf(HOST, change.id), { ...(change.doc as Host), connection: real });
+}
+
 export const endWithoutEvidence: Mutant = {
   name: 'end-without-evidence',
-  bug: 'a host that was told to leave is past the point of no return whatever has come to live there',
+  bug: 'a host that is to leave is past the point of no return before it has said that it left',
   scenario: SCALE_IN,
   caughtBy: [endedByEvidence.name],
   plant: (parts) =>
-    withKinds(parts, ['scale-in-end'], () => {
-      const blind = EVACUATORS.map((one) => ({ ...one, inventory: () => [] }));
-      const known = parts.operationKinds.find(({ name }) => name === 'scale-in-end') as OperationKind;
-      const kind = scaleInEndKind({ evacuators: blind, peersOf: mayHaveTunnelsTo });
-      return { ...known, plan: (...args) => kind.plan(...args) };
+    withKinds(parts, ['scale-in-end'], (kind) => {
+      const hasty = onFleet(kind, (fleet) => showing(fleet, HOST.name, silent));
+      return alteredSteps(hasty, (step, fleet) => ({
+        ...step,
+        changes: step.changes.map((change) => asConnected(change, fleet)),
+      }));
     }),
 };
 
@@ -200,6 +215,13 @@ export const quarantineForgotten: Mutant = {
   }),
 };
 
+/** The service, while this operation has its next host built. */
+function preparing(fleet: FleetReader, id: string, operation: string): Service | undefined {
+  const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
+  const { handOver } = service ?? {};
+  return handOver?.phase === 'preparing' && handOver.operation === operation ? service : undefined;
+}
+
 export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
@@ -207,11 +229,6 @@ export const targetNotVerified: Mutant = {
   caughtBy: [notToLeaving.name, NOT_TO_LEAVING, makeBeforeBreak.name],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) => {
-      const preparing = (fleet: FleetReader, id: string, operation: string): Service | undefined => {
-        const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
-        const { handOver } = service ?? {};
-        return handOver?.phase === 'preparing' && handOver.operation === operation ? service : undefined;
-      };
       return {
         ...kind,
         plan: (fleet, operation, items, nowMs) =>

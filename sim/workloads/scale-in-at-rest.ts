@@ -76,8 +76,8 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     machine: machines.find((one) => one.name === name),
   });
   switch (reason?.code) {
-    case undefined:
     // All links are mended: whoever is heard is in line.
+    case undefined:
     case 'hosts-behind':
     case 'hand-over-drains':
     case 'has-left':

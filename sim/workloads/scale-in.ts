@@ -91,7 +91,7 @@ async function joinAgain(world: World, ground: ScaleInGround, operator: Operator
 }
 
 /** An agent that was told to leave, and one whose host was removed, come back with a new token only. */
-export async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
+async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
   for (const machine of world.machines) {
     const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
     const needs = host !== undefined && host.state !== 'removed' && host.credential === undefined;

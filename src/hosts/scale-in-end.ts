@@ -90,8 +90,10 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
   const { state, step, sinceMs, attempt, retryAtMs = 0 } = item.doc;
   if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
   const forced = doc.leaving?.forced;
-  if (forced !== undefined && nowMs >= Math.max(forced.atMs, sinceMs) + LEAVE_PATIENCE_MS)
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, sinceMs) + LEAVE_PATIENCE_MS) {
+    mark('forced-out-unheard');
     return [onNewest(look, judgedAgain)];
+  }
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
@@ -101,7 +103,10 @@ function judgedAgain({ fleet, evacuators, item, nowMs }: Look, host: StoredHost)
   const { id, doc } = host;
   const forced = doc.leaving?.forced !== undefined;
   const [blocker] = forced ? [] : blockersOf(fleet, evacuators, { host, nowMs });
-  if (blocker !== undefined) return fail(item, blocker);
+  if (blocker !== undefined) {
+    mark('something-came-while-it-left');
+    return fail(item, blocker);
+  }
   const finalizing: Host = { ...doc, state: 'finalizing', changedBy: ENDER, changedAtMs: nowMs };
   const progress = { state: 'running' as const, step: 'finalize', host: null };
   return record(item, progress, { changes: [put(HOST, id, finalizing)] });
