@@ -64,18 +64,24 @@ export const INSTANCE_MARKS: readonly string[] = [
 /** Those that the fixed seeds of the world whose hosts come and go must hit. */
 export const SCALE_IN_MARKS: readonly string[] = [
   'desk-removed-host',
-  'drained-host-drains-again',
+  'drain-waits-for-a-dead-host',
+  'drain-waits-for-others',
+  'forced-out-unheard',
   'hand-over-another-target',
   'hand-over-given-up',
-  'hand-over-orphan',
   'hand-over-service-gone',
   'hand-over-superseded',
   'instance-left-behind',
+  'nothing-to-be-cleaned-any-more',
   'peers-to-be-cleaned-later',
+  'plan-is-another-now',
+  'recover-waits-for-hand-overs',
   'removed-host-knocks',
   'scale-in-fails-back',
   'service-withdrawn',
+  'told-to-leave-and-stays',
   'vouched-off-host-heard',
+  'vouched-off-while-heard',
 ];
 
 /** Guards that this world cannot reach, and where they are tested instead. */
@@ -83,10 +89,8 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
   'journal-dropped-behind-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
-  'drained-host-drains-again': 'src/hosts/scale-in-drain.test.ts',
-  'instance-left-behind': 'src/instances/scale-in.test.ts',
-  'peers-to-be-cleaned-later': 'src/hosts/scale-in-end.test.ts',
-  'scale-in-fails-back': 'src/hosts/scale-in-end.test.ts',
-  'vouched-off-host-heard': 'src/hosts/scale-in-drain.test.ts',
-  'desk-removed-host': 'needs hosts that leave service: scale-in brings them',
+  'drained-host-drains-again': 'nothing is placed on a host that leaves: src/hosts/scale-in-drain.test.ts',
+  'hand-over-orphan': 'needs an operation that ends without a word: src/election/hand-over.test.ts',
+  'something-came-while-it-left': 'nothing is placed on a host that leaves: src/hosts/scale-in-end.test.ts',
+  'switch-identity-shared': 'needs a switch that was copied: src/agent/switch.test.ts',
 };

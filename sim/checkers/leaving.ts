@@ -1,14 +1,14 @@
 // Hosts on their way out: nobody passes the point of no return while something lives there or somebody may be connected, and
 // nobody comes back but by an operator's word. Looked at apart from how the product looks at it.
 import { SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type Applied, type Fleet, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, PORT, ROUTER } from '../../src/network/index.ts';
 import type { Checker } from './checker.ts';
 
 /** The hosts that have a port of what a service is for. */
-export function presenceOf(truth: Fleet, { type, subject }: Pick<Service, 'type' | 'subject'>): Set<string> {
+export function presenceOf(truth: FleetReader, { type, subject }: Pick<Service, 'type' | 'subject'>): Set<string> {
   const subnets = type === 'nat' ? (truth.get(ROUTER, idOf(ROUTER, subject))?.doc.subnets ?? []) : [subject];
   const hosts = new Set<string>();
   for (const { doc } of truth.all(PORT)) {

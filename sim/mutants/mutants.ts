@@ -34,6 +34,19 @@ import {
   deskWithoutLease,
   lostPark,
 } from './rooms.ts';
+import {
+  budgetIgnored,
+  electionIgnoresTombstones,
+  endWithoutEvidence,
+  epochNotGrown,
+  oldHostRetiredTooSoon,
+  peersNotAwaited,
+  quarantineForgotten,
+  removedStillShown,
+  switchedToUnready,
+  targetNotVerified,
+  unreachablePeersForgotten,
+} from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Every planted bug. */
@@ -70,4 +83,19 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   portMadeTwice,
   destroysWhatIsNotShown,
   eventOfEarlierBinding,
+];
+
+/** Those that are found in worlds whose hosts come and go. */
+export const SCALE_IN_MUTANTS: readonly Mutant[] = [
+  electionIgnoresTombstones,
+  epochNotGrown,
+  oldHostRetiredTooSoon,
+  switchedToUnready,
+  peersNotAwaited,
+  unreachablePeersForgotten,
+  endWithoutEvidence,
+  budgetIgnored,
+  quarantineForgotten,
+  targetNotVerified,
+  removedStillShown,
 ];

@@ -132,13 +132,15 @@ function lookedAfter(truth: Fleet, id: string, { state }: Instance): string[] {
   return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
 }
 
-/** A build that found no place has nothing any more; one that took too long waits to be deleted with what it has. */
+/** A build that found no place has nothing any more; one that took too long, or whose host went, waits to be deleted as it is. */
 function gaveBack(truth: Fleet, id: string, { state, wasActive, fault }: Instance): string[] {
-  if (state !== 'error' || wasActive || fault?.code === 'deadline-passed') return [];
+  if (state !== 'error' || wasActive || KEEPS_WHAT_IT_HAS.includes(fault?.code)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
   return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
 }
+
+const KEEPS_WHAT_IT_HAS: readonly (string | undefined)[] = ['deadline-passed', 'host-removed'];
 
 function isBusy(truth: Fleet, id: string): boolean {
   return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length > 0;

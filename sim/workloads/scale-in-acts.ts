@@ -22,7 +22,7 @@ import type { Command } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { settingTo, ZONES, type ScaleInGround } from './scale-in-ground.ts';
+import { settingTo, type ScaleInGround } from './scale-in-ground.ts';
 
 type Asked = Command<unknown> | undefined;
 
@@ -152,7 +152,6 @@ export class ScaleInActs {
       { tunnelAddress: `192.0.2.${id.slice(1)}` },
       { tunnelAddress: `192.0.2.${id.slice(1)}` },
       { tunnelAddress: `198.51.100.${id.slice(1)}` },
-      { transportZone: rng.pick([null, null, ...ZONES]) },
       { physicalNetworks: rng.chance(0.7) ? ['p1'] : [] },
       { baseWeight: rng.between(-1, 2) },
     ]);

@@ -13,6 +13,7 @@ import { EVACUATORS } from '../../src/main/rooms.ts';
 import {
   isOpen,
   isUnfinished,
+  ITEM,
   ITEMS_BY_OPERATION,
   OPERATION,
   type Next,
@@ -20,16 +21,16 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { livesOn } from '../checkers/leaving.ts';
+import { livesOn, presenceOf } from '../checkers/leaving.ts';
 import { namedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
-import { sha256, viewSource } from '../world/parts.ts';
+import { viewSource } from '../world/parts.ts';
 import type { Life } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import { instancesAtRest } from './instances-at-rest.ts';
 
 /** Those that are judged here; the others are judged where instances are. */
-export const SCALE_IN_KINDS: readonly string[] = [
+const SCALE_IN_KINDS: readonly string[] = [
   'scale-in',
   'scale-in-end',
   'scale-in-recover',
@@ -45,7 +46,7 @@ export function scaleInAtRest(world: World): string[] {
   return [
     ...instancesAtRest(world),
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, holder, id, doc)),
-    ...(valueOf(truth, ELECTION).held ? [] : servicesAtRest(world, holder)),
+    ...(valueOf(truth, ELECTION).held ? [] : servicesAtRest(world)),
     ...[...truth.all(HOST)].flatMap(({ id, doc }) => hostAtRest(world, id, doc)),
     ...world.machines.flatMap((machine) => switchAtRest(world, machine)),
     ...[...truth.all(PENDING_CLEAN_UP)].flatMap(({ doc }) => pendingAtRest(world, doc)),
@@ -75,8 +76,8 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     machine: machines.find((one) => one.name === name),
   });
   switch (reason?.code) {
-    case undefined:
     // All links are mended: whoever is heard is in line.
+    case undefined:
     case 'hosts-behind':
     case 'hand-over-drains':
     case 'has-left':
@@ -126,13 +127,28 @@ function isNews({ progress, changes }: RecordStep, { doc }: StoredItem): boolean
   return changes.length > 0 || progress.state !== doc.state || progress.reason?.code !== doc.reason?.code;
 }
 
-/** Each service has its one host, and a look at all of them, in whatever order, finds nothing to do. */
-function servicesAtRest(world: World, { rooms }: Life): string[] {
+/** Each service has its one host. One that waits for somebody who could take it is judged by what its hand-over says. */
+function servicesAtRest(world: World): string[] {
   const { truth } = world;
-  void rooms;
-  // One that waits for somebody who could take it is judged by what its hand-over says.
-  const wrong = wrongAtRest(truth).filter((sentence) => !sentence.endsWith('is being handed over'));
-  return [...wrong, ...shownTwice(world)];
+  const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
+  // A host that is called back and does not come is neither leaving nor there: the service says so still.
+  const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
+    const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
+    return state === 'recovering' ? [`${id} is degraded without cause`] : [];
+  });
+  const wrong = wrongAtRest(truth).filter(
+    (sentence) => !stranded.includes(sentence) && !passing.has(sentence.replace(' is being handed over', '')),
+  );
+  return [...wrong, ...heldForNothing(world), ...shownTwice(world)];
+}
+
+/** Of a service that nobody has anything of, nobody is said to do it; unless its host cannot be asked. */
+function heldForNothing({ truth }: World): string[] {
+  return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handOver, ...of } }) => {
+    const host = truth.get(HOST, idOf(HOST, designated?.host ?? ''))?.doc;
+    if (host?.connection.state !== 'up' || handOver !== undefined || presenceOf(truth, of).size > 0) return [];
+    return [`${id} is at ${designated?.host}, and nobody has anything of it`];
+  });
 }
 
 /** The host that a service is designated to is the only one that is shown to be it. */
@@ -203,7 +219,6 @@ function orderMatters({ truth }: World, nowMs: number): string[] {
       : [hosts, [...hosts.toReversed(), ...hosts]].map((list) =>
           changed(startScaleIn(truth, EVACUATORS, { ...start, hosts: list })),
         );
-  void sha256;
   return [
     ...(isDeepStrictEqual(looks[0], looks[1])
       ? []

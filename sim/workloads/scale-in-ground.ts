@@ -21,6 +21,10 @@ export const ZONES = ['default', 'far'];
 const HOSTS_MIN = 5;
 const HOSTS_MAX = 8;
 
+function hasZone(fleet: FleetReader): boolean {
+  return fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default')) !== undefined;
+}
+
 export class ScaleInGround extends InstanceGround {
   readonly inside: readonly NetworkPlan[];
   readonly #world: World;
@@ -42,11 +46,11 @@ export class ScaleInGround extends InstanceGround {
     const drain = { movesAtOnce: this.#rng.between(1, 4), movesPerHostAtOnce: this.#rng.between(1, 3) };
     const hand = { handOverDrainMs: this.#rng.pick([0, 1000]), handOversAtOnce: this.#rng.pick([1, 2, 256]) };
     const laid = super.lay();
-    const exists = (fleet: FleetReader): boolean =>
-      fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default')) !== undefined;
     const tag = this.admin.tag('zone');
     await this.admin.insist(
-      once(tag, exists, (fleet, _life, nowMs) => createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs })),
+      once(tag, hasZone, (fleet, _life, nowMs) =>
+        createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs }),
+      ),
     );
     await this.#set(SCALE_IN, { ...SCALE_IN.fallback, ...drain });
     await this.#set(ELECTION, { ...ELECTION.fallback, ...hand });

@@ -2,10 +2,10 @@
 // in any order, while instances, ports, routers and services come and go and everything fails now and then.
 import { ELECTION } from '../../src/election/index.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
-import { HOST, scaleInModel } from '../../src/hosts/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
 import { ScaleInController } from '../../src/hosts/runtime.ts';
 import { scaleOut } from '../../src/hosts/scale-out.ts';
-import { EVACUATORS, OPERATION_KINDS } from '../../src/main/rooms.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import type { Command, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
@@ -18,7 +18,6 @@ import { ScaleInGround, settingTo } from './scale-in-ground.ts';
 import { ServiceActs } from './service-acts.ts';
 import type { Workload } from './workload.ts';
 
-const KINDS = ['scale-in', 'scale-in-end', 'scale-in-recover', 'peer-clean-up', 'scale-out'];
 /** Hosts that come in are not waited for any longer than this. */
 const JOIN_DEADLINE_MS = 300_000;
 
@@ -91,7 +90,7 @@ async function joinAgain(world: World, ground: ScaleInGround, operator: Operator
 }
 
 /** An agent that was told to leave, and one whose host was removed, come back with a new token only. */
-export async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
+async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
   for (const machine of world.machines) {
     const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;
     const needs = host !== undefined && host.state !== 'removed' && host.credential === undefined;
@@ -103,8 +102,6 @@ export async function giveTokens(world: World, ground: ScaleInGround): Promise<v
 
 export const scaleIn: Workload = {
   name: 'scale-in',
-  models: [scaleInModel(EVACUATORS)],
-  operationKinds: KINDS.flatMap((name) => OPERATION_KINDS.get(name) ?? []),
   controllers: [
     ({ journal, clock, log, ids }) => new ScaleInController({ journal, clock, log, ids, evacuators: EVACUATORS }),
   ],

@@ -50,6 +50,36 @@ async function have(desk: Desk, speaker: Speaker): Promise<ViewAsk> {
 }
 
 describe('the desk', () => {
+  test('does-not-take-an-old-word-for-a-view-that-comes-again', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const revision = (): number => plane.leader.journal.fleet.revision;
+    const first = await have(desk, c1);
+    const applied = first.digest as string;
+    desk.heartbeat(c1, { serviceVersion: 4, applied });
+    expect(desk.isInLine('c1', revision())).toBe(true);
+    await plane.edit('c1', { physicalNetworks: ['p1'] });
+    expect((await have(desk, c1)).digest).not.toBe(applied);
+    // It is busy with another view now, whatever it said before, and what is wanted is what it had once.
+    await plane.edit('c1', { physicalNetworks: [] });
+    await clock.settle();
+    expect((await have(desk, c1)).digest).toBe(applied);
+    expect(desk.isInLine('c1', revision())).toBe(false);
+    desk.heartbeat(c1, { serviceVersion: 4, applied });
+    expect(desk.isInLine('c1', revision())).toBe(true);
+  });
+
+  test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
+    desk.heartbeat(c1, { serviceVersion: 4, report });
+    await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
+    expect([desk.hears('c1', 'c2'), desk.hears('c1', 'c3')]).toEqual([true, false]);
+    await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
+    expect(desk.hears('c1', 'c2')).toBe(false);
+  });
+
   test('wakes-only-the-host-whose-view-changed', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1', 'c2', 'c3');
     const woken: string[] = [];

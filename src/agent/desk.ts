@@ -85,8 +85,10 @@ export class Desk {
 
   /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
   hears(listener: string, host: string): boolean {
+    // One that is silent itself said what it heard long ago.
+    const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#words.get(listener)?.report?.unheardPeers;
-    return unheard !== undefined && !unheard.includes(host);
+    return isUp && unheard !== undefined && !unheard.includes(host);
   }
 
   /** Calls whenever a host is in line with another view than before. */
@@ -260,10 +262,18 @@ export class Desk {
       if (refusal !== undefined) return refused(refusal);
       const view = this.#compose(speaker.host);
       if (view === undefined) return this.#elsewhere();
-      if (isNews(ask, view)) return { kind: 'answer', answer: { kind: 'view', view } };
+      if (isNews(ask, view)) return this.#given(view);
       if (clock.nowMs() >= untilMs) return UNCHANGED;
       if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
     }
+  }
+
+  /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
+  #given(view: View): Reply<ViewAnswer> {
+    const word = this.#words.get(view.host);
+    if (word?.applied !== undefined && word.applied !== view.digest)
+      this.#words.set(view.host, { ...word, applied: undefined });
+    return { kind: 'answer', answer: { kind: 'view', view } };
   }
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */

@@ -1,6 +1,7 @@
 // Who this agent is: it joins with a join token, keeps its credential, and joins anew when it is refused and somebody
 // gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
 import { secretText, tokenIdIn } from '../access/index.ts';
+import { mark } from '../fleet/index.ts';
 import type { Line } from './line.ts';
 import type { Identity, Memory } from './memory.ts';
 import { Pace } from './pace.ts';
@@ -155,6 +156,7 @@ export class Membership {
 
   /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when that is not on disk. */
   async stayAfterAll(): Promise<boolean> {
+    mark('told-to-leave-and-stays');
     const { leaving: _, ...identity } = this.#identity;
     try {
       await this.#keep(identity);

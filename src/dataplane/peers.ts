@@ -77,16 +77,22 @@ export const peersPart: ViewPart = {
   },
 };
 
-/**
- * Who has, or may still have, a tunnel to a host that is going: everybody in its zone. Where tunnels come and go with what lives
- * on hosts, a drained host shares nothing with anybody, and those who are behind have theirs all the same.
- */
+/** Those that should have a tunnel to a host, were it to stay when it is going. */
 export function peersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
-  if (host?.doc.tunnelAddress === undefined || meshOf(fleet, host.doc) === undefined) return [];
-  return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))]
-    .filter((other) => other.id !== id && canHaveTunnels(other.doc))
-    .map((other): string => other.id);
+  if (host?.doc.tunnelAddress === undefined) return [];
+  return neighbours(fleet, host).map((peer): string => peer.id);
+}
+
+/**
+ * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now. Tunnels come and go
+ * with what lives on hosts, with addresses and with the mesh, and whoever has not followed yet has what was right before.
+ */
+export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly string[] {
+  const host = findHost(fleet, id);
+  if (host === undefined) return [];
+  const zone = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))];
+  return zone.flatMap((other): string[] => (other.id === id ? [] : [other.id]));
 }
 
 function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {

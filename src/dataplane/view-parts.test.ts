@@ -15,7 +15,7 @@ import {
 import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
-import { peersOf, peersPart } from './peers.ts';
+import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
 import type { ShownPeer, ShownService } from './shown.ts';
 
@@ -155,17 +155,28 @@ describe('peers', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c1', { state: 'finalizing' }));
     expect(peers(fleet, 'c2')).toEqual(['c3', 'c4']);
     expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
   });
 
-  test('where-tunnels-come-and-go-anybody-who-is-behind-may-still-have-one, heard or not', () => {
+  test.each<[string, Partial<Host>, Partial<Host>]>([
+    ['that-shares-nothing-with-it-any-more', {}, {}],
+    ['that-is-not-heard', {}, { connection: { state: 'down', sinceMs: 0 } }],
+    ['that-has-no-tunnels-any-more', {}, { tunnelAddress: undefined } as unknown as Partial<Host>],
+    ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
+  ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
+    const fleet = newFleet(zone('default', 'needed'), host('c1', { state: 'finalizing', ...going }), host('c2', other));
+    expect(peersOf(fleet, 'c1')).toEqual([]);
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
+  });
+
+  test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
     const fleet = newFleet(
-      zone('default', 'needed'),
+      zone('default', 'full'),
       host('c1', { state: 'finalizing' }),
-      host('c2'),
-      host('c3', { connection: { state: 'down', sinceMs: 0 } }),
-      host('c4', { transportZone: 'other' }),
+      host('c2', { transportZone: 'edge' }),
+      host('c3', { state: 'removed' }),
     );
-    expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3']);
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual([]);
   });
 });
 

@@ -144,6 +144,19 @@ test('a-host-that-cannot-do-it-keeps-it-only-while-there-is-something-to-do', as
   expect(world.shown()).toBe('nat:r1 -, subnet-route:s1 -');
 });
 
+test('a-host-that-is-back-is-not-a-last-resort-any-more-even-if-it-cannot-do-it', async () => {
+  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  await world.settle();
+  await world.put(fitHost('a', LEAVING));
+  await world.settle();
+  expect(service(world.fleet, 'nat:r1')?.designated).toMatchObject({ host: 'a', degraded: true });
+  const { tunnelAddress: _, ...rest } = fitHost('a', { state: 'recovering', leaving: LEAVING.leaving }).doc as Host;
+  await world.put(put(HOST, idOf(HOST, 'a'), rest));
+  await world.active('a');
+  await world.settle();
+  expect(world.wrong()).toEqual([]);
+});
+
 test('one-of-two-ports-gone-changes-nothing-both-gone-hand-it-over', async () => {
   const world = await World.of(
     ['a', 'y'].map((name) => fitHost(name)),

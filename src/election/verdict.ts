@@ -96,7 +96,7 @@ export function fallbackFor(fleet: FleetReader, doc: Service): Asked['fallback']
 function whenNobodyCan(poll: Poll, doc: Service): Verdict {
   if (!hasPresenceElsewhere(poll.fleet, doc)) return WITHDRAW;
   const host = findHost(poll.fleet, doc.designated?.host ?? '')?.doc;
-  if (host === undefined || !isTombstoned(host)) return KEEP;
+  if (host === undefined || !isTombstoned(host)) return whenFine(poll, doc);
   if (doc.exclusion === 'hard') return WITHDRAW;
   return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
 }

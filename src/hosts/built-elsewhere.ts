@@ -1,6 +1,6 @@
 // The mark on a host that leaves and is off, as somebody vouches, when something of it is built elsewhere: should it be heard, it
 // is not trusted.
-import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
 import type { Abandon } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
@@ -12,6 +12,7 @@ export function builtElsewhere(fleet: FleetReader, host: string, { by, nowMs }: 
   const { doc } = stored;
   const isHeard = doc.connection.state === 'up' && doc.quarantined === undefined;
   if (stored.doc.leaving.rebuilt === true && !isHeard) return [];
+  if (isHeard) mark('vouched-off-while-heard');
   const marked: Host = {
     ...doc,
     leaving: { ...stored.doc.leaving, rebuilt: true },

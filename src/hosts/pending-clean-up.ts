@@ -1,7 +1,17 @@
 // Peers that could not be told of a host's removal: their flows and tunnels to it may still be there. Each is a document of its
 // own until the peer was heard again and is in line, or is gone itself.
 import { Type, type Static } from 'typebox';
-import { idOf, put, remove, schemaKind, type Change, type FleetReader, type Id, type Index } from '../fleet/index.ts';
+import {
+  idOf,
+  mark,
+  put,
+  remove,
+  schemaKind,
+  type Change,
+  type FleetReader,
+  type Id,
+  type Index,
+} from '../fleet/index.ts';
 import {
   newOperation,
   OPEN_ITEMS_BY_TARGET,
@@ -100,7 +110,10 @@ function openItems(fleet: FleetReader, id: string): Iterable<StoredItem> {
 
 function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly Next[] {
   const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
-  if (pending === undefined || isOver(fleet, pending.doc)) return [over(fleet, item)];
+  if (pending === undefined || isOver(fleet, pending.doc)) {
+    mark('nothing-to-be-cleaned-any-more');
+    return [over(fleet, item)];
+  }
   const { peer, host } = pending.doc;
   if (findHost(fleet, peer)?.doc.connection.state !== 'up') return [wait(item, { code: 'peer-not-heard', peer, host })];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];

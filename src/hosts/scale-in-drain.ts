@@ -1,6 +1,6 @@
 // One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
 // at what is left, never at what it did before.
-import { merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { record, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
@@ -105,8 +105,8 @@ function moves(look: DrainLook): readonly RecordStep[] {
     rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
   }
   if (changes.length > 0) {
-    const mark = rebuilt ? builtElsewhere(fleet, host.id, { by: DRAINER, nowMs }) : [];
-    return [begun(look, 'move', { changes: [...changes, ...mark] }, 'moves-under-way')];
+    const distrust = rebuilt ? builtElsewhere(fleet, host.id, { by: DRAINER, nowMs }) : [];
+    return [begun(look, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
   }
   return stuck(look, waits, room.underWay);
 }
@@ -172,7 +172,10 @@ function stuck(look: DrainLook, waits: readonly Reason[], underWay: boolean): re
   const { item, host } = look;
   if (waits.length === 0 && !underWay) return emptied(look, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
-  if (waits.length > 0 && away) return news(item, 'move', { code: 'host-down', host: host.id });
+  if (waits.length > 0 && away) {
+    mark('drain-waits-for-a-dead-host');
+    return news(item, 'move', { code: 'host-down', host: host.id });
+  }
   const same = waits.find((one) => isSame(one, item.doc.reason));
   return news(item, 'move', same ?? waits[0] ?? { code: 'moves-under-way', host: host.id });
 }

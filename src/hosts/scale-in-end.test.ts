@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { TOKEN } from '../access/index.ts';
 import { idOf, put, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
-import { HOST } from './model.ts';
+import { HOST, type Host } from './model.ts';
 import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
 import { guests, hostIn, hostsNamed, posts, World } from './scale-in-fixture.ts';
 
@@ -82,6 +82,21 @@ describe('a host that is proven empty', () => {
     await world.settle();
     expect(pending(world)).toEqual([]);
     expect(world.open()).toEqual([]);
+  });
+
+  test.each([
+    ['one-that-joins-and-has-joined-with-its-agent-has-tunnels-like-others', true, ['c4.c1']],
+    ['one-that-joins-and-was-never-heard-of-has-none', false, []],
+  ])('%s', async (_name, hasJoined, listed) => {
+    const world = await drained();
+    const { credential: _, ...c4 } = hostIn('c4', 'joining', { connection: { state: 'unknown', sinceMs: 0 } })
+      .doc as Host;
+    const doc = hasJoined ? { ...c4, credential: 't-c4' } : c4;
+    await world.commit(() => accept([put(HOST, idOf(HOST, 'c4'), doc)], null));
+    await world.commit(world.ending(['c1']));
+    await world.settle();
+    expect(world.states('c1')).toBe('c1 removed');
+    expect(pending(world)).toEqual(listed);
   });
 
   test('a-peer-that-falls-silent-meanwhile-is-written-down-too', async () => {

@@ -24,7 +24,7 @@ import { removedHost } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
 import { isTrusted, toBeInLine } from './views-action.ts';
 
-/** Hosts that may have tunnels to a host, or flows that name it. */
+/** Hosts that may still have tunnels to a host, or flows that name it. */
 export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
 
 export interface EndOptions {
@@ -95,8 +95,10 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
   if (!isConnected(doc)) return [onNewest(look, judgedAgain)];
   const forced = doc.leaving?.forced;
   // Not since it last answered: one that fails again and again would never go.
-  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS)
+  if (forced !== undefined && nowMs >= Math.max(forced.atMs, begunAtMs) + LEAVE_PATIENCE_MS) {
+    mark('forced-out-unheard');
     return [onNewest(look, judgedAgain)];
+  }
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [onNewest(look, asked)];
 }
@@ -120,7 +122,10 @@ function judgedAgain(look: Look, host: StoredHost): RecordStep {
   const { item, nowMs } = look;
   const { id, doc } = host;
   const blocker = blockerOf(look, host);
-  if (blocker !== undefined) return fail(item, blocker);
+  if (blocker !== undefined) {
+    mark('something-came-while-it-left');
+    return fail(item, blocker);
+  }
   const finalizing: Host = { ...doc, state: 'finalizing', changedBy: ENDER, changedAtMs: nowMs };
   const progress = { state: 'running' as const, step: 'finalize', host: null };
   return record(item, progress, { changes: [put(HOST, id, finalizing)] });
@@ -169,7 +174,9 @@ function finalized(look: Look, host: StoredHost): readonly Next[] {
 function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
   const doc = findHost(fleet, peer)?.doc;
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
-  return doc !== undefined && peer !== host && isTrusted(doc) && doc.state !== 'joining' && !isPending;
+  // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
+  const isNew = doc?.state === 'joining' && doc.credential === undefined;
+  return doc !== undefined && peer !== host && isTrusted(doc) && !isNew && !isPending;
 }
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {

@@ -1,5 +1,5 @@
 // The moves that drains have begun: found by the names of their operations, so that budgets cost nothing to look at.
-import { valueOf, type FleetReader, type Index, type Reason } from '../fleet/index.ts';
+import { mark, valueOf, type FleetReader, type Index, type Reason } from '../fleet/index.ts';
 import { isOpen, ITEM, type Item, type OperationId } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
@@ -64,5 +64,6 @@ export function roomFor(fleet: FleetReader, evacuators: readonly Evacuator[], ho
 
 /** Why no move may be begun now. */
 export function fullReason(host: string, { underWay }: Room): Reason {
+  if (!underWay) mark('drain-waits-for-others');
   return { code: underWay ? 'moves-under-way' : 'budget', host };
 }

@@ -70,7 +70,9 @@ function unsettled(fleet: FleetReader, evacuators: readonly Evacuator[], { id, d
   if (doc.credential === undefined) return { code: 'agent-not-joined', host: id };
   if (doc.connection.state !== 'up') return { code: 'agent-not-heard', host: id };
   const handing = evacuators.some((one) => one.leavesFirst === true && one.underWay(fleet, id) > 0);
-  return handing ? { code: 'hand-overs-under-way', host: id } : undefined;
+  if (!handing) return undefined;
+  mark('recover-waits-for-hand-overs');
+  return { code: 'hand-overs-under-way', host: id };
 }
 
 function activated(fleet: FleetReader, { evacuators, item, nowMs }: Recovering, host: StoredHost): RecordStep {

@@ -1,6 +1,6 @@
 // Deciding on scale-in: taking hosts out of service, removing them, bringing them back. Each of the three is one commit, judged
 // by the table on the newest state, and is the same whether it is asked once or many times.
-import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
@@ -77,7 +77,10 @@ export function startScaleIn(
   if (bad.length > 0) return refuse(refusedFor('start', bad.map(shown)));
   const { plan, ...asked } = command;
   const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
-  if (problem !== undefined) return refuse(problem);
+  if (problem !== undefined) {
+    mark('plan-is-another-now');
+    return refuse(problem);
+  }
   const how = { kind: DRAIN_KIND, does: 'scale in', deadlineMs: command.deadlineMs };
   const decision = decided(fleet, command, verdicts, how);
   if (decision.kind === 'refuse' || verdicts.every(({ item }) => item === undefined)) return decision;

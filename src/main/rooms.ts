@@ -3,7 +3,7 @@
 import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { agentSentences } from '../agent/index.ts';
-import { peersOf, peersPart, servicesPart } from '../dataplane/index.ts';
+import { mayHaveTunnelsTo, peersPart, servicesPart } from '../dataplane/index.ts';
 import {
   designationEvacuator,
   ELECTION,
@@ -100,7 +100,7 @@ export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
     hostJoin,
     scaleOutKind(rebalance),
     scaleInKind(EVACUATORS),
-    scaleInEndKind({ evacuators: EVACUATORS, peersOf }),
+    scaleInEndKind({ evacuators: EVACUATORS, peersOf: mayHaveTunnelsTo }),
     scaleInRecoverKind(EVACUATORS),
     peerCleanUp,
     handOver,

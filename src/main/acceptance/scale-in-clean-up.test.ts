@@ -109,13 +109,21 @@ describe('a host that is gone', () => {
     await world.rest();
     const changed: string[] = [];
     await drained(world, 'a');
+    world.switchOf('f').faults.slowMs = 2000;
     const stop = world.onSwitched((host, changes) => {
       for (const change of changes) if (host !== 'a') changed.push(`${host} ${JSON.stringify(change)}`);
     });
     await world.end(['a'], { disconnect: true });
+    // It is gone only when all of them have let go of it.
+    const left: string[] = [];
+    const unhook = world.onCommit(() => {
+      if (world.states('a')[0] === 'removed') left.push(...HOSTS.slice(1).flatMap((host) => traces(world, host, 'a')));
+    });
     await world.untilState('removed', 'a');
     await world.rest();
     stop();
+    unhook();
+    expect(left).toEqual([]);
     expect(isBare(world, 'a')).toBe(true);
     for (const host of HOSTS.slice(1)) expect(traces(world, host, 'a')).toEqual([]);
     // Only what names it was removed, and nothing was put: other traffic has lost nothing.

@@ -231,8 +231,11 @@ describe('after a move', () => {
     expect(world.at(NAT)).toBe('a');
     expect(servers(world, NAT)).toEqual(['a']);
     await world.agents.stop('d');
+    const stoppedMs = world.nowMs;
     await world.restart();
     await world.until('another is tried', () => world.service(NAT).handOver?.to === 'e');
+    // As soon as it is missed, not when the hand-over has had its time.
+    expect(world.nowMs - stoppedMs).toBeLessThanOrEqual(60_000);
     expect(servers(world, NAT)).toContain('a');
     await world.rest();
     watch.stop();

@@ -1,6 +1,7 @@
 // Leaving, removal and return as the three remote procedures have them: what each does to a host in each state, what is refused,
 // and that nothing of it depends on how often it is asked or on which server answers.
 import { describe, expect, test } from 'vitest';
+import { TOKEN } from '../../access/index.ts';
 import { ALARM } from '../../alarms/index.ts';
 import { HOST, identityForms, type Host, type HostResult } from '../../hosts/index.ts';
 import { OPERATION } from '../../operations/index.ts';
@@ -306,6 +307,9 @@ describe('a switch that shows itself again', () => {
     const inventory = await http.get('/restconf/data/opendaylight-inventory:nodes');
     for (const id of ids.slice(1)) expect(JSON.stringify([topology.body, inventory.body])).not.toContain(id);
     for (const host of HOSTS.slice(1)) expect(traces(world, host, 'a')).toEqual([]);
+    const tokens = world.all(TOKEN).filter(({ doc }) => doc.host === 'a');
+    expect(tokens.length).toBeGreaterThan(0);
+    for (const { doc } of tokens) expect(doc).toHaveProperty('revoked');
     expectSound(world);
   });
 });

@@ -12,7 +12,7 @@ import {
   type ScaleInPreview,
   type StartScaleIn,
 } from '../../hosts/decisions-fixture.ts';
-import { endScaleIn, forceDownHost, recoverHosts, startScaleIn, type ScaleInAnswer } from '../../hosts/index.ts';
+import { endScaleIn, forceDownHost, HOST, recoverHosts, startScaleIn, type ScaleInAnswer } from '../../hosts/index.ts';
 import { createRouter, createTransportZone, ROUTER, TRANSPORT_ZONE, type Router } from '../../network/index.ts';
 import { deleteRouter, type CreateRouter } from '../../network/decisions-fixture.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
@@ -24,6 +24,17 @@ const HOUR_MS = 3_600_000;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
 
 export class ScaleInWorld extends World {
+  /** Also until the switches of all hosts that are heard are as they should be, where a switch answers at all. */
+  override async rest(): Promise<void> {
+    await super.rest();
+    const isInLine = (host: string): boolean => this.server.desk.isInLine(host, this.fleet.revision);
+    const reachable = (): string[] =>
+      this.all(HOST).flatMap(({ id, doc }) =>
+        doc.connection.state === 'up' && !this.switchOf(id).faults.down ? [id] : [],
+      );
+    await this.until('all hosts are in line', () => this.server.decides && reachable().every(isInLine));
+  }
+
   /** What an operator asks with. */
   #asking() {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };

@@ -1,0 +1,286 @@
+// Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
+import { HOST, scaleInEndKind, type Host } from '../../src/hosts/index.ts';
+import { LivenessController } from '../../src/hosts/runtime.ts';
+import type { Journal } from '../../src/journal/index.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
+import { ITEM } from '../../src/operations/index.ts';
+import { epochsGrow, makeBeforeBreak, notToLeaving } from '../checkers/designations.ts';
+import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
+import { removedEverywhere } from '../checkers/switches.ts';
+import { SCALE_IN } from '../scenarios.ts';
+import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
+import { alteredSteps, onFleet, showing, withKinds } from './altered-kind.ts';
+import type { Mutant } from './mutant.ts';
+
+const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
+
+/** Changes what is written, whoever decides it. */
+function writing(journal: Journal, written: (change: Change, fleet: FleetReader) => Change): Journal {
+  return new Proxy(journal, {
+    get: (target, key): unknown => {
+      if (key === 'submit') {
+        const submit: Journal['submit'] = (request) =>
+          target.submit({
+            ...request,
+            decide: (fleet) => {
+              const decision = request.decide(fleet);
+              if (decision.kind === 'refuse') return decision;
+              return { ...decision, changes: decision.changes.map((change) => written(change, fleet)) };
+            },
+          });
+        return submit;
+      }
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+function leaves({ state }: Host): boolean {
+  return state === 'draining' || state === 'drained';
+}
+
+function leavingHost(fleet: FleetReader, service: Service): string | undefined {
+  const present = presenceOf(fleet, service);
+  return [...fleet.all(HOST)].find(({ id, doc }) => leaves(doc) && present.has(id))?.id;
+}
+
+export const electionIgnoresTombstones: Mutant = {
+  name: 'election-ignores-tombstones',
+  bug: 'elections choose a host that is leaving, if one has anything of the service',
+  scenario: SCALE_IN,
+  caughtBy: [notToLeaving.name, NOT_TO_LEAVING],
+  plant: (parts) => ({
+    ...parts,
+    election: (born, desk) => {
+      const careless = writing(born.journal, (change, fleet) => {
+        if (change.kind !== SERVICE.name || change.doc === null) return change;
+        const is = change.doc as Service;
+        const was = fleet.get(SERVICE, idOf(SERVICE, change.id))?.doc;
+        if (is.designated === undefined || is.designated.host === was?.designated?.host) return change;
+        const host = leavingHost(fleet, is) ?? is.designated.host;
+        return put(SERVICE, idOf(SERVICE, change.id), { ...is, designated: { ...is.designated, host } });
+      });
+      return parts.election({ ...born, journal: careless }, desk);
+    },
+  }),
+};
+
+/** What a change makes of a service, as it was before and as it is to be. */
+function withService(change: Change, fleet: FleetReader, alter: (was: Service, is: Service) => Service): Change {
+  if (change.kind !== SERVICE.name || change.doc === null) return change;
+  const was = fleet.get(SERVICE, idOf(SERVICE, change.id))?.doc;
+  return was === undefined ? change : put(SERVICE, idOf(SERVICE, change.id), alter(was, change.doc as Service));
+}
+
+export const epochNotGrown: Mutant = {
+  name: 'epoch-not-grown',
+  bug: 'a service that is handed over keeps the epoch that it had',
+  scenario: SCALE_IN,
+  caughtBy: ['never: the epoch of a designation shrinks, or stays when the host becomes another', epochsGrow.name],
+  plant: (parts) =>
+    withKinds(parts, ['hand-over'], (kind) =>
+      alteredSteps(kind, (step, fleet) => ({
+        ...step,
+        changes: step.changes.map((change) => withService(change, fleet, (was, is) => ({ ...is, epoch: was.epoch }))),
+      })),
+    ),
+};
+
+/** Views are said to be in line whenever somebody asks. */
+function unwatched(driver: string, asks: (kind: string) => boolean): Mutant['plant'] {
+  return (parts) => {
+    const make = parts.drivers[driver];
+    if (make === undefined) throw new Error(`there is no driver ${driver}`);
+    return {
+      ...parts,
+      drivers: {
+        ...parts.drivers,
+        [driver]: (...made) => {
+          const inner = make(...made);
+          return {
+            carryOut: async (action, fence) =>
+              asks(action.step) ? { kind: 'applied' } : inner.carryOut(action, fence),
+          };
+        },
+      },
+    };
+  };
+}
+
+export const oldHostRetiredTooSoon: Mutant = {
+  name: 'old-host-retired-too-soon',
+  bug: 'the old host lets go of a service before the others have turned to the new one',
+  scenario: SCALE_IN,
+  caughtBy: [makeBeforeBreak.name],
+  plant: unwatched('views', (step) => step === 'switch'),
+};
+
+export const switchedToUnready: Mutant = {
+  name: 'switched-to-unready',
+  bug: 'a service is switched to its new host before that is built',
+  scenario: SCALE_IN,
+  caughtBy: [makeBeforeBreak.name],
+  plant: unwatched('views', (step) => step === 'prepare'),
+};
+
+export const peersNotAwaited: Mutant = {
+  name: 'peers-not-awaited',
+  bug: 'a host is removed before its peers have taken their tunnels to it away',
+  scenario: SCALE_IN,
+  caughtBy: [removedEverywhere.name],
+  plant: unwatched('views', (step) => step === 'finalize'),
+};
+
+export const unreachablePeersForgotten: Mutant = {
+  name: 'unreachable-peers-forgotten',
+  bug: 'peers that cannot be told of a removal are not written down',
+  scenario: SCALE_IN,
+  caughtBy: [removedEverywhere.name],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in-end'], () =>
+      scaleInEndKind({
+        evacuators: EVACUATORS,
+        peersOf: (fleet, id) =>
+          [...fleet.all(HOST)].flatMap(({ id: peer, doc }) =>
+            peer !== id && doc.connection.state === 'up' ? [peer] : [],
+          ),
+      }),
+    ),
+};
+
+function silent(doc: object): object {
+  const host = doc as Host;
+  return { ...host, connection: { ...host.connection, state: 'down' } };
+}
+
+/** A host as it is to be written, connected as it really is. */
+function asConnected(change: Change, fleet: FleetReader): Change {
+  const real = fleet.get(HOST, idOf(HOST, change.id))?.doc.connection;
+  if (change.kind !== HOST.name || change.doc === null || real === undefined) return change;
+  return put(HOST, idOf(HOST, change.id), { ...(change.doc as Host), connection: real });
+}
+
+export const endWithoutEvidence: Mutant = {
+  name: 'end-without-evidence',
+  bug: 'a host that is to leave is past the point of no return before it has said that it left',
+  scenario: SCALE_IN,
+  caughtBy: [endedByEvidence.name],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in-end'], (kind) => {
+      const hasty = onFleet(kind, (fleet) => showing(fleet, HOST.name, silent));
+      return alteredSteps(hasty, (step, fleet) => ({
+        ...step,
+        changes: step.changes.map((change) => asConnected(change, fleet)),
+      }));
+    }),
+};
+
+export const budgetIgnored: Mutant = {
+  name: 'budget-ignored',
+  bug: 'drains begin as many moves as they like',
+  scenario: SCALE_IN,
+  caughtBy: ['never: drains begin more moves than their budgets allow'],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in'], (kind) =>
+      onFleet(kind, (fleet) => withSetting(fleet, { movesAtOnce: 100, movesPerHostAtOnce: 100 })),
+    ),
+};
+
+function withSetting(fleet: FleetReader, value: object): FleetReader {
+  return showing(fleet, 'setting', (doc) => {
+    const setting = doc as { readonly value: object };
+    return 'movesAtOnce' in setting.value ? { ...setting, value: { ...setting.value, ...value } } : doc;
+  });
+}
+
+export const quarantineForgotten: Mutant = {
+  name: 'quarantine-forgotten',
+  bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
+  scenario: SCALE_IN,
+  caughtBy: [vouchedOffDistrusted.name],
+  plant: (parts) => ({
+    ...parts,
+    liveness: (born) => {
+      const trusting = writing(born.journal, (change) => {
+        if (change.kind !== HOST.name || change.doc === null) return change;
+        const { quarantined, ...host } = change.doc as Host;
+        return quarantined?.because === 'vouched-off' ? put(HOST, idOf(HOST, change.id), host) : change;
+      });
+      const { clock, log } = born;
+      return new LivenessController({ journal: trusting, clock, log });
+    },
+  }),
+};
+
+/** The service, while this operation has its next host built. */
+function preparing(fleet: FleetReader, id: string, operation: string): Service | undefined {
+  const service = fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
+  const { handOver } = service ?? {};
+  return handOver?.phase === 'preparing' && handOver.operation === operation ? service : undefined;
+}
+
+export const targetNotVerified: Mutant = {
+  name: 'target-not-verified',
+  bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
+  scenario: SCALE_IN,
+  caughtBy: [notToLeaving.name, NOT_TO_LEAVING, makeBeforeBreak.name],
+  plant: (parts) =>
+    withKinds(parts, ['hand-over'], (kind) => {
+      return {
+        ...kind,
+        plan: (fleet, operation, items, nowMs) =>
+          items.flatMap((item) => {
+            const to = preparing(fleet, item.doc.target.id, operation.id)?.handOver?.to;
+            if (to === undefined || fleet.get(ITEM, item.id)?.doc.step !== 'prepare')
+              return kind.plan(fleet, operation, [item], nowMs);
+            if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
+            const { revision } = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)) ?? item;
+            const args = { hosts: [to], revision };
+            const action = { driver: 'views', item: item.id, step: 'prepare', attempt: item.doc.attempt, args };
+            return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+          }),
+        observe: (fleet, item, outcome, nowMs) => {
+          const service = preparing(fleet, item.doc.target.id, item.doc.operation);
+          const step = kind.observe?.(fleet, item, outcome, nowMs);
+          if (step === undefined) throw new Error('hand-overs observe');
+          if (service?.handOver === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
+          const { handOver, epoch } = service;
+          const doc: Service = {
+            ...service,
+            epoch: epoch + 1,
+            designated: { host: handOver.to, sinceMs: nowMs },
+            handOver: { ...handOver, phase: 'switched', sinceMs: nowMs },
+          };
+          const changes = [put(SERVICE, idOf(SERVICE, item.doc.target.id), doc)];
+          return { ...step, progress: { state: 'running', step: 'switch' }, changes };
+        },
+      };
+    }),
+};
+
+export const removedStillShown: Mutant = {
+  name: 'removed-still-shown',
+  bug: 'hosts are shown peers that are past the point of no return',
+  scenario: SCALE_IN,
+  caughtBy: [removedEverywhere.name, AT_REST, NOTHING_LEFT],
+  plant: (parts) => ({
+    ...parts,
+    viewParts: parts.viewParts.map((part) =>
+      part.name !== 'peers'
+        ? part
+        : {
+            ...part,
+            build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizing(fleet, host)],
+          },
+    ),
+  }),
+};
+
+function finalizing(fleet: FleetReader, host: string): object[] {
+  return [...fleet.all(HOST)].flatMap(({ id, doc: { state, tunnelAddress } }) =>
+    state === 'finalizing' && id !== host && tunnelAddress !== undefined ? [{ host: id, tunnelAddress }] : [],
+  );
+}
