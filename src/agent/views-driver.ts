@@ -26,7 +26,11 @@ interface Asked {
   readonly revision: number;
 }
 
+/** It only listens. All the hand-overs that may be under way at once find room, and hosts that are removed beside them. */
+const AT_ONCE_MAX = 512;
+
 export class ViewsDriver implements Driver {
+  readonly atOnceMax = AT_ONCE_MAX;
   readonly #options: ViewsDriverOptions;
 
   constructor(options: ViewsDriverOptions) {

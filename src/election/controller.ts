@@ -5,7 +5,7 @@ import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from 
 import { OPERATION, type Log } from '../operations/index.ts';
 import { affectedBy } from './affected.ts';
 import { lookAtServices, type Looked } from './decide.ts';
-import type { Hears, IsQuiet } from './health.ts';
+import { askingOnce, type Hears, type IsQuiet } from './health.ts';
 import type { ServiceId } from './model.ts';
 import { allServices } from './wanted.ts';
 
@@ -75,8 +75,9 @@ export class ElectionController {
     const nowMs = clock.nowMs();
     const due = this.#takeDue(nowMs);
     if (journal.fence === undefined) return;
+    const hears = askingOnce(this.#options.hears);
     for (let at = 0; at < due.length; at += SERVICES_PER_COMMIT) {
-      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT));
+      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), hears);
     }
   }
 
@@ -92,8 +93,8 @@ export class ElectionController {
     return due;
   }
 
-  async #lookAt(services: readonly ServiceId[]): Promise<void> {
-    const { journal, clock, ids, hears, isQuiet } = this.#options;
+  async #lookAt(services: readonly ServiceId[], hears: Hears): Promise<void> {
+    const { journal, clock, ids, isQuiet } = this.#options;
     const nowMs = clock.nowMs();
     const operation = idOf(OPERATION, ids.next('op'));
     const command = { services, hears, isQuiet, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };

@@ -8,6 +8,7 @@ import { SERVICE, SERVICES_IN_HAND_OVER, type Service, type ServiceId, type Stor
 import {
   designatedTo,
   flagged,
+  goingBack,
   handOvers,
   isPassing,
   withdrawn,
@@ -118,6 +119,8 @@ function decided(
       return withdrawn(doc, by);
     case 'flag':
       return flagged(doc, verdict.degraded, by);
+    case 'stay':
+      return goingBack(doc, false, by);
   }
 }
 

@@ -161,6 +161,8 @@ export class World {
   readonly views = new Onlookers();
   /** Hosts whose peers hear them. */
   readonly heard = new Set<string>();
+  /** The hosts whose peers were asked. */
+  readonly asked: string[] = [];
   /** Sites whose hosts are silent together. */
   readonly quiet = new Set<string>();
   readonly violations: string[] = [];
@@ -193,7 +195,10 @@ export class World {
     const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     const kinds = new Map([[handOver.name, handOver]]);
     const drivers = new Map<string, Driver>([['views', this.views]]);
-    const hears = (one: string): boolean => this.heard.has(one);
+    const hears = (one: string): boolean => {
+      this.asked.push(one);
+      return this.heard.has(one);
+    };
     const isQuiet = (site: string): boolean => this.quiet.has(site);
     const election = new ElectionController({ journal, clock, ids, log, hears, isQuiet });
     journal.onCommit((_commit, applied) => {

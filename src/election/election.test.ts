@@ -69,6 +69,26 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
+test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services', async () => {
+  const world = await World.of(
+    [fitHost('a', { baseWeight: 9 }), fitHost('b')],
+    ['1', '2'].flatMap((nth) => routed(`r${nth}`, [`s${nth}`])),
+    ['a', 'b'].flatMap((name) => ['s1', 's2'].map((subnet) => portOn(name, subnet))),
+  );
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 a, subnet-route:s2 a');
+  for (const id of ['nat:r1', 'nat:r2']) await world.say(id, { onControlLoss: 'hold' });
+  world.heard.add('a');
+  await world.silent('a');
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a, nat:r2 a, subnet-route:s1 b, subnet-route:s2 b');
+  expect(world.asked).toEqual(['a']);
+  // What they say is not remembered for longer.
+  world.heard.clear();
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 b, nat:r2 b, subnet-route:s1 b, subnet-route:s2 b');
+});
+
 test('a-site-that-is-silent-as-a-whole-keeps-its-services-until-it-is-known-who-is-lost', async () => {
   const world = await three();
   const before = world.shown();

@@ -10,7 +10,7 @@ import {
   type Host,
   type Tenant,
 } from '../hosts/index.ts';
-import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, OPERATION, type OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import { lookAtServices } from './decide.ts';
 import {
@@ -89,7 +89,8 @@ export const designationEvacuator: Evacuator = {
       ({ doc }) => leaving !== undefined && leftBy(leaving, doc),
     );
     const changes = failBack(fleet, back, { ...how, operation, host });
-    return { changes, operations: changes.length === 0 ? [] : [operation] };
+    const isBegun = changes.some(({ kind }) => kind === OPERATION.name);
+    return { changes, operations: isBegun ? [operation] : [] };
   },
 };
 
@@ -138,6 +139,7 @@ function meaningOf(
     case 'withdraw':
       return { kind: 'ends' };
     case 'keep':
+    case 'stay':
     case 'flag':
       if (!hasPresenceElsewhere(fleet, service.doc, host)) return { kind: 'ends' };
       return wait(whyKept(fleet, service, host));

@@ -8,6 +8,16 @@ import type { Service } from './model.ts';
 /** Whether any host still hears another one on the data path. */
 export type Hears = (host: string) => boolean;
 
+/** Asks once for each host: a host may have hundreds of services, and to ask costs as much as it has peers. */
+export function askingOnce(hears: Hears): Hears {
+  const known = new Map<string, boolean>();
+  return (host) => {
+    let heard = known.get(host);
+    if (heard === undefined) known.set(host, (heard = hears(host)));
+    return heard;
+  };
+}
+
 /** Whether a site's hosts are silent together: then it is its link, and nobody there is lost by that. */
 export type IsQuiet = (site: string) => boolean;
 

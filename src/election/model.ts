@@ -113,7 +113,17 @@ export const SERVICE_SCHEMA = Type.Object(
     ),
     handOver: Type.Optional(HAND_OVER),
     /** Before its host left: where it goes back to if fail-back is asked for. */
-    cameFrom: Type.Optional(Type.Object({ host: Type.String(), operation: Type.String() }, CLOSED)),
+    cameFrom: Type.Optional(
+      Type.Object(
+        {
+          host: Type.String(),
+          operation: Type.String(),
+          /** It goes back there as soon as there is room for another hand-over. */
+          back: Type.Optional(Type.Literal(true)),
+        },
+        CLOSED,
+      ),
+    ),
     why: Type.Optional(WHY),
     changedBy: Type.String(),
     changedAtMs: Type.Integer(),

@@ -5,6 +5,7 @@ import type { Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { designationEvacuator } from './evacuator.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { SERVICES_IN_HAND_OVER } from './model.ts';
 import { editService, moveService, type MoveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 
@@ -268,6 +269,59 @@ describe('the way back', () => {
     await world.active('a');
     await world.settle();
     expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+
+  describe('of more than may be handed over at once', () => {
+    const back = 'nat:r1 a, nat:r2 a, nat:r3 a, subnet-route:s1 a, subnet-route:s2 a, subnet-route:s3 a';
+
+    async function manyGone(): Promise<World> {
+      const world = await World.of(
+        [fitHost('a', { baseWeight: 9 }), fitHost('b')],
+        ['1', '2', '3'].flatMap((nth) => routed(`r${nth}`, [`s${nth}`])),
+        ['a', 'b'].flatMap((name) => ['s1', 's2', 's3'].map((subnet) => portOn(name, subnet))),
+      );
+      await world.settle();
+      expect(world.shown()).toBe(back);
+      await world.put(fitHost('a', { baseWeight: 9, ...LEAVING }));
+      await world.settle();
+      await world.setting({ handOversAtOnce: 2 });
+      await world.edit('a', { state: 'recovering' });
+      await world.commit(failBack(world));
+      return world;
+    }
+
+    test('all-come-back-and-never-more-at-once', async () => {
+      const world = await manyGone();
+      let most = 0;
+      world.journal.onCommit(() => {
+        most = Math.max(most, world.fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way'));
+      });
+      expect(world.open()).toHaveLength(2);
+      await world.active('a');
+      await world.settle();
+      expect(world.shown()).toBe(back);
+      expect(most).toBe(2);
+      expect(world.wrong()).toEqual([]);
+    });
+
+    test('those-that-wait-stay-when-the-host-cannot-take-them-after-all', async () => {
+      const world = await manyGone();
+      await world.active('a');
+      await world.edit('a', { serviceVersion: 1 });
+      await world.settle();
+      await world.edit('a', { serviceVersion: 4 });
+      await world.settle();
+      expect(world.shown()).toBe(back.replaceAll(' a', ' b'));
+    });
+  });
+
+  test('what-has-no-presence-there-any-more-is-not-even-begun', async () => {
+    const world = await gone();
+    await world.unplug('a-s1');
+    await world.edit('a', { state: 'recovering' });
+    const operations = world.operations().length;
+    await world.commit(failBack(world));
+    expect(world.operations()).toHaveLength(operations);
   });
 
   test('its-operations-and-items-can-be-asked-for-however-long-the-names-are', async () => {

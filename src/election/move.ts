@@ -6,9 +6,10 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import { choose } from './choose.ts';
-import { SERVICE, type Cause, type Service, type StoredService } from './model.ts';
-import { handOvers, isPassing, type BeginHandOvers } from './passing.ts';
+import { SERVICE, SERVICES_IN_HAND_OVER, type Cause, type Service, type StoredService } from './model.ts';
+import { goingBack, handOvers, isPassing, type BeginHandOvers } from './passing.ts';
 import { ELECTION } from './settings.ts';
+import { hasPresence } from './wanted.ts';
 import { REJECTION_SENTENCES, whyOf, type Choice } from './why.ts';
 
 export interface EditService {
@@ -74,7 +75,10 @@ function chosen(fleet: FleetReader, service: StoredService, { host, cause, nowMs
   return { host, why: whyOf(cause, poll.candidatesOf(service, except), host, nowMs) };
 }
 
-/** The hand-overs that bring a host's services back, of those that left it by its present scale-in. */
+/**
+ * The hand-overs that bring a host's services back, of those that left it by its present scale-in and still have presence there.
+ * What is beyond the limit of hand-overs at once is begun by elections, as others end.
+ */
 export function failBack(
   fleet: FleetReader,
   services: readonly StoredService[],
@@ -82,13 +86,17 @@ export function failBack(
 ): Change[] {
   const poll = new Poll(fleet);
   const { host, nowMs } = how;
-  const passing = services
-    .filter((service) => service.doc.designated !== undefined && !isPassing(fleet, service))
-    .map((service) => {
-      const why = whyOf('fail-back', poll.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
-      return { service, to: host, why };
-    });
-  return handOvers(passing, how);
+  const room = valueOf(fleet, ELECTION).handOversAtOnce - fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way');
+  const able = services.filter(
+    (service) =>
+      service.doc.designated !== undefined && !isPassing(fleet, service) && hasPresence(fleet, service.doc, host),
+  );
+  const passing = able.slice(0, Math.max(0, room)).map((service) => {
+    const why = whyOf('fail-back', poll.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
+    return { service, to: host, why };
+  });
+  const later = able.slice(passing.length).map(({ id, doc }) => put(SERVICE, id, goingBack(doc, true, how)));
+  return [...handOvers(passing, how), ...later];
 }
 
 function findService(fleet: FleetReader, id: string): StoredService | undefined {

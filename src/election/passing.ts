@@ -49,6 +49,14 @@ export function flagged(doc: Service, degraded: boolean, by: Signed): Service {
   return { ...doc, designated: { ...designated, ...(degraded && { degraded: true }) }, ...signed(by) };
 }
 
+/** Whether it goes back to where it came from once there is room. */
+export function goingBack(doc: Service, back: boolean, by: Signed): Service {
+  const { cameFrom, ...rest } = doc;
+  if (cameFrom === undefined) return doc;
+  const { back: _, ...from } = cameFrom;
+  return { ...rest, cameFrom: { ...from, ...(back && { back }) }, ...signed(by) };
+}
+
 /** Whoever has it goes on alone: before the switch the old host, after it the new one. */
 export function withoutHandOver(doc: Service, by: Signed): Service {
   const { handOver: _, ...rest } = doc;
@@ -82,7 +90,8 @@ export function handOvers(passing: readonly Passing[], how: BeginHandOvers): Cha
     ...passing.map(({ service: { id, doc }, to, why: chosen }) => {
       const from = doc.designated?.host ?? '';
       const handOver = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
-      return put(SERVICE, id, { ...doc, handOver, ...signed(how) });
+      // Asked for once: one that is given up or cancelled is not begun again.
+      return put(SERVICE, id, { ...goingBack(doc, false, how), handOver, ...signed(how) });
     }),
     ...newOperation({
       id: operation,

@@ -7,7 +7,7 @@ import { choose, type Asked } from './choose.ts';
 import { healthOf, type Senses } from './health.ts';
 import type { Cause, Service, StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
-import type { Choice } from './why.ts';
+import { whyOf, type Choice } from './why.ts';
 
 export type Verdict =
   | { readonly kind: 'keep' }
@@ -16,6 +16,8 @@ export type Verdict =
   /** Make before break: the old host serves until the new one is built. */
   | { readonly kind: 'hand-over'; readonly choice: Choice }
   | { readonly kind: 'withdraw' }
+  /** It was to go back to where it came from, and that host cannot take it any more. */
+  | { readonly kind: 'stay' }
   /** It stays, on a leaving host that nobody can take it from; or it stays on one that leaves no more. */
   | { readonly kind: 'flag'; readonly degraded: boolean };
 
@@ -35,7 +37,7 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
   if (service.doc.handOver !== undefined && health !== 'silent' && health !== 'gone') return KEEP;
   switch (health) {
     case 'fine':
-      return whenFine(poll, service.doc);
+      return whenFine(poll, service, now);
     case 'cut-off':
       return KEEP;
     case 'absent':
@@ -101,9 +103,22 @@ function whenNobodyCan(poll: Poll, doc: Service): Verdict {
   return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
 }
 
-function whenFine(poll: Poll, { designated }: Service): Verdict {
+function whenFine(poll: Poll, service: Subject, now: Circumstances): Verdict {
+  const { designated, cameFrom } = service.doc;
+  if (cameFrom?.back === true) return whenGoingBack(poll, service, { host: cameFrom.host, nowMs: now.nowMs });
   if (designated?.degraded !== true) return KEEP;
   const host = findHost(poll.fleet, designated.host)?.doc;
   const isBack = host?.state === 'active' && !isTombstoned(host);
   return isBack ? { kind: 'flag', degraded: false } : KEEP;
+}
+
+function whenGoingBack(poll: Poll, service: Subject, { host, nowMs }: { host: string; nowMs: number }): Verdict {
+  const { doc } = service;
+  const because = poll.rejectionOf(doc, host);
+  // It is about to be in service again.
+  if (because === 'not-in-service') return KEEP;
+  if (because !== undefined) return { kind: 'stay' };
+  const why = whyOf('fail-back', poll.candidatesOf(service, [doc.designated?.host ?? '']), host, nowMs);
+  poll.count(doc, host);
+  return { kind: 'hand-over', choice: { host, why } };
 }

@@ -3,6 +3,7 @@
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import { ActionRoom } from './action-room.ts';
 import { decideSteps, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
   ActionOutcome,
@@ -39,8 +40,6 @@ export interface OperationsOptions {
 
 /** Nothing waits longer than this for something that no event told of. */
 const SCAN_MS = 5000;
-/** Driver calls under way at once; more would only queue inside the drivers. */
-const ACTIONS_AT_ONCE_MAX = 64;
 
 type ActStep = Next & { readonly kind: 'act' };
 
@@ -50,9 +49,7 @@ export class OperationsController {
   readonly #wakers: readonly NonNullable<OperationKind['wakes']>[];
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
-  readonly #underWay = new Set<string>();
-  /** Operations with actions that found no room; looked at again when one ends. */
-  readonly #wantRoom = new Set<OperationId>();
+  readonly #room = new ActionRoom();
   /** Items whose driver knows of a newer epoch: this server hears of it soon, and asking at once would only repeat it. */
   readonly #stale = new Set<string>();
   #scanAtMs = 0;
@@ -116,7 +113,7 @@ export class OperationsController {
     }
     let steps: readonly (Next | Finish)[];
     try {
-      steps = planOperation(journal.fleet, kind, due, nowMs);
+      steps = planOperation(journal.fleet, kind, { ...due, busy: this.#room.busy }, nowMs);
     } catch (error) {
       // A bug in the kind's plan: the operation stops where it is and says so.
       await this.#stop(due.operation, error);
@@ -133,7 +130,7 @@ export class OperationsController {
   async #take(operation: StoredOperation, kind: OperationKind, step: Next | Finish): Promise<void> {
     if (step.kind === 'finish') await this.#commit(operation, (fleet) => finishOperation(fleet, step));
     else if (step.kind === 'act') this.#start(operation, kind, step);
-    else if (!this.#underWay.has(step.item)) {
+    else if (!this.#room.busy.has(step.item)) {
       await (step.kind === 'decide' ? this.#decide(operation, step) : this.#record(operation, step));
     }
   }
@@ -159,22 +156,25 @@ export class OperationsController {
   }
 
   #start(operation: StoredOperation, kind: OperationKind, step: ActStep): void {
-    if (this.#underWay.has(step.item) || this.#stale.has(step.item)) return;
-    if (this.#underWay.size >= ACTIONS_AT_ONCE_MAX) {
+    if (this.#room.busy.has(step.item) || this.#stale.has(step.item)) return;
+    const { driver } = step.action;
+    if (!this.#room.enter(step.item, { driver, operation: operation.id, ...this.#limitOf(driver) })) {
       mark('engine-no-room');
-      this.#wantRoom.add(operation.id);
       return;
     }
-    this.#underWay.add(step.item);
     void this.#carryOutInRoom(operation, kind, step);
+  }
+
+  #limitOf(driver: string): { readonly max?: number } {
+    const max = this.#options.drivers.get(driver)?.atOnceMax;
+    return max === undefined ? {} : { max };
   }
 
   async #carryOutInRoom(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<void> {
     const again = await this.#carryOut(operation, kind, step);
-    this.#underWay.delete(step.item);
+    const next = this.#room.leave(step.item, this.#limitOf(step.action.driver).max);
     if (again) this.#wakeItem(operation.id, step.item);
-    for (const waiting of this.#wantRoom) this.#wakeAll(waiting);
-    this.#wantRoom.clear();
+    for (const [item, of] of next) this.#wakeItem(of, item);
   }
 
   /** Answers whether the item is to be looked at again at once; else the scan does so. */

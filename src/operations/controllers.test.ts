@@ -173,8 +173,8 @@ describe('actions', () => {
     observe: (_fleet, item) => record(item, { state: 'done', step: 'look' }),
   };
 
-  async function runActions(driver: Driver): Promise<{ journal: Journal; clock: TestClock; stop: () => void }> {
-    const { clock, server } = world(acting, new Map([['slow', driver]]));
+  async function runActions(driver: Driver, kind = acting) {
+    const { clock, server } = world(kind, new Map([['slow', driver]]));
     const { journal, engine, stop } = await leading(server);
     void engine.run(stop.signal);
     const items = Array.from({ length: ITEMS }, (_, at) => ({
@@ -211,6 +211,29 @@ describe('actions', () => {
     }
     expect({ most, calls }).toEqual({ most: 64, calls: ITEMS });
     expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
+    stop();
+  });
+
+  test('who-waits-for-room-is-looked-at-when-it-has-its-turn, and who has an action under way is not', async () => {
+    let planned = 0;
+    const waiting: (() => void)[] = [];
+    const counting: OperationKind = {
+      ...acting,
+      plan: (fleet, operation, items, nowMs) => {
+        planned += items.length;
+        return acting.plan(fleet, operation, items, nowMs);
+      },
+    };
+    const carryOut: Driver['carryOut'] = async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { kind: 'applied' };
+    };
+    const { stop } = await runActions({ carryOut }, counting);
+    while (waiting.length > 0) {
+      waiting.shift()?.();
+      await settled();
+    }
+    expect(planned).toBeLessThanOrEqual(3 * ITEMS);
     stop();
   });
 

@@ -48,6 +48,8 @@ export type ActionOutcome =
 
 /** Carries out one action. Repeating it is a no-op. A driver never decides. */
 export interface Driver {
+  /** How many actions it has under way at most, when it bears more than others: one that only waits. */
+  readonly atOnceMax?: number;
   carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome>;
 }
 

@@ -24,6 +24,8 @@ export interface Due {
   readonly operation: StoredOperation;
   /** The items to look at: `all`, or those that something happened to. */
   readonly items: 'all' | readonly StoredItem[];
+  /** Items with an action under way: whatever would be planned for them comes too early. */
+  readonly busy?: { has(item: string): boolean };
 }
 
 export function planOperation(
@@ -35,8 +37,8 @@ export function planOperation(
   const { operation } = due;
   const finish = finishOf(fleet, operation, nowMs);
   if (finish !== undefined) return [finish];
-  const items = (due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items).filter((item) =>
-    isOpen(item.doc),
+  const items = (due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items).filter(
+    (item) => isOpen(item.doc) && due.busy?.has(item.id) !== true,
   );
   if (operation.doc.state === 'cancelling') {
     return operation.doc.stopped === true ? [] : items.map((item) => cancelled(fleet, kind, item, nowMs));

@@ -1,0 +1,52 @@
+// How many actions each driver carries out at once, and which items wait for their turn. Each driver has room of its own: one
+// that only waits does not keep the others.
+import type { OperationId } from './model.ts';
+
+/** More would only queue inside the driver. */
+const AT_ONCE_MAX = 64;
+
+export class ActionRoom {
+  /** Items with an action under way, and by which driver. */
+  readonly #drivers = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  /** By driver: items that found no room, the longest waiting first. */
+  readonly #waiting = new Map<string, Map<string, OperationId>>();
+
+  get busy(): ReadonlyMap<string, unknown> {
+    return this.#drivers;
+  }
+
+  /** Whether there is room; who finds none waits for its turn. */
+  enter(
+    item: string,
+    by: { readonly driver: string; readonly operation: OperationId; readonly max?: number },
+  ): boolean {
+    const { driver, operation, max = AT_ONCE_MAX } = by;
+    const count = this.#counts.get(driver) ?? 0;
+    if (count >= max) {
+      const waiting = this.#waiting.get(driver) ?? new Map<string, OperationId>();
+      this.#waiting.set(driver, waiting.set(item, operation));
+      return false;
+    }
+    this.#drivers.set(item, driver);
+    this.#counts.set(driver, count + 1);
+    this.#waiting.get(driver)?.delete(item);
+    return true;
+  }
+
+  /** Answers whose turn it is now: as many as there is room for, since the first may not want it any more. */
+  leave(item: string, max = AT_ONCE_MAX): [item: string, operation: OperationId][] {
+    const driver = this.#drivers.get(item) ?? '';
+    const count = (this.#counts.get(driver) ?? 1) - 1;
+    this.#drivers.delete(item);
+    this.#counts.set(driver, count);
+    const waiting = this.#waiting.get(driver) ?? new Map<string, OperationId>();
+    const next: [string, OperationId][] = [];
+    for (const one of waiting) {
+      if (next.length >= max - count) break;
+      next.push(one);
+    }
+    for (const [id] of next) waiting.delete(id);
+    return next;
+  }
+}
