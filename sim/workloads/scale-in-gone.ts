@@ -6,7 +6,7 @@ import { clearForcedDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '.
 import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
 import { reAdmitHost } from '../../src/hosts/re-admit.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
-import { deleteFloatingAddress } from '../../src/network/decide-floating-address.ts';
+import { deleteFloatingAddress, disassociateFloatingAddress } from '../../src/network/decide-floating-address.ts';
 import { deleteRouter } from '../../src/network/decide-router.ts';
 import { FLOATING_ADDRESS, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
@@ -59,8 +59,12 @@ async function trust({ truth }: World, ask: Ask): Promise<void> {
 }
 
 async function unroute({ truth }: World, ask: Ask): Promise<void> {
-  for (const { id } of [...truth.all(FLOATING_ADDRESS)])
+  for (const { id } of [...truth.all(FLOATING_ADDRESS)]) {
+    await ask(`loose-${id}`, (fleet, _life, nowMs) =>
+      disassociateFloatingAddress(fleet, { id, by: 'finisher', nowMs }),
+    );
     await ask(`sink-${id}`, (fleet) => deleteFloatingAddress(fleet, { id }));
+  }
   for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
 }
 

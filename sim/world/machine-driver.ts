@@ -73,7 +73,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
           if (applied.kind !== 'failed') machine.view = view;
-          reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
+          return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
         });
       }),
     perform: (task: Task, fence) =>

@@ -95,7 +95,7 @@ describe('an upgrade', () => {
 });
 
 describe('control of the designated host is lost', () => {
-  test('scale-in-25: another-is-designated-within-15-seconds, and the first one yields when it is back', async () => {
+  test('scale-in-25: another-is-designated-at-the-first-look-after-15-seconds-of-silence, and the first one yields when it is back', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     const cutOffMs = world.nowMs;

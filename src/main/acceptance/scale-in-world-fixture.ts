@@ -13,7 +13,7 @@ import {
   type StartScaleIn,
 } from '../../hosts/decisions-fixture.ts';
 import { endScaleIn, forceDownHost, HOST, recoverHosts, startScaleIn, type ScaleInAnswer } from '../../hosts/index.ts';
-import { createRouter, createTransportZone, ROUTER, TRANSPORT_ZONE, type Router } from '../../network/index.ts';
+import { createRouter, createTransportZone } from '../../network/index.ts';
 import { deleteRouter, type CreateRouter } from '../../network/decisions-fixture.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
 import type { GroundOptions } from './ground-fixture.ts';
@@ -147,10 +147,6 @@ export class ScaleInWorld extends World {
     return hosts.map((host) => this.host(host).state);
   }
 
-  hasService(id: string): boolean {
-    return this.fleet.get(SERVICE, idOf(SERVICE, id)) !== undefined;
-  }
-
   service(id: string): Service {
     const found = this.fleet.get(SERVICE, idOf(SERVICE, id))?.doc;
     if (found === undefined) throw new Error(`there is no service ${id}`);
@@ -168,14 +164,6 @@ export class ScaleInWorld extends World {
       (doc) => (doc as Service | undefined)?.designated?.host ?? 'nobody',
     );
     return hosts.filter((host, at) => host !== hosts[at - 1]);
-  }
-
-  routerDoc(id: string): Router | undefined {
-    return this.fleet.get(ROUTER, idOf(ROUTER, id))?.doc;
-  }
-
-  hasZone(id: string): boolean {
-    return this.fleet.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, id)) !== undefined;
   }
 
   operations(kind: string): { readonly id: string; readonly doc: Operation }[] {
