@@ -98,14 +98,19 @@ export function fallbackFor(fleet: FleetReader, doc: Service): Asked['fallback']
 function whenNobodyCan(poll: Poll, doc: Service): Verdict {
   if (!hasPresenceElsewhere(poll.fleet, doc)) return WITHDRAW;
   const host = findHost(poll.fleet, doc.designated?.host ?? '')?.doc;
-  if (host === undefined || !isTombstoned(host)) return whenFine(poll, doc);
+  if (host === undefined || !isTombstoned(host)) return whenStaying(poll, doc);
   if (doc.exclusion === 'hard') return WITHDRAW;
   return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
 }
 
 function whenFine(poll: Poll, service: Subject, now: Circumstances): Verdict {
-  const { designated, cameFrom } = service.doc;
+  const { cameFrom } = service.doc;
   if (cameFrom?.back === true) return whenGoingBack(poll, service, { host: cameFrom.host, nowMs: now.nowMs });
+  return whenStaying(poll, service.doc);
+}
+
+/** On a host that has come back it is no last resort any more. */
+function whenStaying(poll: Poll, { designated }: Service): Verdict {
   if (designated?.degraded !== true) return KEEP;
   const host = findHost(poll.fleet, designated.host)?.doc;
   const isBack = host?.state === 'active' && !isTombstoned(host);
