@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { painter } from './paint.ts';
 import {
+  emptyText,
   hostLine,
   isBad,
   leftText,
@@ -129,4 +130,15 @@ describe('a wait', () => {
     expect(lines).toHaveLength(17);
     expect(lines.at(-1)).toBe('  and 2 more');
   });
+});
+
+test('only-hosts-that-are-empty-are-named-for-removal', () => {
+  const hosts = [
+    host('c1', { state: 'drained' }),
+    host('c2', { state: 'recovering' }),
+    host('c3', { state: 'drained' }),
+  ];
+  expect(emptyText(hosts)).toBe('They are empty. Remove them with: muster scale-in end c1 c3 --disconnect');
+  expect(emptyText(hosts.slice(0, 2))).toBe('It is empty. Remove it with: muster scale-in end c1 --disconnect');
+  expect(emptyText([])).toBeUndefined();
 });

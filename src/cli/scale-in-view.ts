@@ -135,3 +135,11 @@ export class ScaleInNews {
     return [line];
   }
 }
+
+/** How those that are empty are removed. Others may have been brought back meanwhile. */
+export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
+  const empty = hosts.filter(({ state }) => state === 'drained').map(({ host }) => host);
+  if (empty.length === 0) return undefined;
+  const they = empty.length === 1 ? 'It is empty. Remove it' : 'They are empty. Remove them';
+  return `${they} with: muster scale-in end ${empty.join(' ')} --disconnect`;
+}

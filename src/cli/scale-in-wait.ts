@@ -5,7 +5,7 @@ import { follow, patienceOf } from './following.ts';
 import { countsText, isFinished, sentenceOf, type Operation } from './operation-progress.ts';
 import type { WaitOptions } from './operation-wait.ts';
 import { SCALE_IN } from './scale-in-asked.ts';
-import { pictureOf, ScaleInNews, type OnItsWay, type ScaleInAnswer, type Verb } from './scale-in-view.ts';
+import { emptyText, pictureOf, ScaleInNews, type OnItsWay, type ScaleInAnswer, type Verb } from './scale-in-view.ts';
 import type { Session } from './session.ts';
 
 interface Waiting {
@@ -67,14 +67,14 @@ async function look({ client }: Session, { ids, names, startedMs }: Looking): Pr
   return { operations, hosts: status.hosts.filter(({ host }) => names.has(host)), startedMs };
 }
 
-async function ended(session: Session, { verb, answer }: Waiting, { operations }: Seen): Promise<ExitCode> {
+async function ended(session: Session, { verb, answer }: Waiting, { operations, hosts }: Seen): Promise<ExitCode> {
   const failed = operations.filter(({ state }) => state !== 'succeeded');
   if (session.output !== 'table') await session.value({ ...answer, operations });
   else {
     for (const operation of operations) session.terminal.out(`${endText(operation)}\n`);
     for (const { id } of failed) session.note(`See which and why with: muster operations show ${id}`);
-    if (verb === 'start' && failed.length === 0)
-      session.note(`They are empty. Remove them with: ${endCommand(answer)}`);
+    const empty = verb === 'start' && failed.length === 0 ? emptyText(hosts) : undefined;
+    if (empty !== undefined) session.note(empty);
   }
   return failed.length === 0 ? EXIT.ok : EXIT.operationFailed;
 }
@@ -83,8 +83,4 @@ function endText(operation: Operation): string {
   const why = sentenceOf(operation);
   const summary = `${operation.id} ${operation.state}: ${operation.title}, ${countsText(operation.counts)}.`;
   return why === undefined ? summary : `${summary} ${why}`;
-}
-
-function endCommand({ hosts = [] }: ScaleInAnswer): string {
-  return `muster scale-in end ${hosts.map(({ host, name }) => name ?? host).join(' ')} --disconnect`;
 }

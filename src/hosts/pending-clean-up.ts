@@ -27,7 +27,7 @@ import {
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { isTrusted, toBeInLine } from './views-action.ts';
+import { isTrusted, stillBehind, toBeInLine } from './views-action.ts';
 
 const PENDING_SCHEMA = Type.Object(
   {
@@ -54,13 +54,13 @@ export const PENDING_BY_PEER: Index<'pending-clean-up', PendingCleanUp> = {
   keysOf: (doc) => [doc.peer],
 };
 
+/** Names may have dots in them; none has this sign. */
 export function pendingId(peer: string, host: string): Id<'pending-clean-up'> {
-  return idOf(PENDING_CLEAN_UP, `${peer}.${host}`);
+  return idOf(PENDING_CLEAN_UP, `${peer}@${host}`);
 }
 
 /** A peer may be away for years: until it is back or gone, what it has is not forgotten. */
 const CLEAN_UP_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
-const LOOK_AGAIN_MS = 1000;
 
 /** Writes down what these peers still have to clean, and begins to wait for them. `key` tells it from others. */
 export function pendingCleanUps(peers: readonly string[], host: string, at: { key: string; nowMs: number }): Change[] {
@@ -136,6 +136,5 @@ function over(fleet: FleetReader, item: StoredItem): RecordStep {
 
 function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return over(fleet, item);
-  const again = wait(item, outcome.reason, nowMs + LOOK_AGAIN_MS);
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  return stillBehind(item, outcome.reason, nowMs);
 }

@@ -299,3 +299,24 @@ test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async 
   expect(world.states('c1')).toBe('c1 drained');
   expect(world.violations).toEqual([]);
 });
+
+test('many-that-cannot-go-are-told-of-once, and of another when the first is gone', async () => {
+  const names = Array.from({ length: 60 }, (_, nth) => `g-${String(nth).padStart(2, '0')}`);
+  const world = await World.of(...hostsNamed('c1'), ...on('c1', ...names));
+  const operation = await started(world, 'c1');
+  await world.settle();
+  const first = String(world.item(operation, 'c1')?.reason?.['instance']);
+  expect(names).toContain(first);
+  await world.commit(() => accept([guests.put(first, { host: 'c9' })], null));
+  await world.settle();
+  expect(world.item(operation, 'c1')?.reason).toMatchObject({ code: 'no-valid-host' });
+  expect(world.item(operation, 'c1')?.reason?.['instance']).not.toBe(first);
+});
+
+test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
+  const world = await World.of(...hostsNamed('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
+  world.driver.held = true;
+  const operation = await started(world, 'c1');
+  for (let tick = 0; tick < 4; tick += 1) await world.tick();
+  expect(world.item(operation, 'c1')).toMatchObject({ step: 'hand-over', reason: { code: 'not-yet' } });
+});

@@ -1,7 +1,7 @@
 // One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
 // at what is left, never at what it did before.
 import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
-import { record, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_TARGET, record, targetKey, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
 import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
@@ -61,9 +61,18 @@ function handOvers(look: DrainLook): Tried {
   if (changes.length > 0) return { kind: 'begun', changes };
   const holding = waits.find(({ code }) => HOLDING.includes(code));
   if (holding !== undefined) return { kind: 'busy', reason: holding };
-  if (busy) return { kind: 'busy', reason: { code: 'hand-overs-under-way', host: host.id } };
+  if (busy) return { kind: 'busy', reason: waitOfHandOver(look) ?? { code: 'hand-overs-under-way', host: host.id } };
   const [reason] = waits;
   return { kind: 'none', ...(reason !== undefined && { reason }) };
+}
+
+/** What a hand-over of the host waits for; the one that was told before, while it does. */
+function waitOfHandOver({ fleet, evacuators, item, host }: DrainLook): Reason | undefined {
+  const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
+  const items = tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
+  const reasons = items.flatMap(({ doc }) => (doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : []));
+  const told = item.doc.reason;
+  return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
 }
 
 interface Beginning {
@@ -176,8 +185,19 @@ function stuck(look: DrainLook, waits: readonly Reason[], underWay: boolean): re
     mark('drain-waits-for-a-dead-host');
     return news(item, 'move', { code: 'host-down', host: host.id });
   }
-  const same = waits.find((one) => isSame(one, item.doc.reason));
-  return news(item, 'move', same ?? waits[0] ?? { code: 'moves-under-way', host: host.id });
+  return news(item, 'move', toldBefore(look, waits) ?? waits[0] ?? { code: 'moves-under-way', host: host.id });
+}
+
+/** The reason that the item gives already, while it is true: of many that wait alike, each look finds others. */
+function toldBefore({ fleet, evacuators, item, host, nowMs }: DrainLook, waits: readonly Reason[]): Reason | undefined {
+  const told = item.doc.reason;
+  if (told === undefined || !waits.some(({ code }) => code === told.code)) return undefined;
+  if (waits.some((one) => isSame(one, told))) return told;
+  const { untilMs } = told;
+  if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
+  const facts = new Set(Object.values(told));
+  const livesHere = evacuators.some((one) => one.inventory(fleet, host.id).some(({ id }) => facts.has(id)));
+  return livesHere ? told : undefined;
 }
 
 /** Nothing is left that somebody has to move: drained, if nothing lives there. */

@@ -4,7 +4,7 @@ import { TOKEN } from '../access/index.ts';
 import { idOf, put, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { HOST, type Host } from './model.ts';
-import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { PENDING_CLEAN_UP, pendingId } from './pending-clean-up.ts';
 import { guests, hostIn, hostsNamed, posts, World } from './scale-in-fixture.ts';
 
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
@@ -72,12 +72,12 @@ describe('a host that is proven empty', () => {
     await world.commit(world.ending(['c1']));
     await world.settle();
     expect(world.states('c1')).toBe('c1 removed');
-    expect(pending(world)).toEqual(['c3.c1']);
+    expect(pending(world)).toEqual(['c3@c1']);
     expect(world.open()).toEqual(['clean-up-op-4.c1.1.c3 await-peer waiting (peer-not-heard)']);
     world.views.behind.add('c3');
     await world.connect('c3', 'up');
     for (let tick = 0; tick < 3; tick += 1) await world.tick();
-    expect(pending(world)).toEqual(['c3.c1']);
+    expect(pending(world)).toEqual(['c3@c1']);
     world.views.behind.clear();
     await world.settle();
     expect(pending(world)).toEqual([]);
@@ -107,7 +107,7 @@ describe('a host that is proven empty', () => {
     await world.connect('c3', 'down');
     await world.settle();
     expect(world.states('c1')).toBe('c1 removed');
-    expect(pending(world)).toEqual(['c3.c1']);
+    expect(pending(world)).toEqual(['c3@c1']);
   });
 
   test('a-pending-clean-up-is-over-when-the-peer-is-removed-itself', async () => {
@@ -374,4 +374,8 @@ test('never: a host is removed while something lives on it, unless it is forced 
   const { leaving: _, ...doc } = world.host('c1') ?? {};
   await world.commit(() => accept([put(HOST, idOf(HOST, 'c1'), { ...doc, state: 'removed' } as never)], null));
   expect(world.violations).toEqual([expect.stringContaining('host c1 is removed with guest g')]);
+});
+
+test('names-with-dots-do-not-clash', () => {
+  expect(pendingId('a.b', 'c')).not.toBe(pendingId('a', 'b.c'));
 });

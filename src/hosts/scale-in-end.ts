@@ -22,7 +22,7 @@ import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
 import { removedHost } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
-import { isTrusted, toBeInLine } from './views-action.ts';
+import { isTrusted, stillBehind, toBeInLine } from './views-action.ts';
 
 /** Hosts that may still have tunnels to a host, or flows that name it. */
 export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
@@ -99,6 +99,8 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
     mark('forced-out-unheard');
     return [onNewest(look, judgedAgain)];
   }
+  // It does not answer while it is silent, and it is not known yet whether it is down.
+  if (doc.connection.state !== 'up') return [wait(item, { code: 'leaver-silent', host: item.doc.target.id })];
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [onNewest(look, asked)];
 }
@@ -158,6 +160,8 @@ function revoked(fleet: FleetReader, host: string, nowMs: number): Change[] {
 function finalized(look: Look, host: StoredHost): readonly Next[] {
   const { fleet, item, nowMs, peersOf } = look;
   if (item.doc.step === 'disconnect') return [record(item, { state: 'running', step: 'finalize', host: null })];
+  // Before anything is looked at: peers are all hosts of a zone.
+  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const peers = peersOf(fleet, host.id).filter((peer) => isToBeTold(fleet, peer, host.id));
   const away = peers.filter((peer) => findHost(fleet, peer)?.doc.connection.state !== 'up');
   if (away.length > 0) {
@@ -166,7 +170,6 @@ function finalized(look: Look, host: StoredHost): readonly Next[] {
     return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
   }
   if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
-  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   return [toBeInLine(item, { hosts: peers, revision: host.revision })];
 }
 
@@ -181,8 +184,7 @@ function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'remove' });
-  const again = wait(item, outcome.reason, nowMs + LOOK_AGAIN_MS);
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  return stillBehind(item, outcome.reason, nowMs);
 }
 
 /** The last commit: what it had, its credentials and its record go together. */

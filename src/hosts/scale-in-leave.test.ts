@@ -1,8 +1,10 @@
 // Hosts that are told to leave: only ones that may go are told, each time they are, and who does not answer does not keep force.
 import { expect, test } from 'vitest';
+import { idOf } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
-import { newOperation, retryOperation, type OperationId } from '../operations/index.ts';
-import { guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
+import { ITEM, newOperation, OPERATION, retryOperation, type OperationId } from '../operations/index.ts';
+import { scaleInEndKind } from './scale-in-end.ts';
+import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
 
 const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
@@ -90,4 +92,30 @@ test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async ()
   await world.settle();
   expect(world.left).toEqual(['leave c1']);
   expect(world.states('c1')).toBe('c1 removed');
+});
+
+test('while-a-peer-is-behind-nobody-looks-for-peers, and it is asked less and less often', async () => {
+  const world = await World.of(
+    ...hostsNamed('c2'),
+    hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }),
+  );
+  world.views.behind.add('c2');
+  const { operation = '' } = await world.commit(world.ending(['c1']));
+  let looked = 0;
+  const peersOf = (): string[] => {
+    looked += 1;
+    return ['c2'];
+  };
+  const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf });
+  const pauses: number[] = [];
+  for (let tick = 0; tick < 12; tick += 1) {
+    await world.tick();
+    const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`));
+    const whole = world.fleet.get(OPERATION, idOf(OPERATION, operation));
+    if (item?.doc.retryAtMs === undefined || whole === undefined) continue;
+    const { retryAtMs, sinceMs } = item.doc;
+    if (pauses.at(-1) !== retryAtMs - sinceMs) pauses.push(retryAtMs - sinceMs);
+    expect(kind.plan(world.fleet, whole, [item], retryAtMs - 1)).toEqual([]);
+  }
+  expect({ looked, pauses }).toEqual({ looked: 0, pauses: [500, 1000, 2000, 4000, 8000] });
 });

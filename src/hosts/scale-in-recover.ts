@@ -17,10 +17,9 @@ import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST } from './model.ts';
 import { RECOVER_KIND, touchedItems } from './scale-in-work.ts';
-import { toBeInLine } from './views-action.ts';
+import { stillBehind, toBeInLine } from './views-action.ts';
 
 const RECOVERER = 'operation:scale-in-recover';
-const LOOK_AGAIN_MS = 1000;
 /** What goes back has as long as any move. */
 const FAIL_BACK_DEADLINE_MS = 3600 * 1000;
 
@@ -97,6 +96,5 @@ function failedBack(
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return record(item, { state: 'running', step: 'activate' });
-  const again = wait(item, outcome.reason, nowMs + LOOK_AGAIN_MS);
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
+  return stillBehind(item, outcome.reason, nowMs);
 }

@@ -33,6 +33,8 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} still has work to do, such as destroying what was left of instances that moved away.`,
   'not-begun': ({ host, message }) => `Nothing could be begun for host ${said(host)}: ${said(message)}`,
   'not-left': ({ host, problems }) => `Host ${said(host)} could not leave: ${said(problems)}. It is asked again.`,
+  'leaver-silent': ({ host }) =>
+    `Host ${said(host)} was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down ${said(host)}".`,
   'has-left': ({ host }) => `Host ${said(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${said(host)} was brought back meanwhile.`,
   'forced-down': ({ host }) =>

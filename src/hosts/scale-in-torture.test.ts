@@ -16,7 +16,7 @@ import type { Subject } from '../operations/torture-world.ts';
 import { recordTransitions } from './liveness-plan.ts';
 import { findHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { PENDING_CLEAN_UP, peerCleanUp, pendingCleanUps } from './pending-clean-up.ts';
+import { PENDING_CLEAN_UP, peerCleanUp, pendingCleanUps, pendingId } from './pending-clean-up.ts';
 import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, MODELS, posts } from './scale-in-fixture.ts';
 import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 
@@ -134,7 +134,7 @@ const end: Subject = {
   wrongWhenDone: (fleet) => [
     ...notIn('removed')(fleet),
     ...(posts.on(fleet, 'c2').length === 0 ? [] : ['own has a removed host']),
-    ...LEAVERS.filter((host) => fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, `c5.${host}`)) === undefined).map(
+    ...LEAVERS.filter((host) => fleet.get(PENDING_CLEAN_UP, pendingId('c5', host)) === undefined).map(
       (host) => `nobody remembers that c5 has something of ${host}`,
     ),
   ],

@@ -116,7 +116,9 @@ function evacuationOf(
   const to = choose(kit, fleet, doc, more);
   if (to === undefined) {
     const message = `Nowhere to go for ${id}.`;
-    return kit.name === 'post' ? { kind: 'ends' } : { kind: 'wait', reason: { code: 'no-valid-host', message } };
+    return kit.name === 'post'
+      ? { kind: 'ends' }
+      : { kind: 'wait', reason: { code: 'no-valid-host', instance: id, message } };
   }
   more.set(to, (more.get(to) ?? 0) + 1);
   return dead ? { kind: 'rebuild', to } : { kind: 'move', how: 'live', to };

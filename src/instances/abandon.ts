@@ -21,7 +21,7 @@ function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, 
   mark('instance-left-behind');
   const { id } = instance;
   const { host: _, move: __, ...rest } = instance.doc;
-  const message = `Host ${host} was removed from the fleet while the instance was there. Build it elsewhere with "muster instances rebuild ${id}", or delete it.`;
+  const message = `Host ${host} was removed from the fleet while the instance was there. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${id}", or delete it.`;
   const fault: InstanceFault = { code: 'host-removed', message, atMs: nowMs };
   const doc: Instance = { ...rest, state: 'error', fault, changedBy: by, changedAtMs: nowMs };
   const bound = portsOf(fleet, instance.doc).filter(

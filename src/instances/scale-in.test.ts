@@ -172,6 +172,7 @@ describe('instances of a host that is removed by force', () => {
   test('are-in-error-with-a-fault-that-says-so, and keep their ports and addresses', async () => {
     const world = await removed();
     expect(world.instance('web-1')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
+    expect(world.instance('web-1')?.fault?.message).toContain('Make sure that host is off');
     expect(world.instance('web-1')).not.toHaveProperty('host');
     expect(world.instance('web-1')?.fault?.message).toContain('muster instances rebuild web-1');
     expect(world.claim('web-1')).toBeUndefined();

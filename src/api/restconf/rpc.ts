@@ -55,8 +55,8 @@ function resultOf({ host, name, result, reason, blockers }: HostResult, explain:
   };
 }
 
-/** For the errors of a refused request: what is said of each host. */
-export function withSentences(refusal: Refusal, explain: Explain): Refusal {
+/** For the errors of a refused request: what is said of each host. The field is one of the native request, and no node here. */
+export function withSentences({ field: _, ...refusal }: Refusal, explain: Explain): Refusal {
   const hosts = refusal.facts?.['hosts'];
   if (!Array.isArray(hosts)) return refusal;
   const told = (hosts as HostResult[]).map((one) => {

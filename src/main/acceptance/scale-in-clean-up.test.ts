@@ -146,7 +146,7 @@ describe('a host that is gone', () => {
       [...world.fleet.registry.kinds.values()].flatMap((kind) =>
         kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
       );
-    expect(pending()).toEqual(['g.a']);
+    expect(pending()).toEqual(['g@a']);
     await world.restart();
     await world.reconnect('g');
     await world.until('it is clean', () => pending().length === 0);
