@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { INSTANCES } from './scenarios.ts';
+import { INSTANCES, SCALE_IN } from './scenarios.ts';
 import { runSeed } from './seed.ts';
 
 const run = promisify(execFile);
@@ -18,6 +18,12 @@ describe('the same seed', () => {
   it.each(SEEDS)('%i with instances gives the same trace again', async (seed) => {
     const first = await runSeed({ seed, scenario: INSTANCES });
     const second = await runSeed({ seed, scenario: INSTANCES });
+    expect(second.hash).toBe(first.hash);
+  });
+
+  it.each([2, 17, 44])('%i of hosts that come and go gives the same trace again', async (seed) => {
+    const first = await runSeed({ seed, scenario: SCALE_IN });
+    const second = await runSeed({ seed, scenario: SCALE_IN });
     expect(second.hash).toBe(first.hash);
   });
 

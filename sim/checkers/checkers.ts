@@ -8,7 +8,7 @@ import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
 import { endedByEvidence, joinedByWill, vouchedOffDistrusted } from './leaving.ts';
-import { epochsGrow, makeBeforeBreak, notToLeaving, onlyOneShown } from './designations.ts';
+import { epochsGrow, makeBeforeBreak, toTheAble, onlyOneShown } from './designations.ts';
 import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
@@ -38,7 +38,7 @@ export const CHECKERS: readonly Checker[] = [
   epochsGrow,
   onlyOneShown,
   makeBeforeBreak,
-  notToLeaving,
+  toTheAble,
   acknowledged,
   fleetsEqual,
 ];

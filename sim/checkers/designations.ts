@@ -124,20 +124,18 @@ function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }:
   return shown !== undefined && shown.epoch < epoch;
 }
 
-/** A host that leaves or is gone does not get a service while somebody else could. Judged apart from how elections judge. */
-export const notToLeaving: Checker = {
-  name: 'never: a service goes to a host that leaves, is not trusted, or is gone, while another could have it',
+/** Whoever gets a service can do it at that very moment; a host that leaves gets it only if nobody else can. */
+export const toTheAble: Checker = {
+  name: 'never: a service goes to a host that cannot do it, or that leaves while another could have it',
   watch: (_world, violated) => ({
     onApplied: (truth, applied) => {
       for (const { id, was, is } of becameOf(applied)) {
         const host = is?.designated?.host;
         if (is === undefined || host === undefined || host === was?.designated?.host) continue;
-        const doc = truth.get(HOST, idOf(HOST, host))?.doc;
-        if (doc === undefined || doc.state === 'removed' || doc.quarantined !== undefined)
-          violated(`${id} goes to ${host}`);
-        if (doc?.leaving === undefined || doc.state === 'recovering') continue;
         const able = [...presenceOf(truth, is)].filter((one) => couldDo(truth, is, one));
-        if (able.length > 0) violated(`${id} goes to ${host}, and ${able[0]} could have it`);
+        const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
+        if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
+        if (leaves && able.length > 0) violated(`${id} goes to ${host}, and ${able[0]} could have it`);
       }
     },
   }),

@@ -6,7 +6,7 @@ import { LivenessController } from '../../src/hosts/runtime.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
 import { ITEM } from '../../src/operations/index.ts';
-import { epochsGrow, makeBeforeBreak, notToLeaving } from '../checkers/designations.ts';
+import { epochsGrow, makeBeforeBreak, toTheAble } from '../checkers/designations.ts';
 import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
@@ -51,7 +51,7 @@ export const electionIgnoresTombstones: Mutant = {
   name: 'election-ignores-tombstones',
   bug: 'elections choose a host that is leaving, if one has anything of the service',
   scenario: SCALE_IN,
-  caughtBy: [notToLeaving.name, NOT_TO_LEAVING],
+  caughtBy: [toTheAble.name, NOT_TO_LEAVING],
   plant: (parts) => ({
     ...parts,
     election: (born, desk) => {
@@ -226,7 +226,7 @@ export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
-  caughtBy: [notToLeaving.name, NOT_TO_LEAVING, makeBeforeBreak.name],
+  caughtBy: [toTheAble.name, NOT_TO_LEAVING, makeBeforeBreak.name],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) => {
       return {
