@@ -85,7 +85,7 @@ describe('a host that is proven empty', () => {
   });
 
   test.each([
-    ['one-that-joins-and-has-joined-with-its-agent-has-tunnels-like-others', true, ['c4.c1']],
+    ['one-that-joins-and-has-joined-with-its-agent-has-tunnels-like-others', true, ['c4@c1']],
     ['one-that-joins-and-was-never-heard-of-has-none', false, []],
   ])('%s', async (_name, hasJoined, listed) => {
     const world = await drained();

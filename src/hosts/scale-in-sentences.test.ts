@@ -41,6 +41,7 @@ test('all-of-them', () => {
       "host-works: Host c1 still has work to do, such as destroying what was left of instances that moved away.",
       "not-begun: Nothing could be begun for host c1: No.",
       "not-left: Host c1 could not leave: the switch does not answer. It is asked again.",
+      "leaver-silent: Host c1 was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down c1".",
       "has-left: Host c1 has left and is about to be removed.",
       "brought-back: Host c1 was brought back meanwhile.",
       "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts force-up c1".",
