@@ -39,7 +39,7 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
     case 'fine':
       return whenFine(poll, service, now);
     case 'cut-off':
-      return KEEP;
+      return asItIs(poll, service.doc);
     case 'absent':
       return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
     case 'silent':
@@ -98,17 +98,22 @@ export function fallbackFor(fleet: FleetReader, doc: Service): Asked['fallback']
 function whenNobodyCan(poll: Poll, doc: Service): Verdict {
   if (!hasPresenceElsewhere(poll.fleet, doc)) return WITHDRAW;
   const host = findHost(poll.fleet, doc.designated?.host ?? '')?.doc;
-  if (host === undefined || !isTombstoned(host)) return KEEP;
+  if (host === undefined || !isTombstoned(host)) return asItIs(poll, doc);
   if (doc.exclusion === 'hard') return WITHDRAW;
   return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
 }
 
 function whenFine(poll: Poll, service: Subject, now: Circumstances): Verdict {
-  const { designated, cameFrom } = service.doc;
+  const { cameFrom } = service.doc;
   if (cameFrom?.back === true) return whenGoingBack(poll, service, { host: cameFrom.host, nowMs: now.nowMs });
+  return asItIs(poll, service.doc);
+}
+
+/** It stays; and what was said of its host when that was leaving is taken back once it is not. */
+function asItIs(poll: Poll, { designated }: Service): Verdict {
   if (designated?.degraded !== true) return KEEP;
   const host = findHost(poll.fleet, designated.host)?.doc;
-  const isBack = host?.state === 'active' && !isTombstoned(host);
+  const isBack = host?.state === 'active';
   return isBack ? { kind: 'flag', degraded: false } : KEEP;
 }
 
