@@ -117,6 +117,22 @@ test('of-a-silent-site-a-host-that-somebody-vouches-is-off-loses-its-services', 
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
+test.each(['suspect', 'down'] as const)(
+  'a-host-that-leaves-no-more-is-not-called-degraded-while-it-is-%s',
+  async (state) => {
+    const world = await World.of(fitHost('a', LEAVING), routed('r1', ['s1']), portOn('a', 's1'));
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a!, subnet-route:s1 a!');
+    world.quiet.add('central');
+    await world.silent('a', state);
+    await world.edit('a', { state: 'recovering' });
+    await world.active('a');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 a');
+    expect(world.wrong()).toEqual([]);
+  },
+);
+
 test('a-silent-host-keeps-what-nobody-else-can-take', async () => {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();

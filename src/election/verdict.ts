@@ -39,7 +39,7 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
     case 'fine':
       return whenFine(poll, service, now);
     case 'cut-off':
-      return KEEP;
+      return asItIs(poll, service.doc);
     case 'absent':
       return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
     case 'silent':
@@ -98,7 +98,7 @@ export function fallbackFor(fleet: FleetReader, doc: Service): Asked['fallback']
 function whenNobodyCan(poll: Poll, doc: Service): Verdict {
   if (!hasPresenceElsewhere(poll.fleet, doc)) return WITHDRAW;
   const host = findHost(poll.fleet, doc.designated?.host ?? '')?.doc;
-  if (host === undefined || !isTombstoned(host)) return whenStaying(poll, doc);
+  if (host === undefined || !isTombstoned(host)) return asItIs(poll, doc);
   if (doc.exclusion === 'hard') return WITHDRAW;
   return doc.designated?.degraded === true ? KEEP : { kind: 'flag', degraded: true };
 }
@@ -106,14 +106,14 @@ function whenNobodyCan(poll: Poll, doc: Service): Verdict {
 function whenFine(poll: Poll, service: Subject, now: Circumstances): Verdict {
   const { cameFrom } = service.doc;
   if (cameFrom?.back === true) return whenGoingBack(poll, service, { host: cameFrom.host, nowMs: now.nowMs });
-  return whenStaying(poll, service.doc);
+  return asItIs(poll, service.doc);
 }
 
-/** On a host that has come back it is no last resort any more. */
-function whenStaying(poll: Poll, { designated }: Service): Verdict {
+/** It stays; and what was said of its host when that was leaving is taken back once it is not. */
+function asItIs(poll: Poll, { designated }: Service): Verdict {
   if (designated?.degraded !== true) return KEEP;
   const host = findHost(poll.fleet, designated.host)?.doc;
-  const isBack = host?.state === 'active' && !isTombstoned(host);
+  const isBack = host?.state === 'active';
   return isBack ? { kind: 'flag', degraded: false } : KEEP;
 }
 

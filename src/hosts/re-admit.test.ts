@@ -46,6 +46,16 @@ describe('re-admitting a host', () => {
     expect(decision.answer).not.toHaveProperty('forcedDown');
   });
 
+  test('what-was-built-elsewhere-before-does-not-count-against-it-any-more', () => {
+    const leaving = { operation: 'op-1', drain: true, by: 'ann', atMs: 2, rebuilt: true };
+    const fleet = fleetOf(
+      hostChange({ name: 'c1', state: 'draining', quarantined: quarantined('vouched-off'), leaving }),
+    );
+    const decision = reAdmitHost(fleet, decree('c1'));
+    if (decision.kind !== 'accept') throw new Error(decision.refusal.message);
+    expect(decision.answer.leaving).toEqual({ operation: 'op-1', drain: true, by: 'ann', atMs: 2 });
+  });
+
   test('the-switch-of-a-removed-host-is-its-own-from-then-on', () => {
     const fleet = fleetOf(
       hostChange({ name: 'c1', state: 'removed', switch: IDENTITY }),

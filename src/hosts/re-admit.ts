@@ -22,14 +22,21 @@ export function reAdmitHost(fleet: FleetReader, { id, by, nowMs }: Decree): Deci
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
   if (host.doc.state === 'removed') return refuse(removedHost(id));
-  const { quarantined, forcedDown: _, ...rest } = host.doc;
+  const { quarantined, forcedDown: _, leaving, ...rest } = host.doc;
   if (quarantined === undefined) return accept([], host.doc);
   const twins = twinsOf(fleet, host);
   const living = twins.find(({ doc }) => doc.state !== 'removed' && doc.quarantined === undefined);
   if (living !== undefined) return refuse(sharedIdentity(id, living.id));
-  const doc: Host = { ...rest, changedBy: by, changedAtMs: nowMs };
+  const doc: Host = { ...rest, ...trustedAgain(leaving), changedBy: by, changedAtMs: nowMs };
   const removed = twins.filter((twin) => twin.doc.state === 'removed');
   return accept([put(HOST, host.id, doc), ...removed.map((twin) => withoutSwitch(twin, by, nowMs))], doc);
+}
+
+/** What was built elsewhere before somebody trusted it is no reason to distrust it again. */
+function trustedAgain(leaving: Host['leaving']): Pick<Host, 'leaving'> {
+  if (leaving === undefined) return {};
+  const { rebuilt: _, ...rest } = leaving;
+  return { leaving: rest };
 }
 
 /** Other hosts that have shown the same switch. */
