@@ -156,12 +156,12 @@ describe('requests that are wrong', () => {
 });
 
 test('a transport zone is made, edited, kept while hosts are in it, and deleted', async () => {
-  expect(await post('transport-zones', { name: 'blue' })).toMatchObject({ status: 201, body: { mesh: 'full' } });
-  expect(await patch('transport-zones/blue', { mesh: 'needed' })).toMatchObject({
+  expect(await post('transport-zones', { name: 'blue' })).toMatchObject({ status: 201, body: { mesh: 'needed' } });
+  expect(await patch('transport-zones/blue', { mesh: 'full' })).toMatchObject({
     status: 200,
-    body: { mesh: 'needed' },
+    body: { mesh: 'full' },
   });
-  expect(await ids('transport-zones?mesh=needed')).toEqual(['blue']);
+  expect(await ids('transport-zones?mesh=full')).toEqual(['blue']);
   await world.commit(hostChange('h1', { transportZone: 'blue' }));
   expect(await end('transport-zones/blue')).toMatchObject({
     status: 409,
