@@ -35,7 +35,8 @@ export const removedEverywhere: Checker = {
   }),
 };
 
-/** It is not trusted, or not one of us yet: what is on its switch goes as a whole when it is heard. */
+/** It is not trusted, not one of us yet, or going itself: what is on its switch goes as a whole when it is heard. */
 function isNobody({ state, quarantined, credential }: Host): boolean {
-  return state === 'removed' || quarantined !== undefined || (state === 'joining' && credential === undefined);
+  const isGone = state === 'removed' || state === 'finalizing';
+  return isGone || quarantined !== undefined || (state === 'joining' && credential === undefined);
 }

@@ -150,6 +150,24 @@ describe('a host that is proven empty', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('hosts-that-go-together-are-not-told-of-each-other', async () => {
+    const world = await drained();
+    await world.connect('c2', 'down');
+    await world.commit(world.starting(['c2']));
+    await world.settle();
+    const before = world.journal.fleet.revision;
+    await world.commit(world.ending(['c1', 'c2']));
+    await world.settle();
+    expect(world.states('c1', 'c2')).toBe('c1 removed, c2 removed');
+    expect(world.views.asked.flat()).not.toContain('c1');
+    expect(world.views.asked.flat()).not.toContain('c2');
+    expect(pending(world)).toEqual([]);
+    const history = await world.journal.store.read({ revision: before }, 1000);
+    if (history.kind !== 'commits') throw new Error(history.kind);
+    const kinds = history.commits.flatMap(({ changes }) => changes.map(({ kind }) => kind));
+    expect(kinds).not.toContain('pending-clean-up');
+  });
+
   test('quarantined-peers-are-not-waited-for', async () => {
     const world = await drained();
     await world.edit('c3', { quarantined: { because: 'identity', atMs: 0 } });

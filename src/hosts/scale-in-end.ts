@@ -179,7 +179,9 @@ function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
   // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
   const isNew = doc?.state === 'joining' && doc.credential === undefined;
-  return doc !== undefined && peer !== host && isTrusted(doc) && !isNew && !isPending;
+  // One that goes as well is wiped, or is not trusted should it ever be heard again: a batch need not tell itself.
+  const isGoing = doc?.state === 'finalizing';
+  return doc !== undefined && peer !== host && isTrusted(doc) && !isNew && !isGoing && !isPending;
 }
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
