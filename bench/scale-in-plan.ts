@@ -12,7 +12,7 @@ import { OPERATION } from '../src/operations/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { recordedJournal } from './placements/load.ts';
 import { median } from './rounds.ts';
-import { leavers, loadedScaleInFleet, scaleInFleet } from './scale-in-fleet.ts';
+import { leavers, loadedScaleInFleet, scaleInFleet, scatteredLeavers } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
 import { DATABASE_FILE, writeSeed } from './seeded-store.ts';
 
@@ -28,8 +28,8 @@ const COMMIT_LIMIT_MS = 200;
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-function preview(fleet: Fleet): ScaleInPreview {
-  const asked = { hosts: leavers(LEAVERS), nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
+function preview(fleet: Fleet, hosts = leavers(LEAVERS)): ScaleInPreview {
+  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
   return shown;
@@ -106,6 +106,31 @@ const planBenchmark = (hosts: number): Benchmark => ({
   run: (scope) => planning(scope, hosts),
 });
 
+/** What a tenant costs when a service has presence on as many hosts in every fleet: the cost must follow the leavers alone. */
+async function following(scope: Scope, hosts: number): Promise<Figure[]> {
+  const fleet = loadedScaleInFleet({ hosts, instances: INSTANCES, services: SERVICES, presence: 'few' });
+  const names = scatteredLeavers(LEAVERS, hosts);
+  const took: number[] = [];
+  let tenants = 0;
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    scope.check();
+    const { ms, made } = timed(() => preview(fleet, names));
+    demandPlanned(made);
+    tenants = made.hosts.reduce((sum, host) => sum + host.tenants.length, 0);
+    if (round > 0) took.push((ms * 1000) / tenants);
+    await Promise.resolve();
+  }
+  const peer = `${tenants} tenants on ${LEAVERS} leavers, ${INSTANCES / SERVICES} hosts with presence for a service`;
+  return [{ name: `scale-in-follows-${hosts}`, value: median(took), unit: 'us/tenant', peer, ...noGoal(1) }];
+}
+
+const followBenchmark = (hosts: number): Benchmark => ({
+  name: `scale-in-follows-${hosts}`,
+  about: `what a preview of ${LEAVERS} of ${hosts} hosts costs for each tenant, with as many hosts for a service in every fleet`,
+  seconds: (LOAD_SECONDS[hosts] ?? 15) * 2,
+  run: (scope) => following(scope, hosts),
+});
+
 const HOSTS = 10_000;
 
 /** One start is one commit, and there is one for each fleet: hosts do not leave twice. So each round has hosts of its own. */
@@ -137,4 +162,8 @@ const tombstonesBenchmark: Benchmark = {
   run: tombstoning,
 };
 
-export const scaleInPlanBenchmarks: readonly Benchmark[] = [...FLEETS.map(planBenchmark), tombstonesBenchmark];
+export const scaleInPlanBenchmarks: readonly Benchmark[] = [
+  ...FLEETS.map(planBenchmark),
+  ...FLEETS.map(followBenchmark),
+  tombstonesBenchmark,
+];
