@@ -141,8 +141,8 @@ function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint
 }
 
 const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {
-  none: 'without interruption',
-  brief: 'with less than a second of interruption',
+  none: 'built elsewhere before it is taken from here',
+  brief: 'with a short interruption',
   restart: 'with a restart',
   ends: 'for good',
 };

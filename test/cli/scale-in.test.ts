@@ -33,7 +33,7 @@ describe('muster scale-in', () => {
     expect(out).toMatch(/^HOST +KIND +NAME +WOULD\n/);
     expect(out).toMatch(/compute-\d +instance +web-\d +move live to north-\d\n/);
     expect(out).toMatch(/\nTAKES OVER +DESIGNATIONS +INSTANCES/);
-    expect(out).toMatch(/\n\d instances?: move \(live\) with less than a second of interruption\.\n/);
+    expect(out).toMatch(/\n\d instances?: move \(live\) with a short interruption\.\n/);
     expect(out).toMatch(/\nIt should take about \d+s: /);
     const [, plan = ''] = /\nPlan ([0-9a-f]{64})\n$/.exec(out) ?? [];
     expect(err).toBe(`Start exactly this with: muster scale-in start ${NAMES.join(' ')} --plan ${plan}\n`);
