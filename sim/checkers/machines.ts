@@ -28,7 +28,7 @@ function copiesIn({ truth, machines }: World): Copy[] {
     );
 }
 
-/** What is left on a host that was removed by force is nobody's, by the word of whoever forced it. */
+/** What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it. */
 export function isOurs(truth: Fleet, host: string): boolean {
   return truth.get(HOST, idOf(HOST, host))?.doc.state !== 'removed';
 }
