@@ -29,11 +29,11 @@ function oneOf(name: string, schema: TSchema): TSchema {
   return Type.Object(either, { additionalProperties: false, minProperties: 1, maxProperties: 1 });
 }
 
-/** The nodes of a request, each once, in the order named. */
+/** The nodes of a request, in the order named. Whoever decides takes one that is named twice once. */
 export function nodesOf(body: unknown): readonly string[] {
   const [input] = Object.values(body as Readonly<Record<string, object>>);
   const [ids] = Object.values(input as Readonly<Record<string, readonly string[]>>);
-  return [...new Set(ids)];
+  return ids ?? [];
 }
 
 export function outputOf({ operation, hosts }: ScaleInAnswer, explain: Explain): object {
