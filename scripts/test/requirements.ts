@@ -15,6 +15,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   { name: 'PostgreSQL', installer: at('test/postgres/install.ts'), ensure: 'ensurePostgres' },
   { name: 'strace', installer: at('test/durability/install.ts'), ensure: 'ensureStrace' },
   { name: 'yanglint', installer: at('test/restconf/install.ts'), ensure: 'ensureYanglint' },
+  { name: 'Open vSwitch', installer: at('test/ovs/install.ts'), ensure: 'ensureOvs' },
 ];
 
 /** One after the other: Debian's package manager holds a lock. */
