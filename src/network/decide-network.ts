@@ -15,6 +15,7 @@ import {
 import { conflict, forbidden, spoken, unknown } from './refusal.ts';
 import { FLOATING_ADDRESSES_BY_NETWORK, ROUTERS_BY_EXTERNAL_NETWORK } from './router-model.ts';
 import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
+import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
 
 type Facts = { readonly [K in keyof typeof NETWORK_FACTS]?: Static<(typeof NETWORK_FACTS)[K]> };
 
@@ -45,7 +46,8 @@ export function createNetwork(fleet: FleetReader, command: CreateNetwork): Decis
     changedAtMs: nowMs,
   };
   const problem = outsideProblem(network, admin);
-  return problem === undefined ? accept([put(NETWORK, id, network)], network) : refuse(problem);
+  if (problem !== undefined) return refuse(problem);
+  return accept([put(NETWORK, id, network), newTunnelKey(fleet, { for: 'network', id })], network);
 }
 
 export interface EditNetwork extends Asker {
@@ -134,7 +136,7 @@ export function deleteNetwork(fleet: FleetReader, { id }: { readonly id: string 
         : `Network "${id}" still has ${many}. Delete what is on it first.`;
     return refuse(conflict('network-in-use', message, { facts: { network: id, what, count } }));
   }
-  return accept([remove(NETWORK, stored.id)], stored);
+  return accept([remove(NETWORK, stored.id), ...withoutTunnelKey(fleet, { for: 'network', id: stored.id })], stored);
 }
 
 export function taken(what: string, name: string): Refusal {

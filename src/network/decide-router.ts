@@ -15,6 +15,7 @@ import {
   type StoredRouter,
 } from './router-model.ts';
 import { subnetsProblem } from './router-subnets.ts';
+import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
 
 interface Asker {
   /** For the port outside, should it need one. */
@@ -57,7 +58,8 @@ export function createRouter(fleet: FleetReader, command: CreateRouter): Decisio
     changedBy: command.by,
     changedAtMs: command.nowMs,
   };
-  return accept([put(ROUTER, id, router), ...(outside === undefined ? [] : [outside.change])], { id });
+  const key = newTunnelKey(fleet, { for: 'router', id });
+  return accept([put(ROUTER, id, router), key, ...(outside === undefined ? [] : [outside.change])], { id });
 }
 
 interface OutsideOfRouter extends Asker {
@@ -191,5 +193,8 @@ export function deleteRouter(fleet: FleetReader, { id }: { readonly id: string }
   if (problem !== undefined) return refuse(problem);
   const { nat } = stored.doc;
   const port = nat === undefined ? [] : [remove(PORT, idOf(PORT, nat.port))];
-  return accept([remove(ROUTER, stored.id), ...port], stored);
+  return accept(
+    [remove(ROUTER, stored.id), ...withoutTunnelKey(fleet, { for: 'router', id: stored.id }), ...port],
+    stored,
+  );
 }

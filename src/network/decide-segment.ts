@@ -5,6 +5,7 @@ import { taken } from './decide-network.ts';
 import { PORTS_BY_SEGMENT, SEGMENT, SEGMENTS_BY_WIRE, wireOf, type Segment } from './model.ts';
 import { conflict, invalid, unknown } from './refusal.ts';
 import { findNetwork, topologyOf, type StoredSegment } from './topology.ts';
+import { newTunnelKey, withoutTunnelKey } from './tunnel-key.ts';
 
 export interface CreateSegment extends Omit<Segment, 'dynamic' | 'changedBy' | 'changedAtMs'> {
   readonly dynamic?: boolean;
@@ -21,7 +22,9 @@ export function createSegment(fleet: FleetReader, command: CreateSegment): Decis
   if (findNetwork(fleet, said.network) === undefined) return refuse(unknown('network', said.network, '/network'));
   const segment: Segment = { dynamic: false, ...said, changedBy: by, changedAtMs: nowMs };
   const problem = wireProblem(segment) ?? wireTaken(fleet, segment);
-  return problem === undefined ? accept([put(SEGMENT, id, segment)], segment) : refuse(problem);
+  if (problem !== undefined) return refuse(problem);
+  const wished = segment.type === 'vxlan' ? segment.segmentationId : undefined;
+  return accept([put(SEGMENT, id, segment), newTunnelKey(fleet, { for: 'segment', id }, wished)], segment);
 }
 
 /** What the type of a segment asks for: flat and VLAN lie on a physical network, tunnels on none. */
@@ -75,5 +78,5 @@ export function deleteSegment(fleet: FleetReader, { id }: { readonly id: string 
     const message = `Port "${port.id}" is bound on segment "${id}". Delete or move its instance first.`;
     return refuse(conflict('segment-in-use', message, { facts: { segment: id, port: port.id } }));
   }
-  return accept([remove(SEGMENT, stored.id)], stored);
+  return accept([remove(SEGMENT, stored.id), ...withoutTunnelKey(fleet, { for: 'segment', id })], stored);
 }

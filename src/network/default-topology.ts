@@ -6,6 +6,7 @@ import { NETWORK, SUBNET, type Network, type NetworkId, type Subnet } from './mo
 import { conflict } from './refusal.ts';
 import { defaultGateway, defaultPools } from './subnet-form.ts';
 import { findNetwork } from './topology.ts';
+import { newTunnelKey } from './tunnel-key.ts';
 
 /** Networks are apart from each other: every project's may look the same. */
 const DEFAULT_CIDR = '10.0.0.0/16';
@@ -39,7 +40,11 @@ export function defaultTopology(
   };
   return {
     network,
-    changes: [put(NETWORK, network, made), put(SUBNET, subnet, { name, network, ...form(), ...changed })],
+    changes: [
+      put(NETWORK, network, made),
+      newTunnelKey(fleet, { for: 'network', id: network }),
+      put(SUBNET, subnet, { name, network, ...form(), ...changed }),
+    ],
   };
 }
 

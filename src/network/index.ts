@@ -61,5 +61,6 @@ export type { LiveStock, Stock } from './stock.ts';
 export { addressKey } from './subnet-stock.ts';
 export { hostReaches, segmentOfPool } from './topology.ts';
 export type { StoredPort } from './topology.ts';
+export { TUNNEL_KEY, tunnelKeyOf } from './tunnel-key.ts';
 export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';

@@ -35,9 +35,10 @@ import {
 } from './router-model.ts';
 import { STOCK } from './stock.ts';
 import { TOPOLOGY } from './topology.ts';
+import { TUNNEL_KEY, TUNNEL_KEYS_BY_SUBJECT } from './tunnel-key.ts';
 
 export const networkModel: Model = {
-  kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA, ROUTER, FLOATING_ADDRESS, TRANSPORT_ZONE],
+  kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA, ROUTER, FLOATING_ADDRESS, TRANSPORT_ZONE, TUNNEL_KEY],
   indexes: [
     NETWORKS_BY_USER,
     SEGMENTS_BY_NETWORK,
@@ -56,6 +57,7 @@ export const networkModel: Model = {
     FLOATING_ADDRESSES_BY_ROUTER,
     FLOATING_ADDRESSES_BY_NETWORK,
     HOSTS_BY_TRANSPORT_ZONE,
+    TUNNEL_KEYS_BY_SUBJECT,
   ],
   projections: [TOPOLOGY, STOCK, MACS, USAGE, PRESENCE],
   invariants: [...NETWORK_INVARIANTS, ...ROUTER_INVARIANTS],

@@ -241,6 +241,7 @@ describe('auto', () => {
     const { nics, changes } = resolved(fleet, ask('auto'));
     expect(changes.map(({ kind, id }) => `${kind}/${id}`)).toEqual([
       'network/default-default',
+      'tunnel-key/11051314',
       'subnet/default-default',
     ]);
     expect(nics).toEqual([{ kind: 'new', network: 'default-default', fixedIps: [] }]);
