@@ -1,48 +1,82 @@
 // Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends can
-// translate what reaches them, and each asks the other for replies that it does not know. Only one of them answers ARP.
-import { keyOf, macOf } from './keys.ts';
-import { hopTo, ownerOf, type Draft, type Ground, type Hop, type Piece } from './piece.ts';
-import type { ShownService, ShownSubnet } from './shown.ts';
-import { EXTERNAL_PORT, TABLE, TUNNEL_ID, TUNNEL_PORT } from './tables.ts';
-import { actions, arpAnswer, goTo, match, output, set, toGroup, toPeer, type Match } from './words.ts';
+// translate what reaches them, and each asks the other for replies that it does not know. Floating addresses are translated one to
+// one, on the host of their instance.
+import { macOf } from './keys.ts';
+import { hopTo, ownerOf, wayOutBy, type Draft, type Ground, type Hop, type Piece } from './piece.ts';
+import type { ShownFloating, ShownService } from './shown.ts';
+import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from './tables.ts';
+import {
+  actions,
+  arpAnswer,
+  FORGET_IN_PORT,
+  from,
+  goTo,
+  hex,
+  isV6,
+  match,
+  ofVersion,
+  output,
+  set,
+  to,
+  toGroup,
+  toPeer,
+  type Match,
+} from './words.ts';
 
 /** Packets that a peer sent here to be translated. */
-const FROM_PEER = 'reg4';
+export const FROM_PEER = 'reg4';
 /** Replies that a peer could not translate back: they are not passed on a second time. */
 const PASSED_ON = 'reg5';
 
 interface Nat {
   readonly service: ShownService;
-  readonly key: string;
+  /** Of the router. */
+  readonly key: number;
   readonly ip: string;
   readonly zone: number;
 }
 
 export function natPiece(service: ShownService, ground: Ground): Piece {
   const owner = ownerOf(service);
-  const floating = (service.floating ?? []).flatMap((one) => floatingFlows(one, macOf(`floating/${one.outside}`)));
-  if (service.nat === undefined) return { owner, flows: floating };
-  const nat = { service, key: keyOf('service', service.id), ip: service.nat.ip, zone: ground.numbers.zone(service.id) };
-  const subnets = service.subnets.filter(({ cidr }) => isV6(cidr) === isV6(nat.ip));
-  const away = sendsAway(service) ? hopTo(service, service.designated?.host, ground) : undefined;
-  const partner = hopTo(service, service.handOver?.other, ground);
-  const group = ground.numbers.group(service.id);
+  const key = ground.routers.get(service.router ?? service.nat?.router ?? '');
+  if (key === undefined) return { owner, flows: [], gaps: [{ owner, because: 'no-key', what: service.router ?? '' }] };
+  const floating = (service.floating ?? []).map((one) => floatingFlows(service, one, { key, ground }));
+  const flows = floating.flatMap((one) => one.flows);
+  const gaps = floating.flatMap((one) => one.gaps ?? []);
+  if (service.nat === undefined) return { owner, flows, gaps };
+  const translation = translationPiece(
+    { service, key, ip: service.nat.ip, zone: ground.numbers.zone(service.id) },
+    ground,
+  );
   return {
     owner,
+    flows: [...translation.flows, ...flows],
+    groups: translation.groups ?? [],
+    gaps: [...(translation.gaps ?? []), ...gaps],
+  };
+}
+
+function translationPiece(nat: Nat, ground: Ground): Piece {
+  const { service } = nat;
+  const away = sendsAway(service) ? hopTo(service, service.designated?.host, ground) : undefined;
+  const partner = hopTo(service, service.handOver?.other, ground);
+  const out = translates(service) ? wayOutBy(service, service.via, ground) : undefined;
+  const group = ground.numbers.group(service.id);
+  return {
+    owner: ownerOf(service),
     flows: [
-      ...subnets.flatMap((subnet) => leavingFlows(nat, subnet)),
       ...(away?.address === undefined ? [] : [awayFlow(nat, group)]),
-      ...(translates(service) ? translatingFlows(nat, partner) : []),
+      ...(out === undefined ? [] : translatingFlows(nat, { partner, out })),
       ...(isAnswering(service) ? [arpFlow(nat)] : []),
-      ...floating,
     ],
-    groups: away?.address === undefined ? [] : [{ id: group, type: 'indirect', buckets: [bucket(nat, away.address)] }],
-    gaps: [...(away?.gaps ?? []), ...(translates(service) ? partner.gaps : [])],
+    groups:
+      away?.address === undefined ? [] : [{ id: group, type: 'indirect', buckets: [bucket(away.address, nat.key)] }],
+    gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...partner.gaps, ...out.gaps])],
   };
 }
 
 /** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
-function sendsAway({ role, handOver }: ShownService): boolean {
+export function sendsAway({ role, handOver }: ShownService): boolean {
   return role === 'other' || role === 'preparing' || (role === 'retiring' && handOver?.phase !== 'switched');
 }
 
@@ -51,76 +85,84 @@ function translates({ role }: ShownService): boolean {
   return role !== 'other';
 }
 
-function isAnswering({ role }: ShownService): boolean {
-  return role === 'designated';
+/** The old host answers until the new one does for certain: there may be two answers for a moment, never none. */
+export function isAnswering({ role, handOver }: ShownService): boolean {
+  return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
 }
 
-/** Between subnets of the router a packet stays inside; everything else of them goes out. */
-function leavingFlows({ service, key }: Nat, { cidr, network }: ShownSubnet): Draft[] {
-  const metadata = keyOf('network', network);
-  const inside = service.subnets.filter((other) => isV6(other.cidr) === isV6(cidr));
-  return [
-    ...inside.map((other) => ({
-      table: TABLE.ingress,
-      priority: 30,
-      match: match({ ...between(cidr, other.cidr), metadata }),
-      actions: actions(set('metadata', keyOf('network', other.network)), goTo(TABLE.deliver)),
-    })),
-    {
-      table: TABLE.ingress,
-      priority: 20,
-      match: match({ ...between(cidr, undefined), metadata }),
-      actions: actions(set('xreg0', key), goTo(TABLE.outbound)),
-    },
-  ];
+function awayFlow({ key, ip }: Nat, group: number): Draft {
+  return {
+    table: TABLE.outbound,
+    priority: 10,
+    match: match({ ...ofVersion(ip), reg0: hex(key) }),
+    actions: actions(toGroup(group)),
+    why: 'nat-away',
+  };
 }
 
-function awayFlow({ key }: Nat, group: number): Draft {
-  return { table: TABLE.outbound, priority: 10, match: match({ xreg0: key }), actions: actions(toGroup(group)) };
+/** A packet that came from a peer may have to go on to another one. */
+export function bucket(address: string, key: number): string {
+  return actions(FORGET_IN_PORT, ...toPeer(address, key, TUNNEL_PORT));
 }
 
-function bucket({ key }: Nat, address: string): string {
-  return actions(...toPeer(address, { id: TUNNEL_ID.outbound, key }, TUNNEL_PORT));
+interface Ends {
+  readonly partner: Hop;
+  /** Its address is the hardware address of the next hop. */
+  readonly out: Hop;
 }
 
-function translatingFlows(nat: Nat, partner: Hop): Draft[] {
+function translatingFlows(nat: Nat, ends: Ends): Draft[] {
   const { key, ip, zone, service } = nat;
-  const out = actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${bracketed(ip)}))`);
-  const back = actions(set('xreg0', key), `ct(table=${TABLE.restored},zone=${zone},nat)`);
-  // The old host passes on what peers still send to it; everybody else translates it.
-  const translated: Match = service.role === 'preparing' ? { [FROM_PEER]: 1 } : {};
+  const reg0 = hex(key);
+  const back = actions(set('reg0', reg0), `ct(table=${TABLE.restored},zone=${zone},nat)`);
   return [
-    ...(service.role === 'retiring' && service.handOver?.phase !== 'switched'
-      ? []
-      : [
-          { table: TABLE.outbound, priority: 20, match: match({ ...is(ip), xreg0: key, ...translated }), actions: out },
-        ]),
-    {
-      table: TABLE.classify,
-      priority: 60,
-      match: match({ in_port: TUNNEL_PORT, tun_id: TUNNEL_ID.outbound, tun_metadata0: key }),
-      actions: actions(set('xreg0', key), set(FROM_PEER, 1), goTo(TABLE.outbound)),
-    },
+    ...hereFlows(nat),
     {
       table: TABLE.classify,
       priority: 60,
       match: match({ ...to(ip), in_port: EXTERNAL_PORT }),
       actions: back,
+      why: 'nat-reply',
     },
-    {
-      // Invalid packets would leave with the tenant's address.
-      table: TABLE.translated,
-      priority: 10,
-      match: match({ ...is(ip), xreg0: key, ct_state: '+trk-inv' }),
-      actions: actions(output(EXTERNAL_PORT)),
-    },
-    {
+    ...(ends.out.address === undefined
+      ? []
+      : [
+          {
+            // Invalid packets would leave with the tenant's address.
+            table: TABLE.translated,
+            priority: 10,
+            match: match({ ...ofVersion(ip), reg0, ct_state: '-inv+trk' }),
+            actions: actions(
+              set('eth_src', macOf('service', service.id)),
+              set('eth_dst', ends.out.address),
+              output(EXTERNAL_PORT),
+            ),
+            why: 'nat-leaves' as const,
+          },
+        ]),
+    ...['+est+trk', '+rel+trk'].map((state): Draft => ({
       table: TABLE.restored,
       priority: 20,
-      match: match({ ...is(ip), xreg0: key, ct_state: '+est+trk' }),
-      actions: actions(goTo(TABLE.deliver)),
+      match: match({ ...ofVersion(ip), reg0, ct_state: state }),
+      actions: actions(FORGET_IN_PORT, goTo(TABLE.route)),
+      why: 'nat-restored',
+    })),
+    ...passingOn(nat, { partner: ends.partner, back }),
+  ];
+}
+
+/** The old host passes on what peers still send to it once it is repointed itself; before the switch the new one takes only that. */
+function hereFlows({ service, key, ip, zone }: Nat): Draft[] {
+  if (service.role === 'retiring' && service.handOver?.phase !== 'switched') return [];
+  const fromPeers: Match = service.role === 'preparing' ? { [FROM_PEER]: '0x1' } : {};
+  return [
+    {
+      table: TABLE.outbound,
+      priority: 20,
+      match: match({ ...ofVersion(ip), reg0: hex(key), ...fromPeers }),
+      actions: actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${ip}))`),
+      why: 'nat-here',
     },
-    ...passingOn(nat, { partner, back }),
   ];
 }
 
@@ -129,79 +171,75 @@ function passingOn({ key, ip }: Nat, { partner, back }: { readonly partner: Hop;
   if (partner.address === undefined) return [];
   return [
     {
-      table: TABLE.classify,
-      priority: 60,
-      match: match({ in_port: TUNNEL_PORT, tun_id: TUNNEL_ID.restore, tun_metadata0: key }),
-      actions: actions(set(PASSED_ON, 1), back),
+      table: TABLE.arrivals,
+      priority: 70,
+      match: match({ ...to(ip), tun_id: hex(key) }),
+      actions: actions(set(PASSED_ON, '0x1'), back),
+      why: 'nat-reply-passed-on',
     },
     {
       table: TABLE.restored,
       priority: 10,
-      match: match({ ...is(ip), xreg0: key, [PASSED_ON]: 0 }),
-      actions: actions(...toPeer(partner.address, { id: TUNNEL_ID.restore, key }, TUNNEL_PORT)),
+      match: match({ ...ofVersion(ip), reg0: hex(key), [PASSED_ON]: '0' }),
+      actions: bucket(partner.address, key),
+      why: 'nat-ask-other-end',
     },
   ];
 }
 
 function arpFlow({ ip, service }: Nat): Draft {
+  return outsideArp(ip, macOf('service', service.id), 'nat-answers-arp');
+}
+
+function outsideArp(ip: string, mac: string, why: Draft['why']): Draft {
   return {
     table: TABLE.classify,
     priority: 70,
     match: match({ is: 'arp', in_port: EXTERNAL_PORT, arp_tpa: ip, arp_op: 1 }),
-    actions: actions(...arpAnswer(ip, macOf(service.id))),
+    actions: actions(...arpAnswer(ip, mac)),
+    why,
   };
 }
 
-type Floating = NonNullable<ShownService['floating']>[number];
-
-function floatingFlows({ outside, inside, network }: Floating, mac: string): Draft[] {
-  const metadata = keyOf('network', network);
-  return [
-    {
-      table: TABLE.ingress,
-      priority: 25,
-      match: match({ ...from(inside), metadata }),
-      actions: actions(set(isV6(inside) ? 'ipv6_src' : 'ip_src', outside), output(EXTERNAL_PORT)),
-    },
-    {
-      table: TABLE.classify,
-      priority: 65,
-      match: match({ ...to(outside), in_port: EXTERNAL_PORT }),
-      actions: actions(
-        set(isV6(inside) ? 'ipv6_dst' : 'ip_dst', inside),
-        set('metadata', metadata),
-        goTo(TABLE.deliver),
-      ),
-    },
-    {
-      table: TABLE.classify,
-      priority: 70,
-      match: match({ is: 'arp', in_port: EXTERNAL_PORT, arp_tpa: outside, arp_op: 1 }),
-      actions: actions(...arpAnswer(outside, mac)),
-    },
-  ];
-}
-
-function isV6(address: string): boolean {
-  return address.includes(':');
-}
-
-function is(address: string): Match {
-  return { is: isV6(address) ? 'ipv6' : 'ip' };
-}
-
-function from(address: string): Match {
-  return { ...is(address), [isV6(address) ? 'ipv6_src' : 'nw_src']: address };
-}
-
-function to(address: string): Match {
-  return { ...is(address), [isV6(address) ? 'ipv6_dst' : 'nw_dst']: address };
-}
-
-function between(source: string, target: string | undefined): Match {
-  return { ...from(source), ...(target !== undefined && to(target)) };
-}
-
-function bracketed(ip: string): string {
-  return isV6(ip) ? `[${ip}]` : ip;
+function floatingFlows(
+  service: ShownService,
+  { outside, inside, via }: ShownFloating,
+  { key, ground }: { readonly key: number; readonly ground: Ground },
+): Piece {
+  const [reg0, mac] = [hex(key), macOf('floating', outside)];
+  const [source, target] = isV6(inside) ? ['ipv6_src', 'ipv6_dst'] : ['ip_src', 'ip_dst'];
+  const out = wayOutBy(service, via ?? service.via, ground);
+  const leaves: Draft[] =
+    out.address === undefined
+      ? []
+      : [
+          {
+            table: TABLE.route,
+            priority: 40,
+            match: match({ ...from(inside), reg0 }),
+            actions: actions(
+              'dec_ttl',
+              set(source ?? '', outside),
+              set('eth_src', mac),
+              set('eth_dst', out.address),
+              output(EXTERNAL_PORT),
+            ),
+            why: 'floating-leaves',
+          },
+        ];
+  return {
+    owner: ownerOf(service),
+    flows: [
+      ...leaves,
+      {
+        table: TABLE.classify,
+        priority: 65,
+        match: match({ ...to(outside), in_port: EXTERNAL_PORT }),
+        actions: actions(set(target ?? '', inside), set('reg0', reg0), goTo(TABLE.route)),
+        why: 'floating-comes-in',
+      },
+      outsideArp(outside, mac, 'floating-answers-arp'),
+    ],
+    gaps: out.gaps,
+  };
 }

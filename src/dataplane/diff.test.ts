@@ -63,8 +63,36 @@ describe('diff', () => {
     `);
   });
 
+  test('what-names-a-port-that-is-not-plugged-in-waits-for-it, and-outputs-to-the-others-go-on', () => {
+    const wanted: SwitchContents = {
+      ...EMPTY,
+      flows: [
+        { ...flow, match: 'in_port="mp1"', actions: 'resubmit(,10)' },
+        {
+          ...flow,
+          priority: 11,
+          actions: 'output:"mp1",output:"mp2",ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
+        },
+        { ...flow, priority: 12, actions: 'output:"mp1"' },
+      ],
+    };
+    const none = diff(wanted, { ...EMPTY, ports: ['"mp2"'] });
+    expect(none.missing).toEqual(['"mp1"']);
+    expect(told(none.changes)).toEqual([
+      'flow table=30,priority=11,xreg0=0x1 output:"mp2",ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
+      'flow table=30,priority=12,xreg0=0x1 drop',
+    ]);
+    expect(told(diff(wanted, { ...EMPTY, ports: ['"mp1"', '"mp2"'] }).changes)).toHaveLength(3);
+    // Unplugged: what named it goes.
+    expect(told(diff(wanted, { ...wanted, ports: [] }).changes)).toEqual([
+      'flow table=30,priority=11,xreg0=0x1 ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
+      'flow table=30,priority=12,xreg0=0x1 drop',
+      'no flow table=30,priority=10,in_port="mp1"',
+    ]);
+  });
+
   test('changes-nothing-that-is-right', () => {
-    expect(diff(full, full)).toEqual({ changes: [], inTheWay: [] });
+    expect(diff(full, full)).toEqual({ changes: [], inTheWay: [], missing: [] });
   });
 
   test('repoints-by-the-group-alone', () => {

@@ -3,18 +3,21 @@
 import { flowKey, TOMBSTONED_KEY } from './compile.ts';
 import { isOurCookie, isOurGroup } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
-import { groupsIn, peersIn } from './words.ts';
+import { groupsIn, output, peersIn, portsIn } from './words.ts';
 
 export interface Difference {
   readonly changes: readonly SwitchChange[];
   /** Somebody else's flows where ours should be: only their owner can take them away. */
   readonly inTheWay: readonly Flow[];
+  /** Ports that are not plugged in yet: what names them comes when they do. */
+  readonly missing: readonly string[];
 }
 
 /** A group that has to exist and must not send anywhere for the moment. */
 const SENDS_NOWHERE = 'drop';
 
-export function diff(wanted: SwitchContents, read: SwitchContents): Difference {
+export function diff(compiled: SwitchContents, read: SwitchContents): Difference {
+  const { wanted, missing } = possible(compiled, read.ports);
   const there = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
   const inTheWay = wanted.flows.flatMap((flow) => {
     const other = there.get(flowKey(flow));
@@ -39,7 +42,41 @@ export function diff(wanted: SwitchContents, read: SwitchContents): Difference {
       ...idsToTakeAway(wanted, read),
     ],
     inTheWay,
+    missing,
   };
+}
+
+interface Possible {
+  readonly wanted: SwitchContents;
+  readonly missing: readonly string[];
+}
+
+/** No switch takes a flow that names a port which is not there; in a list of outputs such a port is left out. */
+function possible(compiled: SwitchContents, ports: SwitchContents['ports']): Possible {
+  if (ports === undefined) return { wanted: compiled, missing: [] };
+  const there = new Set(ports);
+  const missing = new Set<string>();
+  const absentIn = (text: string): string[] => portsIn(text).filter((port) => !there.has(port));
+  const flows = compiled.flows.flatMap((flow) => {
+    const [unmatched, unsent] = [absentIn(flow.match), absentIn(flow.actions)];
+    for (const port of [...unmatched, ...unsent]) missing.add(port);
+    if (unmatched.length > 0) return [];
+    return unsent.length === 0 ? [flow] : [{ ...flow, actions: without(flow.actions, unsent) }];
+  });
+  const groups = compiled.groups.map((group) => {
+    const unsent = group.buckets.flatMap(absentIn);
+    for (const port of unsent) missing.add(port);
+    return unsent.length === 0
+      ? group
+      : { ...group, buckets: group.buckets.filter((one) => absentIn(one).length === 0) };
+  });
+  return { wanted: { ...compiled, flows, groups }, missing: [...missing].sort() };
+}
+
+function without(actions: string, ports: readonly string[]): string {
+  const outputs = new Set(ports.map(output));
+  const left = actions.split(',').filter((step) => !outputs.has(step));
+  return left.length === 0 ? SENDS_NOWHERE : left.join(',');
 }
 
 /** Addresses that a peer has no more: what sends there has to stop before the tunnel is another. */

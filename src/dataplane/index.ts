@@ -1,6 +1,7 @@
 export { compile, WIPED } from './compile.ts';
 export { diff } from './diff.ts';
 export { simulatedIdentity } from './keys.ts';
+export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView } from './shown.ts';

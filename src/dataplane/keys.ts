@@ -1,10 +1,11 @@
 // Numbers that are made of names: cookies, group ids, keys in registers. The same name gives the same number on every host and
 // after every restart, so that nothing has to be remembered or agreed upon.
+import { canonicalIp } from '../network/index.ts';
 import type { Cookie } from './switch.ts';
 
 /** What a flow is there for: the resource that its reason leads back to. */
 export interface Owner {
-  readonly kind: 'host' | 'peer' | 'port' | 'service';
+  readonly kind: 'host' | 'peer' | 'port' | 'domain' | 'router' | 'service';
   readonly id: string;
 }
 
@@ -38,20 +39,23 @@ export function isOurGroup(id: number): boolean {
   return id >= GROUP_FIRST && id < GROUP_FIRST + GROUPS;
 }
 
-/** What packets of a network or a service carry with them, in a register of 64 bits. */
-export function keyOf(kind: 'network' | 'service' | 'peer', id: string): string {
-  return `0x${hash64(`${kind}/${id}`).toString(16)}`;
-}
-
 /** The port of the integration bridge that an instance's port is; no longer than an interface's name may be. */
 export function portName(port: string): string {
   return `"mp${hex(hash64(`port/${port}`) & 0xffffffffffn, 10)}"`;
 }
 
-/** The hardware address that a service answers with; the same on every host that does it. */
-export function macOf(service: string): string {
-  const digits = hex(hash64(`mac/${service}`) & 0xffffffffffn, 10);
+/** The hardware address of something that has none of its own; the same on every host. */
+export function macOf(kind: 'service' | 'floating' | 'gateway' | 'host' | 'next-hop', id: string): string {
+  const digits = hex(hash64(`mac/${kind}/${id}`) & 0xffffffffffn, 10);
   return `02:${(digits.match(/../g) ?? []).join(':')}`;
+}
+
+/** The address that an interface with this hardware address has on its link, as RFC 4291 makes it. */
+export function linkLocalOf(mac: string): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = mac.split(':').map((pair) => Number.parseInt(pair, 16));
+  const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f];
+  const text = `fe80:0:0:0:${groups.map((group) => group.toString(16)).join(':')}`;
+  return canonicalIp(text) ?? text;
 }
 
 /** What tells a simulated switch apart: stable, and another one for each host. */
@@ -101,8 +105,9 @@ export class Numbers {
     return `${COOKIE_PREFIX}${hex(this.#cookies.of(`${kind}/${id}`), COOKIE_BITS / 4)}`;
   }
 
-  group(service: string): number {
-    return GROUP_FIRST + Number(this.#groups.of(service));
+  /** Of a service, or of a domain. */
+  group(owner: string): number {
+    return GROUP_FIRST + Number(this.#groups.of(owner));
   }
 
   zone(service: string): number {

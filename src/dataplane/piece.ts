@@ -1,17 +1,62 @@
-// What one resource wants on the switch: the flows and groups of a service, a peer or a port, with the resource as the owner of
-// all of them. The compiler puts pieces together; none of them knows of another.
+// What one resource wants on the switch: the flows and groups of a service, a peer, a port, a domain or a router, with the resource
+// as the owner of all of them. The compiler puts pieces together; none of them knows of another.
 import type { Numbers, Owner } from './keys.ts';
 import type { ShownService } from './shown.ts';
 import type { Flow, Group } from './switch.ts';
 
-export type Draft = Omit<Flow, 'cookie'>;
+/** Why a flow is there, in a word; the sentence to it is in `reasons.ts`. */
+export interface Draft extends Omit<Flow, 'cookie'> {
+  readonly why: Why;
+}
+
+export type Why =
+  | 'unknown-is-dropped'
+  | 'from-peer'
+  | 'next-hop-answers'
+  | 'from-port'
+  | 'to-port'
+  | 'own-address'
+  | 'arp-answer'
+  | 'to-far-port'
+  | 'about-domain'
+  | 'to-all'
+  | 'to-all-here'
+  | 'own-network'
+  | 'gateway'
+  | 'gateway-answers'
+  | 'gateway-echo'
+  | 'gateway-advertises'
+  | 'route'
+  | 'route-nobody'
+  | 'way-out'
+  | 'about-router'
+  | 'dhcp-asked'
+  | 'dhcp-asked-by-peer'
+  | 'nat-away'
+  | 'nat-here'
+  | 'nat-reply'
+  | 'nat-reply-passed-on'
+  | 'nat-leaves'
+  | 'nat-restored'
+  | 'nat-ask-other-end'
+  | 'nat-answers-arp'
+  | 'route-away'
+  | 'route-leaves'
+  | 'route-comes-in'
+  | 'route-answers'
+  | 'floating-leaves'
+  | 'floating-comes-in'
+  | 'floating-answers-arp';
 
 /** Something that is wanted and cannot be: it is left out, and told. */
 export interface Gap {
   readonly owner: Owner;
-  /** `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with this very match. */
-  readonly because: 'no-tunnel' | 'same-match';
-  /** The host, or the flow. */
+  /**
+   * `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with this very match. `no-key`: what
+   * it lies in has no tunnel key. `no-next-hop`: the network outside has no gateway. `next-hop-silent`: it has not answered yet.
+   */
+  readonly because: 'no-tunnel' | 'same-match' | 'no-key' | 'no-next-hop' | 'next-hop-silent';
+  /** The host, the flow, the network or the address. */
   readonly what: string;
 }
 
@@ -24,9 +69,15 @@ export interface Piece {
 
 /** What the compiler of one service is given. */
 export interface Ground {
+  readonly host: string;
   readonly numbers: Numbers;
   /** The peers' tunnel addresses, by host. */
   readonly peers: ReadonlyMap<string, string>;
+  /** The keys of domains and routers, by id. */
+  readonly domains: ReadonlyMap<string, number>;
+  readonly routers: ReadonlyMap<string, number>;
+  /** The hardware address of a next hop outside; undefined until it has answered. */
+  readonly nextHop: (ip: string) => string | undefined;
 }
 
 /** Compiles one type of service. */
@@ -46,6 +97,16 @@ export function hopTo(service: ShownService, host: string | undefined, { peers }
   const address = peers.get(host);
   if (address !== undefined) return { address, gaps: [] };
   return { address, gaps: [{ owner: ownerOf(service), because: 'no-tunnel', what: host }] };
+}
+
+/** The way out of this host itself. */
+export function wayOutBy(service: ShownService, via: string | undefined, { nextHop }: Ground): Hop {
+  const owner = ownerOf(service);
+  if (via === undefined) {
+    return { address: undefined, gaps: [{ owner, because: 'no-next-hop', what: service.router ?? service.id }] };
+  }
+  const address = nextHop(via);
+  return { address, gaps: address === undefined ? [{ owner, because: 'next-hop-silent', what: via }] : [] };
 }
 
 export function ownerOf({ id }: ShownService): Owner {

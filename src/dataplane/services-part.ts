@@ -10,8 +10,12 @@ import {
   PORT,
   PORTS_BY_HOST,
   ROUTER,
+  ROUTERS_BY_EXTERNAL_NETWORK,
+  ROUTERS_BY_SUBNET,
   SUBNET,
+  SUBNETS_BY_NETWORK,
   type FloatingAddress,
+  type Outside,
   type Port,
   type Router,
   type Subnet,
@@ -24,7 +28,7 @@ import {
   servicesOfSubnets,
   subnetsOfService,
 } from './relations.ts';
-import type { Role, ShownService, ShownSubnet } from './shown.ts';
+import { domainOf, type Role, type ShownService, type ShownSubnet } from './shown.ts';
 
 export const servicesPart: ViewPart = {
   name: 'services',
@@ -67,8 +71,26 @@ function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): Sh
     ...(handOver !== undefined &&
       other !== undefined && { handOver: { phase: handOver.phase, other, ...addressOf(fleet, other) } }),
     subnets,
-    ...(type === 'nat' && natFacts(fleet, host, doc.subject)),
+    ...(type === 'nat' && { router: doc.subject, ...natFacts(fleet, host, doc.subject) }),
+    ...(type === 'subnet-route' && routeFacts(fleet, doc.subject)),
   };
+}
+
+/** The router that a subnet is behind, and the next hop of what leaves it untranslated. */
+function routeFacts(fleet: FleetReader, subnet: string): Pick<ShownService, 'router' | 'via'> {
+  const [router] = fleet.find(ROUTERS_BY_SUBNET, subnet);
+  if (router === undefined) return {};
+  const version = fleet.get(SUBNET, subnet as Id<'subnet'>)?.doc.version;
+  const outside = [...fleet.find(SUBNETS_BY_NETWORK, router.doc.externalNetwork ?? '')];
+  const via = outside.find(({ doc }) => doc.version === version && doc.gateway !== undefined)?.doc.gateway;
+  return { router: router.id, ...(via !== undefined && { via }) };
+}
+
+/** The gateway of the subnet that an address outside is of. */
+function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via?: string } {
+  const [address] = outside === undefined ? [] : (fleet.get(PORT, outside.port as Id<'port'>)?.doc.addresses ?? []);
+  const via = address === undefined ? undefined : fleet.get(SUBNET, address.subnet as Id<'subnet'>)?.doc.gateway;
+  return via === undefined ? {} : { via };
 }
 
 /** The old host goes on doing what it did until it is told that it retires. */
@@ -88,22 +110,26 @@ function addressOf(fleet: FleetReader, host: string): { readonly tunnelAddress?:
   return tunnelAddress === undefined ? {} : { tunnelAddress };
 }
 
-function shownSubnet(fleet: FleetReader, id: string): ShownSubnet[] {
+export function shownSubnet(fleet: FleetReader, id: string): ShownSubnet[] {
   const subnet = fleet.get(SUBNET, id as Id<'subnet'>)?.doc;
   if (subnet === undefined) return [];
   const { network, cidr, gateway } = subnet;
-  return [{ id, network, cidr, ...(gateway !== undefined && { gateway }) }];
+  return [{ id, network, domain: domainOf(subnet), cidr, ...(gateway !== undefined && { gateway }) }];
 }
 
-function natFacts(fleet: FleetReader, host: string, router: string): Pick<ShownService, 'nat' | 'floating'> {
-  const ip = fleet.get(ROUTER, router as Id<'router'>)?.doc.nat?.ip;
+function natFacts(fleet: FleetReader, host: string, router: string): Pick<ShownService, 'nat' | 'via' | 'floating'> {
+  const nat = fleet.get(ROUTER, router as Id<'router'>)?.doc.nat;
   const floating = floatingFor(fleet, host, router).flatMap(({ doc }) => {
     const port = insidePort(fleet, doc);
     if (doc.inside?.router !== router || port?.doc.binding?.host !== host) return [];
-    return [{ outside: doc.outside.ip, inside: doc.inside.ip, network: port.doc.network }];
+    return [{ outside: doc.outside.ip, inside: doc.inside.ip, ...viaOf(fleet, doc.outside) }];
   });
   floating.sort((one, other) => (one.outside < other.outside ? -1 : 1));
-  return { ...(ip !== undefined && { nat: { router, ip } }), ...(floating.length > 0 && { floating }) };
+  return {
+    ...(nat !== undefined && { nat: { router, ip: nat.ip } }),
+    ...viaOf(fleet, nat),
+    ...(floating.length > 0 && { floating }),
+  };
 }
 
 /** Those of the router, or those of the host's ports, whichever are fewer to look through. */
@@ -163,6 +189,10 @@ function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly stri
   addPresence(fleet, hosts, subnets);
   for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
     for (const host of hostsOfService(fleet, doc)) hosts.add(host);
+  }
+  // Its gateway is the next hop of those whose way out it is.
+  for (const router of fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, (is ?? was)?.network ?? '')) {
+    for (const host of hostsOfRouter(fleet, router.id, router.doc.subnets)) hosts.add(host);
   }
   return [...hosts];
 }

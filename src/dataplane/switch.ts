@@ -34,6 +34,8 @@ export interface SwitchContents {
   readonly tunnels: readonly Tunnel[];
   /** Of the integration bridge. Ours and others'. */
   readonly externalIds: Readonly<Record<string, string>>;
+  /** The ports that there are, by name and in quotes; undefined where every name will do. */
+  readonly ports?: readonly string[];
 }
 
 export type SwitchChange =

@@ -1,32 +1,30 @@
 // The tables of the pipeline by name, and the ports of the integration bridge that are not an instance's. A flow names a table
-// by these words only.
+// by these words only. What each table is for is said here once; the documentation is generated from it.
 
 export const TABLE = {
-  /** Where a packet comes from: an instance, a peer, outside. */
   classify: 0,
-  /** ARP answers, and what leaves its own network. */
+  arrivals: 5,
   ingress: 10,
-  /** To a local port, or to the peer that has it. */
+  neighbour: 12,
+  route: 15,
   deliver: 20,
-  /** To the outside: translated here, or sent to the host that does so. */
   outbound: 30,
-  /** After source NAT. */
   translated: 35,
-  /** After a reply was translated back. */
   restored: 40,
 } as const;
+
+export const TABLE_PURPOSES: Readonly<Record<keyof typeof TABLE, string>> = {
+  classify: 'where a packet comes from: an instance, a peer, outside',
+  arrivals: 'what a packet from a peer is about, by its tunnel key',
+  ingress: 'what an instance sends: answers to ARP, neighbour discovery and DHCP, its gateway, its own network',
+  neighbour: 'the second half of an answer to IPv6 neighbour discovery',
+  route: 'between the subnets of a router, and from them to the way out',
+  deliver: 'to a local port, or to the peer that has it; to all of them what is for all',
+  outbound: 'the way out of a router: here, or at the host that is designated',
+  translated: 'after source NAT',
+  restored: 'after a reply was translated back',
+};
 
 /** One flow-based port for all peers: the peer is in the flow. */
 export const TUNNEL_PORT = '"muster-tun"';
 export const EXTERNAL_PORT = '"muster-ext"';
-export const DHCP_PORT = '"muster-dhcp"';
-
-/** What a packet between hosts is about. Whose it is says the key in the tunnel's metadata: 24 bits could not. */
-export const TUNNEL_ID = {
-  /** Please translate this. */
-  outbound: '0x3e8',
-  /** A reply that I cannot translate back; you may know it. */
-  restore: '0x7d0',
-  /** Please answer this DHCP request. */
-  dhcp: '0xbb8',
-} as const;

@@ -202,7 +202,7 @@ describe('services', () => {
         type: 'dhcp',
         epoch: 1,
         role: 'other',
-        subnets: [{ id: 'blue-v4', network: 'blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
+        subnets: [{ id: 'blue-v4', network: 'blue', domain: 'network/blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
       },
       {
         id: 'nat:edge',
@@ -210,7 +210,8 @@ describe('services', () => {
         epoch: 1,
         role: 'other',
         designated: { host: 'c2', tunnelAddress: '172.16.0.2' },
-        subnets: [{ id: 'blue-v4', network: 'blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
+        subnets: [{ id: 'blue-v4', network: 'blue', domain: 'network/blue', cidr: '10.0.4.0/24', gateway: '10.0.4.1' }],
+        router: 'edge',
         nat: { router: 'edge', ip: '198.51.100.7' },
       },
     ]);
@@ -235,9 +236,7 @@ describe('services', () => {
       service('nat', 'edge', at('c2')),
       put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f1'), floating),
     );
-    expect(services(fleet, 'c1')[0]?.floating).toEqual([
-      { outside: '198.51.100.20', inside: '10.0.4.2', network: 'blue' },
-    ]);
+    expect(services(fleet, 'c1')[0]?.floating).toEqual([{ outside: '198.51.100.20', inside: '10.0.4.2' }]);
     expect(services(fleet, 'c2')[0]).not.toHaveProperty('floating');
   });
 

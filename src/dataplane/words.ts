@@ -1,4 +1,5 @@
-// Matches and actions in the words of Open vSwitch, always in the same order: two flows that mean the same have the same text.
+// Matches and actions in the words of Open vSwitch, always in the same order and in the form in which the switch gives them back:
+// two flows that mean the same have the same text.
 
 /** The order in which fields are written. A field that is not here is a mistake. */
 const FIELDS = [
@@ -6,10 +7,8 @@ const FIELDS = [
   'tun_id',
   'tun_src',
   'tun_ipv6_src',
-  'tun_metadata0',
   'metadata',
-  'xreg0',
-  'xreg1',
+  'reg0',
   'reg4',
   'reg5',
   'ct_state',
@@ -19,23 +18,37 @@ const FIELDS = [
   'nw_dst',
   'ipv6_src',
   'ipv6_dst',
+  'arp_spa',
   'arp_tpa',
   'arp_op',
   'tp_src',
   'tp_dst',
+  'icmp_type',
+  'icmpv6_type',
+  'nd_target',
 ] as const;
 
 type Field = (typeof FIELDS)[number];
-export type Match = { readonly [F in Field]?: string | number } & { readonly is?: 'ip' | 'ipv6' | 'arp' | 'udp' };
+type Protocol = 'ip' | 'ipv6' | 'arp' | 'udp' | 'icmp' | 'icmp6';
+export type Match = { readonly [F in Field]?: string | number } & { readonly is?: Protocol };
 
 /** The protocol first, then the fields in their order. */
 export function match({ is, ...fields }: Match): string {
-  const said = FIELDS.flatMap((field) => (fields[field] === undefined ? [] : [`${field}=${fields[field]}`]));
-  return [...(is === undefined ? [] : [is]), ...said].join(',');
+  let text: string = is ?? '';
+  for (const field of FIELDS) {
+    const value = fields[field];
+    if (value !== undefined) text += `${text === '' ? '' : ','}${field}=${value}`;
+  }
+  return text;
 }
 
 export function actions(...steps: readonly string[]): string {
   return steps.length === 0 ? 'drop' : steps.join(',');
+}
+
+/** As registers, metadata and tunnel keys are written. */
+export function hex(number: number): string {
+  return number === 0 ? '0' : `0x${number.toString(16)}`;
 }
 
 export function set(field: string, value: string | number): string {
@@ -54,22 +67,15 @@ export function toGroup(id: number): string {
   return `group:${id}`;
 }
 
+/** To the agent of this host, as a whole. */
+export const TO_AGENT = 'CONTROLLER:65535';
+
 /** A packet that came by the tunnel port does not leave by it unless it forgets where it came from. */
 export const FORGET_IN_PORT = 'load:0->NXM_OF_IN_PORT[]';
 
-/** Sends to a peer. */
-export function toPeer(
-  address: string,
-  about: { readonly id: string; readonly key: string },
-  port: string,
-): readonly string[] {
-  return [
-    set(address.includes(':') ? 'tun_ipv6_dst' : 'tun_dst', address),
-    set('tun_id', about.id),
-    set('tun_metadata0', about.key),
-    FORGET_IN_PORT,
-    output(port),
-  ];
+/** Sends to a peer. Without `forget`, what came from a peer goes to none. */
+export function toPeer(address: string, key: number, port: string): string[] {
+  return [set('tun_id', hex(key)), set(isV6(address) ? 'tun_ipv6_dst' : 'tun_dst', address), output(port)];
 }
 
 /** Answers an ARP request for an address as if this host had it. */
@@ -77,7 +83,7 @@ export function arpAnswer(ip: string, mac: string): readonly string[] {
   return [
     'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
     set('eth_src', mac),
-    'load:2->NXM_OF_ARP_OP[]',
+    set('arp_op', 2),
     'move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[]',
     'move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[]',
     set('arp_sha', mac),
@@ -86,15 +92,55 @@ export function arpAnswer(ip: string, mac: string): readonly string[] {
   ];
 }
 
+/** Answers an echo request for an address of ours. */
+export function echoAnswer(ip: string, mac: string): readonly string[] {
+  const v6 = isV6(ip);
+  const [src, dst] = v6 ? ['NXM_NX_IPV6_SRC[]', 'NXM_NX_IPV6_DST[]'] : ['NXM_OF_IP_SRC[]', 'NXM_OF_IP_DST[]'];
+  return [
+    'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
+    set('eth_src', mac),
+    `move:${src}->${dst}`,
+    set(v6 ? 'ipv6_src' : 'ip_src', ip),
+    set(v6 ? 'icmpv6_type' : 'icmp_type', v6 ? 129 : 0),
+    set('nw_ttl', 64),
+    'IN_PORT',
+  ];
+}
+
+export function isV6(address: string): boolean {
+  return address.includes(':');
+}
+
+export function ofVersion(address: string): Match {
+  return { is: isV6(address) ? 'ipv6' : 'ip' };
+}
+
+export function from(address: string): Match {
+  return { ...ofVersion(address), [isV6(address) ? 'ipv6_src' : 'nw_src']: address };
+}
+
+export function to(address: string): Match {
+  return { ...ofVersion(address), [isV6(address) ? 'ipv6_dst' : 'nw_dst']: address };
+}
+
 const GROUP = /(?:^|,)group:(\d+)/g;
 const PEER = /(?:^|,)set_field:([0-9a-f.:]+)->tun_(?:ipv6_)?dst/g;
+const PORT = /(?:^|,)(?:in_port=|output:|watch_port:)("[^"]+")/g;
 
 /** The groups that these actions use. */
 export function groupsIn(text: string): number[] {
+  if (!text.includes('group:')) return [];
   return [...text.matchAll(GROUP)].map(([, id]) => Number(id));
 }
 
 /** The addresses of peers that these actions send to. */
 export function peersIn(text: string): string[] {
+  if (!text.includes('dst')) return [];
   return [...text.matchAll(PEER)].map(([, address]) => address ?? '');
+}
+
+/** The ports that a match or actions name. */
+export function portsIn(text: string): string[] {
+  if (!text.includes('"')) return [];
+  return [...text.matchAll(PORT)].map(([, name]) => name ?? '');
 }

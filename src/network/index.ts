@@ -28,13 +28,16 @@ export {
   PORTS_BY_INSTANCE,
   PORTS_BY_NETWORK,
   PROJECT,
+  PORTS_BY_SEGMENT,
   SEGMENT,
   SUBNET,
+  SUBNETS_BY_NETWORK,
 } from './model.ts';
 export type { BackEndName, Network, Port, PortId, Segment, Subnet } from './model.ts';
 export { bandwidthClass, pciClass } from './need.ts';
 export type { NicNeed, PoolChoice, PoolKey } from './need.ts';
 export { networkModel } from './network-model.ts';
+export { canonicalIp, contains, parseCidr, parseIp } from './ip.ts';
 export { orderPools } from './order-pools.ts';
 export { wayOut } from './outside.ts';
 export { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
@@ -55,7 +58,7 @@ export {
   ROUTERS_BY_SUBNET,
   TRANSPORT_ZONE,
 } from './router-model.ts';
-export type { FloatingAddress, Router, TransportZone } from './router-model.ts';
+export type { FloatingAddress, Outside, Router, TransportZone } from './router-model.ts';
 export { stockOf } from './stock.ts';
 export type { LiveStock, Stock } from './stock.ts';
 export { addressKey } from './subnet-stock.ts';

@@ -61,7 +61,7 @@ function answering(world: ScaleInWorld, service: string): string[] {
     case 'subnet-route':
       return ['muster-ext', `nw_dst=${world.fleet.get(SUBNET, idOf(SUBNET, subject))?.doc.cidr} `];
     default:
-      return ['tp_dst=67 ', 'muster-dhcp'];
+      return ['tp_dst=67 ', 'CONTROLLER'];
   }
 }
 
@@ -77,7 +77,8 @@ function natAddress(world: ScaleInWorld, router: string): string {
 /** The hosts that a host's groups send what is to be done elsewhere. */
 export function sendsTo(world: ScaleInWorld, host: string): string[] {
   const { groups } = world.switchOf(host).contents;
-  const addresses = groups.flatMap(({ buckets }) => buckets.flatMap(addressesIn));
+  const away = groups.filter(({ type }) => type === 'indirect');
+  const addresses = away.flatMap(({ buckets }) => buckets.flatMap(addressesIn));
   return [...new Set(addresses.map(hostAt))].sort();
 }
 

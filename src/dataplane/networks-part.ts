@@ -1,0 +1,176 @@
+// What a host is shown of networks: the layer-2 domains and the routers that it has to do with, with every port in them that is
+// bound elsewhere. A host has to do with a domain when a port of its own is in it, or when it routes into it.
+import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
+import { SERVICE, type Service } from '../election/index.ts';
+import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
+import {
+  PORT,
+  PORTS_BY_HOST,
+  PORTS_BY_NETWORK,
+  PORTS_BY_SEGMENT,
+  ROUTER,
+  ROUTERS_BY_SUBNET,
+  SUBNET,
+  TUNNEL_KEY,
+  tunnelKeyOf,
+  type Port,
+  type Router,
+  type Subnet,
+} from '../network/index.ts';
+import { hostsOfRouter, hostsOfService, hostsSharingPlaces, servicesOfHost, subnetsOfService } from './relations.ts';
+import { shownSubnet } from './services-part.ts';
+import { domainOf, type ShownDomain, type ShownFarPort, type ShownNetworks, type ShownRouter } from './shown.ts';
+
+const NONE: ShownNetworks = { domains: [], routers: [] };
+
+export const networksPart: ViewPart = {
+  name: 'networks',
+  build: (fleet, id): ShownNetworks | undefined => {
+    const host = findHost(fleet, id)?.doc;
+    if (host === undefined) return undefined;
+    if (host.quarantined !== undefined || host.state === 'removed') return NONE;
+    const { domains, routers } = concerning(fleet, id);
+    return {
+      domains: [...domains].sort().flatMap((domain) => shownDomain(fleet, domain, id)),
+      routers: [...routers].sort().flatMap((router) => shownRouter(fleet, router)),
+    };
+  },
+  affects: (fleet, change) => {
+    switch (change.kind) {
+      case PORT.name:
+        return byPort(fleet, change);
+      case ROUTER.name:
+        return byRouter(fleet, change);
+      case SERVICE.name:
+        return byService(fleet, change);
+      case SUBNET.name:
+        return bySubnet(fleet, change);
+      case TUNNEL_KEY.name:
+        return byKey(fleet, change);
+      case HOST.name:
+        return isShown(change.before?.doc) === isShown(change.after?.doc)
+          ? []
+          : [(change.after ?? change.before)?.id ?? ''];
+      default:
+        return [];
+    }
+  },
+};
+
+function isShown(doc: unknown): boolean {
+  const host = doc as Host | undefined;
+  return host !== undefined && host.quarantined === undefined && host.state !== 'removed';
+}
+
+interface Concerning {
+  readonly domains: ReadonlySet<string>;
+  readonly routers: ReadonlySet<string>;
+}
+
+/** The domains of its ports, and those of every router that a subnet of it is behind or that it does something for. */
+function concerning(fleet: FleetReader, host: string): Concerning {
+  const domains = new Set<string>();
+  const subnets = new Set<string>();
+  for (const { doc } of fleet.find(PORTS_BY_HOST, host)) {
+    domains.add(domainOf({ network: doc.network, segment: doc.binding?.segment }));
+    for (const { subnet } of doc.addresses) subnets.add(subnet);
+  }
+  for (const { doc } of servicesOfHost(fleet, host))
+    for (const subnet of subnetsOfService(fleet, doc)) subnets.add(subnet);
+  const routers = new Set<string>();
+  for (const subnet of subnets) for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) routers.add(router.id);
+  for (const router of routers) {
+    for (const subnet of fleet.get(ROUTER, router as Id<'router'>)?.doc.subnets ?? []) subnets.add(subnet);
+  }
+  for (const id of subnets) {
+    const subnet = fleet.get(SUBNET, id as Id<'subnet'>)?.doc;
+    if (subnet !== undefined) domains.add(domainOf(subnet));
+  }
+  return { domains, routers };
+}
+
+function shownDomain(fleet: FleetReader, id: string, host: string): ShownDomain[] {
+  const [kind, name] = id.split('/') as ['network' | 'segment', string];
+  const key = tunnelKeyOf(fleet, { for: kind, id: name });
+  if (key === undefined) return [];
+  const found = kind === 'segment' ? fleet.find(PORTS_BY_SEGMENT, name) : fleet.find(PORTS_BY_NETWORK, name);
+  const ports: ShownFarPort[] = [];
+  for (const port of found) {
+    const far = farPort(port, kind);
+    if (far !== undefined && far.host !== host) ports.push(far);
+  }
+  return [{ id, key, ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) }];
+}
+
+function farPort({ id, doc }: Stored<'port', Port>, kind: 'network' | 'segment'): ShownFarPort | undefined {
+  const { binding, mac, addresses } = doc;
+  if (binding === undefined || (kind === 'network' && binding.segment !== undefined)) return undefined;
+  return { id, mac, addresses: addresses.map(({ ip }) => ip), host: binding.host };
+}
+
+function shownRouter(fleet: FleetReader, id: string): ShownRouter[] {
+  const key = tunnelKeyOf(fleet, { for: 'router', id });
+  const router = fleet.get(ROUTER, id as Id<'router'>)?.doc;
+  if (key === undefined || router === undefined) return [];
+  return [{ id, key, subnets: [...router.subnets].sort().flatMap((subnet) => shownSubnet(fleet, subnet)) }];
+}
+
+/** What others see of a port. */
+function seen(port: Port | undefined): string {
+  if (port?.binding === undefined) return '';
+  const { binding, mac, network, addresses } = port;
+  return [binding.host, binding.segment, mac, network, ...addresses.map(({ ip }) => ip)].join('|');
+}
+
+function byPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
+  if (seen(was) === seen(is)) return [];
+  const sides = [was, is].filter((port) => port?.binding !== undefined).map((port) => port as Port);
+  const networks = new Set(sides.map(({ network }) => network));
+  const subnets = new Set(sides.flatMap(({ addresses }) => addresses.map(({ subnet }) => subnet)));
+  const hosts = hostsSharingPlaces(fleet, { networks: [...networks], subnets: [...subnets] });
+  for (const { binding } of sides) if (binding !== undefined) hosts.add(binding.host);
+  return [...hosts];
+}
+
+function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
+  if (was?.subnets.join() === is?.subnets.join()) return [];
+  const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
+  return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets)];
+}
+
+/** Whoever gets something to do with a service, or has nothing to do with it any more. */
+function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const hosts = new Set<string>();
+  for (const side of [before, after]) {
+    const service = side?.doc as Service | undefined;
+    if (service === undefined) continue;
+    for (const host of [service.designated?.host, service.handOver?.from, service.handOver?.to]) {
+      if (host !== undefined) hosts.add(host);
+    }
+  }
+  if (before === undefined || after === undefined) {
+    const service = (after ?? before)?.doc as Service;
+    for (const host of hostsOfService(fleet, service)) hosts.add(host);
+  }
+  return [...hosts];
+}
+
+function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
+  if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
+  const networks = [was, is].flatMap((side) => (side === undefined ? [] : [side.network]));
+  return [...hostsSharingPlaces(fleet, { networks, subnets: [(after ?? before)?.id ?? ''] })];
+}
+
+function byKey(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const of = (after ?? before)?.doc as { readonly for: string; readonly id: string };
+  if (of.for === 'network') return [...hostsSharingPlaces(fleet, { networks: [of.id], subnets: [] })];
+  if (of.for === 'router') {
+    return [...hostsOfRouter(fleet, of.id, fleet.get(ROUTER, of.id as Id<'router'>)?.doc.subnets ?? [])];
+  }
+  return [...fleet.find(PORTS_BY_SEGMENT, of.id)].flatMap(({ doc }) =>
+    doc.binding === undefined ? [] : [doc.binding.host],
+  );
+}
