@@ -1,0 +1,57 @@
+// IPv4 headers. Options are skipped; fragments are refused, because nothing that is answered here is ever that long.
+import { EVERYBODY, ipOctets, ipText, isMulticast } from './address.ts';
+import { checksum, type Between } from './checksum.ts';
+import { malformed, type Malformed } from './malformed.ts';
+import { joined, u16, viewOf } from './octets.ts';
+
+export const PROTOCOL = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58 } as const;
+
+/** A packet of either version. */
+export interface IpPacket extends Between {
+  readonly protocol: number;
+  /** Time to live, or hop limit. */
+  readonly ttl: number;
+  readonly payload: Uint8Array;
+}
+
+const HEADER = 20;
+const DO_NOT_FRAGMENT = 0x4000;
+/** More fragments, and where this one begins. */
+const FRAGMENT = 0x3fff;
+
+export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
+  if (octets.length < HEADER) return malformed('truncated');
+  const view = viewOf(octets);
+  const first = view.getUint8(0);
+  if (first >> 4 !== 4) return malformed('bad-version');
+  const header = (first & 15) * 4;
+  const total = view.getUint16(2);
+  if (header < HEADER || total < header) return malformed('bad-length');
+  if (octets.length < total) return malformed('truncated');
+  if (checksum(octets.subarray(0, header)) !== 0) return malformed('bad-checksum');
+  if ((view.getUint16(6) & FRAGMENT) !== 0) return malformed('fragment');
+  const src = ipText(octets.subarray(12, 16));
+  // A group or everybody: nobody that could be answered.
+  if (isMulticast(src) || src === EVERYBODY) return malformed('bad-address');
+  return {
+    src,
+    dst: ipText(octets.subarray(16, 20)),
+    protocol: view.getUint8(9),
+    ttl: view.getUint8(8),
+    payload: octets.subarray(header, total),
+  };
+}
+
+export function encodeIpv4({ src, dst, protocol, ttl, payload }: IpPacket): Uint8Array {
+  const header = joined(
+    Uint8Array.of(0x45, 0),
+    u16(HEADER + payload.length),
+    u16(0),
+    u16(DO_NOT_FRAGMENT),
+    Uint8Array.of(ttl, protocol, 0, 0),
+    ipOctets(src),
+    ipOctets(dst),
+  );
+  header.set(u16(checksum(header)), 10);
+  return joined(header, payload);
+}

@@ -1,0 +1,55 @@
+// IPv6 headers. One hop-by-hop header is skipped (multicast listeners send it); every other extension is refused.
+import { ipOctets, ipText, isMulticast } from './address.ts';
+import type { IpPacket } from './ipv4.ts';
+import { malformed, type Malformed } from './malformed.ts';
+import { joined, u16, viewOf } from './octets.ts';
+
+const HEADER = 40;
+const HOP_BY_HOP = 0;
+const FRAGMENT = 44;
+/** Routing, encapsulation, authentication, destination options, mobility, host identity, shim, experiments. */
+const EXTENSIONS = new Set([HOP_BY_HOP, 43, 50, 51, 60, 135, 139, 140, 253, 254]);
+
+export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
+  if (octets.length < HEADER) return malformed('truncated');
+  const view = viewOf(octets);
+  if (view.getUint8(0) >> 4 !== 6) return malformed('bad-version');
+  const end = HEADER + view.getUint16(4);
+  if (octets.length < end) return malformed('truncated');
+  const within = upperLayer(octets.subarray(HEADER, end), view.getUint8(6));
+  if ('malformed' in within) return within;
+  const src = ipText(octets.subarray(8, 24));
+  // A group is nobody that could be answered.
+  if (isMulticast(src)) return malformed('bad-address');
+  return {
+    src,
+    dst: ipText(octets.subarray(24, 40)),
+    ttl: view.getUint8(7),
+    ...within,
+  };
+}
+
+function upperLayer(rest: Uint8Array, next: number): Pick<IpPacket, 'protocol' | 'payload'> | Malformed {
+  if (next !== HOP_BY_HOP) return refused(next) ?? { protocol: next, payload: rest };
+  const [protocol, length] = rest;
+  if (protocol === undefined || length === undefined) return malformed('truncated');
+  const skipped = (length + 1) * 8;
+  if (rest.length < skipped) return malformed('truncated');
+  return refused(protocol) ?? { protocol, payload: rest.subarray(skipped) };
+}
+
+function refused(next: number): Malformed | undefined {
+  if (next === FRAGMENT) return malformed('fragment');
+  return EXTENSIONS.has(next) ? malformed('extension-header') : undefined;
+}
+
+export function encodeIpv6({ src, dst, protocol, ttl, payload }: IpPacket): Uint8Array {
+  return joined(
+    Uint8Array.of(0x60, 0, 0, 0),
+    u16(payload.length),
+    Uint8Array.of(protocol, ttl),
+    ipOctets(src),
+    ipOctets(dst),
+    payload,
+  );
+}

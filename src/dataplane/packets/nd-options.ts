@@ -1,0 +1,28 @@
+// The options of neighbour discovery, one after the other. Those that nobody here reads (name servers, nonces, routes) are let pass.
+import { malformed, type Malformed } from './malformed.ts';
+
+export const OPTION = { sourceMac: 1, targetMac: 2, prefix: 3, mtu: 5 } as const;
+
+export interface NdOption {
+  readonly type: number;
+  /** Without type and length. */
+  readonly octets: Uint8Array;
+}
+
+/** Lengths are counted in these. */
+const UNIT = 8;
+
+export function decodeOptions(octets: Uint8Array): readonly NdOption[] | Malformed {
+  const options: NdOption[] = [];
+  let at = 0;
+  while (at < octets.length) {
+    const [type, units] = octets.subarray(at, at + 2);
+    // Without this a length of zero would be read for ever.
+    if (type === undefined || units === undefined || units === 0) return malformed('bad-option');
+    const end = at + units * UNIT;
+    if (end > octets.length) return malformed('bad-option');
+    options.push({ type, octets: octets.subarray(at + 2, end) });
+    at = end;
+  }
+  return options;
+}
