@@ -1,1 +1,2 @@
 export { SimulatedSwitch } from './simulated-switch-driver.ts';
+export { OvsSwitch } from './ovs/ovs-switch-driver.ts';

@@ -21,9 +21,9 @@ const tunnel: Tunnel = { peer: 'c2', address: '172.16.0.2' };
 const group: Group = {
   id: GROUP,
   type: 'indirect',
-  buckets: ['set_field:172.16.0.2->tun_dst,set_field:0x3e8->tun_id,output:"muster-tun"'],
+  buckets: ['set_field:0x3e8->tun_id,set_field:172.16.0.2->tun_dst,output:"muster-tun"'],
 };
-const flow: Flow = { table: 30, priority: 10, match: 'xreg0=0x1', actions: `group:${GROUP}`, cookie: COOKIE };
+const flow: Flow = { table: 30, priority: 10, match: 'reg0=0x1', actions: `group:${GROUP}`, cookie: COOKIE };
 const plain: Flow = { table: 0, priority: 0, match: '', actions: 'drop', cookie: COOKIE };
 const foreign: Flow = { table: 0, priority: 7, match: 'dl_dst=02:00:00:00:00:01', actions: 'drop', cookie: FOREIGN };
 

@@ -142,3 +142,16 @@ function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
   if (value === undefined) map.delete(key);
   else map.set(key, value);
 }
+
+/** Why a switch with these contents would not take these changes; undefined when it would. */
+export function problemWith(
+  { tunnels, groups, flows }: SwitchContents,
+  changes: readonly SwitchChange[],
+): string | undefined {
+  const state = new SwitchState();
+  // Others' groups and flows may point wherever they like: only what they use of ours counts.
+  state.apply(tunnels.map((tunnel) => ({ kind: 'put-tunnel', tunnel })));
+  for (const group of groups) state.apply([{ kind: 'put-group', group }]);
+  for (const flow of flows) state.apply([{ kind: 'put-flow', flow }]);
+  return state.apply(changes);
+}

@@ -1,0 +1,224 @@
+// The integration bridge in the words of the switch's database: what is there, and what it takes to have it as it should be. Pure.
+import type { Monitor, MonitoredTables } from '../ovsdb/monitor.ts';
+import type { Operation } from '../ovsdb/operation.ts';
+import { numberIn, textIn, textsIn, uuidsIn } from '../ovsdb/read-column.ts';
+import { mapOf, setOf, type Row } from '../ovsdb/value.ts';
+import type { Identity, Tunnel } from '../switch.ts';
+import { EXTERNAL_PORT, TUNNEL_PORT } from '../tables.ts';
+
+export const DATABASE = 'Open_vSwitch';
+
+export const BRIDGE_TABLES: MonitoredTables = {
+  Open_vSwitch: ['bridges', 'external_ids', 'cur_cfg', 'next_cfg', 'datapath_types'],
+  Bridge: ['name', 'ports', 'datapath_id', 'datapath_type', 'external_ids', 'fail_mode', 'protocols'],
+  Port: ['name', 'interfaces'],
+  Interface: ['name', 'type', 'ofport', 'error', 'options', 'bfd', 'bfd_status'],
+};
+
+export interface BridgePlan {
+  readonly bridge: string;
+  /** The interface or the bridge that leads outside; nothing does when it is not said. */
+  readonly external?: string | undefined;
+  /** `netdev` is the datapath in user space. */
+  readonly datapath: 'system' | 'netdev';
+}
+
+const bare = (quoted: string): string => quoted.slice(1, -1);
+export const TUNNEL_NAME = bare(TUNNEL_PORT);
+export const EXTERNAL_NAME = bare(EXTERNAL_PORT);
+const FAR_EXTERNAL_NAME = `${EXTERNAL_NAME}-far`;
+
+type Tables = Pick<Monitor, 'table'>;
+interface Found {
+  readonly uuid: string;
+  readonly row: Row;
+}
+
+function named(tables: Tables, table: string, name: string): Found | undefined {
+  for (const [uuid, row] of tables.table(table)) if (textIn(row, 'name') === name) return { uuid, row };
+  return undefined;
+}
+
+export function bridgeIn(tables: Tables, name: string): Found | undefined {
+  return named(tables, 'Bridge', name);
+}
+
+export function identityIn(tables: Tables, bridge: string): Identity {
+  const [root] = tables.table('Open_vSwitch').values();
+  const systemId = textsIn(root, 'external_ids')['system-id'];
+  const found = bridgeIn(tables, bridge);
+  const datapathId = textIn(found?.row, 'datapath_id');
+  return {
+    ...(datapathId !== undefined && datapathId !== '' && { datapathId }),
+    ...(systemId !== undefined && { systemId }),
+    ...(found !== undefined && { bridge: found.uuid }),
+  };
+}
+
+export interface PortRow {
+  readonly name: string;
+  readonly ofport: number;
+  readonly row: Row;
+}
+
+/** The interfaces of the bridge that packets can go through. */
+export function portsIn(tables: Tables, bridge: string): PortRow[] {
+  const interfaces = uuidsIn(bridgeIn(tables, bridge)?.row, 'ports').flatMap((port) =>
+    uuidsIn(tables.table('Port').get(port), 'interfaces'),
+  );
+  return interfaces.flatMap((uuid) => {
+    const row = tables.table('Interface').get(uuid);
+    const [name, ofport] = [textIn(row, 'name'), numberIn(row, 'ofport')];
+    if (row === undefined || name === undefined || ofport === undefined || ofport < 1 || name === bridge) return [];
+    return [{ name, ofport, row }];
+  });
+}
+
+/** The way out by its own name, or the patch to the bridge that it is. */
+export function externalIn(tables: Tables, { external }: BridgePlan): string | undefined {
+  if (external === undefined) return undefined;
+  return bridgeIn(tables, external) === undefined ? external : EXTERNAL_NAME;
+}
+
+/** What it takes to have the bridge, its tunnel port and its way out. Nothing when all of it is there. */
+export function settingUp(tables: Tables, plan: BridgePlan): Operation[] {
+  const found = bridgeIn(tables, plan.bridge);
+  const here = { uuid: found?.uuid, name: plan.bridge };
+  return [
+    ...(found === undefined ? newBridge(plan) : keptBridge(found)),
+    ...missingPort(tables, here, {
+      name: TUNNEL_NAME,
+      row: { type: 'vxlan', options: mapOf({ remote_ip: 'flow', key: 'flow' }) },
+    }),
+    ...wayOut(tables, plan, here),
+  ];
+}
+
+interface At {
+  readonly uuid: string | undefined;
+  readonly name: string;
+}
+
+function wayOut(tables: Tables, plan: BridgePlan, here: At): Operation[] {
+  const { external } = plan;
+  if (external === undefined) return [];
+  const there = bridgeIn(tables, external);
+  if (there === undefined) return missingPort(tables, here, { name: external, row: {} });
+  const patch = (name: string, peer: string): PortPlan => ({ name, row: { type: 'patch', options: mapOf({ peer }) } });
+  return [
+    ...missingPort(tables, here, patch(EXTERNAL_NAME, FAR_EXTERNAL_NAME)),
+    ...missingPort(tables, { uuid: there.uuid, name: external }, patch(FAR_EXTERNAL_NAME, EXTERNAL_NAME)),
+  ];
+}
+
+const PROTOCOLS = ['OpenFlow10', 'OpenFlow13', 'OpenFlow14'];
+
+function newBridge({ bridge, datapath }: BridgePlan): Operation[] {
+  return [
+    { op: 'insert', table: 'Interface', name: 'ours_interface', row: { name: bridge, type: 'internal' } },
+    {
+      op: 'insert',
+      table: 'Port',
+      name: 'ours_port',
+      row: { name: bridge, interfaces: { namedUuid: 'ours_interface' } },
+    },
+    {
+      op: 'insert',
+      table: 'Bridge',
+      name: 'ours',
+      row: {
+        name: bridge,
+        datapath_type: datapath,
+        fail_mode: 'secure',
+        protocols: setOf(PROTOCOLS),
+        ports: setOf([{ namedUuid: 'ours_port' }]),
+      },
+    },
+    {
+      op: 'mutate',
+      table: 'Open_vSwitch',
+      where: [],
+      mutations: [['bridges', 'insert', setOf([{ namedUuid: 'ours' }])]],
+    },
+  ];
+}
+
+/** Without a controller a bridge would forward by itself; and it must speak what we speak. */
+function keptBridge({ uuid, row }: Found): Operation[] {
+  const where = [['_uuid', '==', { uuid }]] as const;
+  const spoken = row['protocols'];
+  const speaks = JSON.stringify(spoken ?? '').includes('OpenFlow14');
+  const speaksAll = typeof spoken === 'object' && 'set' in spoken && spoken.set.length === 0;
+  return [
+    ...(textIn(row, 'fail_mode') === 'secure'
+      ? []
+      : [{ op: 'update', table: 'Bridge', where, row: { fail_mode: 'secure' } } as const]),
+    ...(speaks || speaksAll
+      ? []
+      : [
+          {
+            op: 'mutate',
+            table: 'Bridge',
+            where,
+            mutations: [['protocols', 'insert', setOf(['OpenFlow14'])]],
+          } as const,
+        ]),
+  ];
+}
+
+interface PortPlan {
+  readonly name: string;
+  readonly row: Row;
+}
+
+function missingPort(tables: Tables, at: At, { name, row }: PortPlan): Operation[] {
+  if (named(tables, 'Port', name) !== undefined) return [];
+  return newPort(at, { name, row });
+}
+
+/** A port with one interface of the same name. */
+function newPort({ uuid, name: bridge }: At, { name, row }: PortPlan): Operation[] {
+  const id = name.replaceAll(/[^A-Za-z0-9]/g, '_');
+  const inserted: Operation[] = [
+    { op: 'insert', table: 'Interface', name: `if_${id}`, row: { name, ...row } },
+    { op: 'insert', table: 'Port', name: `port_${id}`, row: { name, interfaces: { namedUuid: `if_${id}` } } },
+  ];
+  const added = [['ports', 'insert', setOf([{ namedUuid: `port_${id}` }])]] as const;
+  const where = uuid === undefined ? ([['name', '==', bridge]] as const) : ([['_uuid', '==', { uuid }]] as const);
+  return [...inserted, { op: 'mutate', table: 'Bridge', where, mutations: added }];
+}
+
+/** With flow-based tunnels there is no port per peer: whom the host has tunnels with is written down beside the bridge. */
+const TUNNEL_ID = 'muster-tunnel:';
+
+export interface OutsideIds {
+  readonly tunnels: readonly Tunnel[];
+  readonly externalIds: Readonly<Record<string, string>>;
+}
+
+export function idsIn(tables: Tables, bridge: string): OutsideIds {
+  const ids = Object.entries(textsIn(bridgeIn(tables, bridge)?.row, 'external_ids'));
+  const tunnels = ids.flatMap(([key, address]) =>
+    key.startsWith(TUNNEL_ID) ? [{ peer: key.slice(TUNNEL_ID.length), address }] : [],
+  );
+  return {
+    tunnels: tunnels.sort((one, other) => (one.peer < other.peer ? -1 : 1)),
+    externalIds: Object.fromEntries(ids.filter(([key]) => !key.startsWith(TUNNEL_ID))),
+  };
+}
+
+/** Sets or takes away one external id of the bridge. */
+export function idChange(bridge: string, key: string, value: string | null): Operation {
+  const where = [['name', '==', bridge]] as const;
+  const mutations: (readonly [
+    'external_ids',
+    'delete' | 'insert',
+    ReturnType<typeof setOf> | ReturnType<typeof mapOf>,
+  ])[] = [['external_ids', 'delete', setOf([key])]];
+  if (value !== null) mutations.push(['external_ids', 'insert', mapOf({ [key]: value })]);
+  return { op: 'mutate', table: 'Bridge', where, mutations };
+}
+
+export function tunnelChange(bridge: string, peer: string, address: string | null): Operation {
+  return idChange(bridge, `${TUNNEL_ID}${peer}`, address);
+}

@@ -1,0 +1,254 @@
+// The switch of a host on Open vSwitch: its database for bridges and ports, OpenFlow for flows and groups, its control socket to
+// wait until they are in force. It decides nothing: what points at nothing is refused before anything is sent.
+import type { Clock } from '../../journal/index.ts';
+import type { Mod, PacketOut } from '../openflow/mods.ts';
+import type { PacketIn } from '../openflow/answers.ts';
+import { OpenFlowClient } from '../openflow/openflow-client-driver.ts';
+import type { PortNames } from '../openflow/ports.ts';
+import { applyTransaction } from '../ovsdb/applied.ts';
+import { DaemonFailure } from '../ovsdb/failures.ts';
+import type { Monitor } from '../ovsdb/monitor.ts';
+import type { Operation } from '../ovsdb/operation.ts';
+import { OvsdbClient } from '../ovsdb/ovsdb-client-driver.ts';
+import {
+  SwitchDown,
+  SwitchRefused,
+  type Group,
+  type Identity,
+  type Switch,
+  type SwitchChange,
+  type SwitchContents,
+} from '../switch.ts';
+import { problemWith } from '../switch-state.ts';
+import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
+import {
+  BRIDGE_TABLES,
+  DATABASE,
+  EXTERNAL_NAME,
+  externalIn,
+  idChange,
+  identityIn,
+  idsIn,
+  portsIn,
+  settingUp,
+  tunnelChange,
+  type BridgePlan,
+} from './bridge.ts';
+import { warmNeighbours } from './neighbours-driver.ts';
+
+export interface OvsSwitchOptions extends BridgePlan {
+  /** Of the database: `unix:/path` or `tcp:host:port`. */
+  readonly database: string;
+  /** Where the bridge speaks OpenFlow. */
+  readonly openFlow: string;
+  /** The control socket of ovs-vswitchd. */
+  readonly control: string;
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/** A bridge with many ports takes its time. */
+const SET_UP_MS = 10_000;
+/** Longer than the pauses between the first tries to connect. */
+const SPOKEN_TO_MS = 2000;
+
+export class OvsSwitch implements Switch {
+  readonly control: UnixctlClient;
+  readonly #options: OvsSwitchOptions;
+  readonly #database: OvsdbClient;
+  readonly #openFlow: OpenFlowClient;
+  readonly #listeners = new Set<() => void>();
+  #opened: Promise<Monitor> | undefined;
+  #monitor: Monitor | undefined;
+
+  /** Begins to connect; it need not be there yet. */
+  constructor(options: OvsSwitchOptions) {
+    const { clock, random } = options;
+    this.#options = options;
+    this.#database = new OvsdbClient({ address: options.database, clock, random });
+    this.control = new UnixctlClient({ address: options.control, clock, random });
+    this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#names() });
+    // A switch that comes back has lost its flows.
+    this.#openFlow.onUp(() => this.#changed());
+  }
+
+  /** Told whenever something may have become different behind our back. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onPacket(listener: (packet: PacketIn) => void): () => void {
+    return this.#openFlow.onPacketIn(listener);
+  }
+
+  async send(packets: readonly PacketOut[]): Promise<void> {
+    await down(async () => {
+      await this.#open();
+      await this.#openFlow.packetOuts(packets);
+    });
+  }
+
+  async identity(): Promise<Identity> {
+    return down(async () => identityIn(await this.#open(), this.#options.bridge));
+  }
+
+  async read(): Promise<SwitchContents> {
+    return down(async () => {
+      const tables = await this.#open();
+      const [flows, groups] = await Promise.all([this.#openFlow.flows(), this.#openFlow.groups()]);
+      return {
+        flows,
+        // Kinds that ours never are belong to others, and are only looked through.
+        groups: groups as readonly Group[],
+        ...idsIn(tables, this.#options.bridge),
+        ports: this.#ports().map(({ name }) => `"${name}"`),
+      };
+    });
+  }
+
+  async apply(changes: readonly SwitchChange[]): Promise<void> {
+    if (changes.length === 0) return;
+    const problem = problemWith(await this.read(), changes);
+    if (problem !== undefined) throw new SwitchRefused(problem);
+    await down(async () => {
+      const before = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
+      const after = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
+      await this.#transact(before.map((change) => this.#operation(change)));
+      await this.#warm(before);
+      const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
+      await this.#openFlow.bundle(mods);
+      await this.#transact(after.map((change) => this.#operation(change)));
+      // The bundle is taken, and packets still follow what was cached of the flows before it.
+      if (mods.length > 0) await this.control.waitForRevalidators();
+    });
+  }
+
+  unheardPeers(): Promise<readonly string[] | undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#openFlow.close(), this.#database.close(), this.control.close()]);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The tables of the database, once the bridge is as it should be. */
+  async #open(): Promise<Monitor> {
+    this.#opened ??= this.#begin();
+    try {
+      const tables = await this.#opened;
+      await this.#setUp(tables);
+      await this.#spokenTo();
+      return tables;
+    } catch (error) {
+      if (this.#monitor === undefined) this.#opened = undefined;
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<Monitor> {
+    const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
+    this.#monitor = monitor;
+    monitor.onChange((changes) => {
+      if (changes.some(({ table }) => table !== 'Open_vSwitch')) this.#changed();
+    });
+    return monitor;
+  }
+
+  async #setUp(tables: Monitor): Promise<void> {
+    const operations = settingUp(tables, this.#options);
+    if (operations.length === 0) return;
+    await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
+    await looseTracking(this.control);
+  }
+
+  /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
+  async #spokenTo(): Promise<void> {
+    if (this.#openFlow.isUp) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stop = this.#openFlow.onUp(resolve);
+    await Promise.race([promise, this.#options.clock.sleep(SPOKEN_TO_MS)]);
+    stop();
+  }
+
+  async #transact(operations: readonly Operation[]): Promise<void> {
+    if (operations.length === 0) return;
+    await this.#database.transact(DATABASE, operations);
+    // Updates come before the answer to what is asked after them: what is read next shows the change.
+    await this.#database.echo();
+  }
+
+  #operation(change: SwitchChange): Operation {
+    const { bridge } = this.#options;
+    switch (change.kind) {
+      case 'put-tunnel':
+        return tunnelChange(bridge, change.tunnel.peer, change.tunnel.address);
+      case 'remove-tunnel':
+        return tunnelChange(bridge, change.peer, null);
+      case 'set-external-id':
+        return idChange(bridge, change.key, change.value);
+      default:
+        throw new Error(`${change.kind} is not for the database`);
+    }
+  }
+
+  /** The first packets to a peer whose hardware address is not known would be lost. */
+  async #warm(changes: readonly SwitchChange[]): Promise<void> {
+    const addresses = changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : []));
+    if (addresses.length === 0 || this.#options.datapath !== 'netdev') return;
+    await warmNeighbours(addresses, {
+      clock: this.#options.clock,
+      control: this.control,
+      send: (packets) => this.#openFlow.packetOuts(packets),
+    });
+  }
+
+  /** By the names that flows have for them: the way out has one name everywhere. */
+  #ports(): { readonly name: string; readonly ofport: number }[] {
+    const tables = this.#monitor;
+    if (tables === undefined) return [];
+    const external = externalIn(tables, this.#options);
+    return portsIn(tables, this.#options.bridge).map(({ name, ofport }) => {
+      return { name: name === external ? EXTERNAL_NAME : name, ofport };
+    });
+  }
+
+  #names(): PortNames {
+    return {
+      number: (name) => this.#ports().find((port) => port.name === name)?.ofport,
+      name: (number) => this.#ports().find((port) => port.ofport === number)?.name,
+    };
+  }
+}
+
+function isSet(change: SwitchChange): boolean {
+  return change.kind === 'set-external-id' && change.value !== null;
+}
+
+function isUnset(change: SwitchChange): boolean {
+  return change.kind === 'set-external-id' && change.value === null;
+}
+
+/** Connections that are taken over are not known from their first packet on. The datapath in the kernel has a setting of its own. */
+async function looseTracking(control: UnixctlClient): Promise<void> {
+  try {
+    await control.disableTcpSequenceCheck();
+  } catch (error) {
+    if (!(error instanceof CommandRefused)) throw error;
+  }
+}
+
+/** What the clients fail with means that the switch is not there, but for what it refused. */
+async function down<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof DaemonFailure) throw new SwitchDown(error.message, { cause: error });
+    throw error;
+  }
+}

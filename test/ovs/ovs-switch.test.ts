@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { OvsSwitch } from '../../src/dataplane/runtime.ts';
+import { switchContract, type SwitchUnderTest } from '../../src/dataplane/switch-contract.ts';
+import { compile, diff, WIPED, type SwitchChange } from '../../src/dataplane/index.ts';
+import { C2, nat, subnetService, view } from '../../src/dataplane/dataplane-fixture.ts';
+import { portName } from '../../src/dataplane/keys.ts';
+import type { ShownService } from '../../src/dataplane/shown.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { start, type OvsDaemons } from './ovs-daemons.ts';
+import { ovsSuite } from './suite.ts';
+
+function openOn(daemons: OvsDaemons, external?: string): OvsSwitch {
+  return new OvsSwitch({
+    database: daemons.db,
+    openFlow: daemons.bridgeMgmt('br-int'),
+    control: daemons.ctl,
+    bridge: 'br-int',
+    external,
+    datapath: 'netdev',
+    clock: realClock,
+    random: Math.random,
+  });
+}
+
+/** By the programs that come with the switch, as somebody else would. */
+async function meddle(daemons: OvsDaemons, changes: readonly SwitchChange[]): Promise<void> {
+  for (const change of changes) {
+    if (change.kind === 'set-external-id') {
+      await daemons.vsctl('br-set-external-id', 'br-int', change.key, change.value ?? '');
+    } else if (change.kind === 'put-flow') {
+      const { table, priority, match, actions, cookie } = change.flow;
+      const flow = `cookie=0x${cookie},table=${table},priority=${priority}${match === '' ? '' : ','}${match},actions=${actions}`;
+      await daemons.ofctl('add-flow', 'br-int', flow);
+    } else throw new Error(`nobody meddles by ${change.kind}`);
+  }
+}
+
+const PASSING = { phase: 'switched', other: 'c2', tunnelAddress: C2.tunnelAddress } as const;
+const FLOATING = [{ outside: '198.51.100.20', inside: '10.0.0.11', via: '198.51.100.1' }];
+const ROLES: readonly Partial<ShownService>[] = [
+  {},
+  { role: 'designated', designated: { host: 'c1' }, floating: FLOATING },
+  { role: 'preparing', handOver: { ...PASSING, phase: 'preparing' } },
+  { role: 'retiring', handOver: PASSING },
+  { role: 'retiring', handOver: { ...PASSING, phase: 'retiring' } },
+];
+
+ovsSuite('the switch of a host on Open vSwitch', () => {
+  test('whatever-is-compiled-is-taken, reads-back-as-it-was-compiled, and-goes-again', async () => {
+    const daemons = await start();
+    const it = openOn(daemons, 'ext0');
+    try {
+      await it.identity();
+      await daemons.addDummyPort('br-int', portName('port-1').slice(1, -1), 11);
+      await daemons.vsctl('set', 'interface', 'ext0', 'type=dummy');
+      for (const facts of ROLES) {
+        const services = [nat(facts), subnetService('subnet-route', facts), subnetService('dhcp', facts)];
+        const { contents } = compile(view({ services, tombstoned: true }));
+        const { changes, missing } = diff(contents, await it.read());
+        expect(missing).toEqual([]);
+        await it.apply(changes);
+        expect(diff(contents, await it.read()).changes).toEqual([]);
+      }
+      await it.apply(diff(WIPED.contents, await it.read()).changes);
+      expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
+    } finally {
+      await it.close();
+      await daemons.close();
+    }
+  });
+
+  switchContract('Open vSwitch', async (): Promise<SwitchUnderTest> => {
+    const daemons = await start();
+    const opened: OvsSwitch[] = [];
+    const again = async (): Promise<OvsSwitch> => {
+      const one = openOn(daemons);
+      opened.push(one);
+      await one.identity();
+      return one;
+    };
+    return {
+      it: await again(),
+      meddle: (changes) => meddle(daemons, changes),
+      again,
+      close: async () => {
+        await Promise.all(opened.map((one) => one.close()));
+        await daemons.close();
+      },
+    };
+  });
+});
