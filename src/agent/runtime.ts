@@ -4,6 +4,7 @@ export { Desk } from './desk.ts';
 export { FileDisk } from './file-disk.ts';
 export { InProcessLink } from './in-process-link.ts';
 export { MemoryDisk } from './memory-disk.ts';
+export { Namespaces } from './namespaces.ts';
 export { DiskFailed, LinkDown } from './ports.ts';
 export type * from './ports.ts';
 export { agentRoutes } from './routes.ts';

@@ -1,7 +1,7 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
-import { SwitchDown, type Switch } from '../dataplane/index.ts';
+import { dataplaneView, SwitchDown, type ShownSubnet, type Surroundings, type Switch } from '../dataplane/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
@@ -30,6 +30,10 @@ export interface SimulatedMachine extends HypervisorOptions {
   readonly network?: HostNetwork;
   /** Its switch, which outlives this driver. Without one there is nothing to bring in line, and nothing to wipe. */
   readonly switch?: Switch;
+  /** Told of the subnets of every view, for instances that are plugged in for real. */
+  readonly learn?: (subnets: readonly ShownSubnet[]) => void;
+  /** What is around the switch, where that can be found out. */
+  readonly around?: Surroundings;
 }
 
 export class SimulatedDriver implements LocalDriver {
@@ -47,7 +51,7 @@ export class SimulatedDriver implements LocalDriver {
     const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
     this.hypervisor = hypervisor;
     this.#machine = machine;
-    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch);
+    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch, machine.around);
     this.#tasks = new HypervisorTasks({ hypervisor, clock, network });
   }
 
@@ -58,6 +62,7 @@ export class SimulatedDriver implements LocalDriver {
 
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
     this.#known = knownIn(view);
+    this.#learn(view);
     const wanted = digestOf(view.parts);
     if (wanted !== this.#parts) {
       await this.#takeTime(signal);
@@ -70,6 +75,11 @@ export class SimulatedDriver implements LocalDriver {
     this.#parts = wanted;
     this.#changes += 1;
     return { kind: 'applied' };
+  }
+
+  #learn({ host, parts }: View): void {
+    const domains = dataplaneView(host, parts)?.networks.domains ?? [];
+    this.#machine.learn?.(domains.flatMap(({ subnets = [] }) => subnets));
   }
 
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */

@@ -59,6 +59,8 @@ export interface HypervisorOptions {
   readonly peer?: (host: string) => SimulatedHypervisor | undefined;
   /** How long tasks take; nothing by default. */
   readonly durations?: TaskDurations;
+  /** Makes true what is written down here, for instances that are more than that. Repeating it is a no-op. */
+  readonly realise?: (instances: readonly MachineInstance[]) => Promise<void>;
   /** Where it remembers what runs, for machines that outlive their process. */
   readonly disk?: Pick<Disk, 'read' | 'write'>;
 }
@@ -70,6 +72,7 @@ export class SimulatedHypervisor {
   readonly durations: TaskDurations;
   readonly #capacity: MachineCapacity | undefined;
   readonly #disk: HypervisorOptions['disk'];
+  readonly #realise: HypervisorOptions['realise'];
   readonly #trouble: HypervisorOptions['trouble'];
   readonly #peer: HypervisorOptions['peer'];
   readonly #instances = new Map<string, MachineInstance>();
@@ -79,13 +82,14 @@ export class SimulatedHypervisor {
   #opened: Promise<void> | undefined;
   #kept: Promise<void> = Promise.resolve();
 
-  constructor({ capacity, failures = [], trouble, peer, durations = {}, disk }: HypervisorOptions = {}) {
+  constructor({ capacity, failures = [], trouble, peer, durations = {}, disk, realise }: HypervisorOptions = {}) {
     this.durations = durations;
     this.#trouble = trouble;
     this.#peer = peer;
     this.#capacity = capacity;
     this.#failures = [...failures];
     this.#disk = disk;
+    this.#realise = realise;
   }
 
   /** In the order of their ids. */
@@ -196,15 +200,17 @@ export class SimulatedHypervisor {
     const { instances, sent } = remembered(text);
     for (const instance of instances) this.#instances.set(instance.id, instance);
     for (const [id, target] of sent) this.#sent.set(id, target);
+    await this.#realise?.(this.instances);
   }
 
   /** Resolves when what is there now is on disk. Writes follow one another: the last one says what is. */
   keep(): Promise<void> {
     const disk = this.#disk;
-    if (disk === undefined) return Promise.resolve();
+    if (disk === undefined && this.#realise === undefined) return Promise.resolve();
     const write = async (): Promise<void> => {
       const now: Remembered = { instances: this.instances, sent: [...this.#sent] };
-      await disk.write('machine', JSON.stringify(now));
+      await this.#realise?.(now.instances);
+      await disk?.write('machine', JSON.stringify(now));
     };
     const before = this.#kept;
     const written = before.then(write, write);

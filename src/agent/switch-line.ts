@@ -1,6 +1,16 @@
 // Brings a switch in line with what was compiled for it: read, change what differs, read back. One at a time, and nothing that
 // was begun before the switch was wiped is finished after it.
-import { compile, dataplaneView, diff, SwitchDown, SwitchRefused, WIPED, type Switch } from '../dataplane/index.ts';
+import {
+  compile,
+  dataplaneView,
+  diff,
+  NOBODY_AROUND,
+  SwitchDown,
+  SwitchRefused,
+  WIPED,
+  type Surroundings,
+  type Switch,
+} from '../dataplane/index.ts';
 import type { View } from './messages.ts';
 
 type Wanted = ReturnType<typeof compile>;
@@ -13,12 +23,14 @@ const TOLD_MAX = 5;
 
 export class SwitchLine {
   readonly #switch: Switch;
+  readonly #around: Surroundings;
   #wipes = 0;
   #last: Promise<unknown> = Promise.resolve();
   #gaps: readonly string[] = [];
 
-  constructor(of: Switch) {
+  constructor(of: Switch, around: Surroundings = NOBODY_AROUND) {
     this.#switch = of;
+    this.#around = around;
   }
 
   /** What the last view wanted of the switch and cannot be had, in sentences. */
@@ -30,7 +42,7 @@ export class SwitchLine {
   async follow({ host, parts }: View): Promise<Lined> {
     const view = dataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
-    const wanted = compile(view);
+    const wanted = compile(view, this.#around);
     const { gaps } = wanted;
     this.#gaps = gaps
       .slice(0, TOLD_MAX)

@@ -33,8 +33,8 @@ const FAR = { id: 'port-2', mac: mac(2), addresses: ['10.0.0.12', '2001:db8:1::1
 const FAR_RED = { id: 'port-3', mac: mac(3), addresses: ['10.1.0.13'], host: 'c3' };
 
 export const DOMAINS: readonly ShownDomain[] = [
-  { id: domainOf({ network: 'blue' }), key: 0x1000, ports: [FAR] },
-  { id: domainOf({ network: 'red' }), key: 0x1001, ports: [FAR_RED] },
+  { id: domainOf({ network: 'blue' }), key: 0x1000, subnets: [BLUE, BLUE_V6], ports: [FAR] },
+  { id: domainOf({ network: 'red' }), key: 0x1001, subnets: [RED], ports: [FAR_RED] },
 ];
 export const EDGE: ShownRouter = { id: 'edge', key: 0x2000, subnets: [BLUE, BLUE_V6, RED] };
 

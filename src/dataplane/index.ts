@@ -1,9 +1,12 @@
-export { compile, WIPED } from './compile.ts';
+export { compile, NOBODY_AROUND, WIPED } from './compile.ts';
+export type { Surroundings } from './compile.ts';
+export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
-export { simulatedIdentity } from './keys.ts';
+export { interfaceOf, simulatedIdentity } from './keys.ts';
 export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView } from './shown.ts';
+export type { DataplaneView, ShownSubnet } from './shown.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';

@@ -44,6 +44,11 @@ export function portName(port: string): string {
   return `"mp${hex(hash64(`port/${port}`) & 0xffffffffffn, 10)}"`;
 }
 
+/** The name of its interface, as the machine has it. */
+export function interfaceOf(port: string): string {
+  return portName(port).slice(1, -1);
+}
+
 /** The hardware address of something that has none of its own; the same on every host. */
 export function macOf(kind: 'service' | 'floating' | 'gateway' | 'host' | 'next-hop', id: string): string {
   const digits = hex(hash64(`mac/${kind}/${id}`) & 0xffffffffffn, 10);

@@ -10,7 +10,9 @@ import {
   PORTS_BY_SEGMENT,
   ROUTER,
   ROUTERS_BY_SUBNET,
+  SEGMENT,
   SUBNET,
+  SUBNETS_BY_NETWORK,
   TUNNEL_KEY,
   tunnelKeyOf,
   type Port,
@@ -19,7 +21,14 @@ import {
 } from '../network/index.ts';
 import { hostsOfRouter, hostsOfService, hostsSharingPlaces, servicesOfHost, subnetsOfService } from './relations.ts';
 import { shownSubnet } from './services-part.ts';
-import { domainOf, type ShownDomain, type ShownFarPort, type ShownNetworks, type ShownRouter } from './shown.ts';
+import {
+  domainOf,
+  type ShownDomain,
+  type ShownFarPort,
+  type ShownNetworks,
+  type ShownRouter,
+  type ShownSubnet,
+} from './shown.ts';
 
 const NONE: ShownNetworks = { domains: [], routers: [] };
 
@@ -99,7 +108,19 @@ function shownDomain(fleet: FleetReader, id: string, host: string): ShownDomain[
     const far = farPort(port, kind);
     if (far !== undefined && far.host !== host) ports.push(far);
   }
-  return [{ id, key, ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) }];
+  return [
+    { id, key, subnets: subnetsIn(fleet, kind, name), ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) },
+  ];
+}
+
+function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string): ShownSubnet[] {
+  const network = kind === 'network' ? name : fleet.get(SEGMENT, name as Id<'segment'>)?.doc.network;
+  const all = network === undefined ? [] : [...fleet.find(SUBNETS_BY_NETWORK, network)];
+  const ours = all.filter(({ doc }) => doc.segment === (kind === 'segment' ? name : undefined));
+  return ours
+    .map(({ id }) => id as string)
+    .sort()
+    .flatMap((id) => shownSubnet(fleet, id));
 }
 
 function farPort({ id, doc }: Stored<'port', Port>, kind: 'network' | 'segment'): ShownFarPort | undefined {

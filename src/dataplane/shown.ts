@@ -30,6 +30,8 @@ export interface ShownDomain {
   /** `segment/rack-1`, `network/blue`. */
   readonly id: string;
   readonly key: number;
+  /** Those that lie in it, behind a router or not. */
+  readonly subnets: readonly ShownSubnet[];
   /** In the order of ids. */
   readonly ports: readonly ShownFarPort[];
 }

@@ -8,6 +8,7 @@ import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
+import { ovsMachine } from './ovs-machine.ts';
 import { CannotStart } from './start-failure.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -20,6 +21,13 @@ export interface AgentProgramOptions {
   readonly joinTokenFile?: string;
   readonly ca?: string;
   readonly simulate?: boolean;
+  readonly ovs?: string;
+  readonly ovsOpenflow?: string;
+  readonly ovsControl?: string;
+  readonly bridge: string;
+  readonly external?: string;
+  readonly datapath: 'system' | 'netdev';
+  readonly netns?: string;
   /** Less than the program knows, to try out fleets of several versions. */
   readonly serviceVersion?: number;
   readonly logLevel: string;
@@ -28,13 +36,15 @@ export interface AgentProgramOptions {
 export async function agent(options: AgentProgramOptions): Promise<number> {
   const stop = stopSignal((text) => process.stderr.write(text));
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  let machine: Machine | undefined;
   try {
+    machine = machineFor(options);
     const running = startAgent({
       servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),
       name: options.host,
       joinToken: () => joinToken(options.joinTokenFile),
       folder: options.state,
-      driver: driverFor(options),
+      driver: machine.driver,
       ...versionOf(options),
       clock: realClock,
       ids: realIds(),
@@ -48,6 +58,8 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
     if (error instanceof CannotStart) process.stderr.write(`${error.message}\n`);
     else log.fatal({ err: error }, 'the agent cannot go on');
     return 1;
+  } finally {
+    await machine?.close();
   }
 }
 
@@ -70,14 +82,23 @@ async function joinToken(file: string | undefined): Promise<string | undefined> 
   }
 }
 
-function driverFor({ simulate, state, host = resolve(state) }: AgentProgramOptions): SimulatedDriver {
-  if (simulate === true) {
-    const disk = new FileDisk(state);
-    const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
-    const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
-    return new SimulatedDriver({ clock: realClock, durations: agentTasksTakeTime, disk, switch: simulated });
+interface Machine {
+  readonly driver: SimulatedDriver;
+  close(): Promise<void>;
+}
+
+/** What its instances are is pretended, or namespaces; its switch is real where one is named. */
+function machineFor(options: AgentProgramOptions): Machine {
+  const { simulate, state, host = resolve(state), ovs } = options;
+  const disk = new FileDisk(state);
+  const machine = { clock: realClock, durations: agentTasksTakeTime, disk };
+  if (ovs !== undefined) return ovsMachine({ ...options, database: ovs }, machine);
+  if (simulate !== true) {
+    throw new CannotStart('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');
   }
-  throw new CannotStart('This agent has no driver for real machines yet. Run it with --simulate.');
+  const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
+  const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
+  return { driver: new SimulatedDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
 }
 
 /** An agent that says it knows more than it does would be asked for it. */

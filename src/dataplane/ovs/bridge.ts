@@ -188,6 +188,18 @@ function newPort({ uuid, name: bridge }: At, { name, row }: PortPlan): Operation
   return [...inserted, { op: 'mutate', table: 'Bridge', where, mutations: added }];
 }
 
+export function plugging(tables: Tables, bridge: string, name: string): Operation[] {
+  return missingPort(tables, { uuid: bridgeIn(tables, bridge)?.uuid, name: bridge }, { name, row: {} });
+}
+
+/** The database forgets a port that no bridge has. */
+export function unplugging(tables: Tables, bridge: string, name: string): Operation[] {
+  const port = named(tables, 'Port', name);
+  if (port === undefined) return [];
+  const mutations = [['ports', 'delete', setOf([{ uuid: port.uuid }])]] as const;
+  return [{ op: 'mutate', table: 'Bridge', where: [['name', '==', bridge]], mutations }];
+}
+
 /** With flow-based tunnels there is no port per peer: whom the host has tunnels with is written down beside the bridge. */
 const TUNNEL_ID = 'muster-tunnel:';
 

@@ -29,9 +29,11 @@ import {
   idChange,
   identityIn,
   idsIn,
+  plugging,
   portsIn,
   settingUp,
   tunnelChange,
+  unplugging,
   type BridgePlan,
 } from './bridge.ts';
 import { warmNeighbours } from './neighbours-driver.ts';
@@ -88,6 +90,15 @@ export class OvsSwitch implements Switch {
       await this.#open();
       await this.#openFlow.packetOuts(packets);
     });
+  }
+
+  /** Plugs an interface of this machine into the bridge. Twice is once. */
+  async plug(name: string): Promise<void> {
+    await down(async () => this.#transact(plugging(await this.#open(), this.#options.bridge, name)));
+  }
+
+  async unplug(name: string): Promise<void> {
+    await down(async () => this.#transact(unplugging(await this.#open(), this.#options.bridge, name)));
   }
 
   async identity(): Promise<Identity> {

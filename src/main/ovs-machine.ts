@@ -1,0 +1,74 @@
+// The machine of an agent that drives Open vSwitch, put together from what the command line says.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Namespaces, SimulatedDriver, type SimulatedMachine } from '../agent/runtime.ts';
+import { OvsSwitch } from '../dataplane/runtime.ts';
+import { realClock } from './clock.ts';
+import { CannotStart } from './start-failure.ts';
+
+export interface OvsMachineOptions {
+  readonly database: string;
+  readonly ovsOpenflow?: string;
+  readonly ovsControl?: string;
+  readonly bridge: string;
+  readonly external?: string;
+  readonly datapath: 'system' | 'netdev';
+  readonly netns?: string;
+}
+
+const run = promisify(execFile);
+
+export function ovsMachine(
+  options: OvsMachineOptions,
+  machine: SimulatedMachine,
+): { readonly driver: SimulatedDriver; close(): Promise<void> } {
+  const { database, bridge, external, datapath, netns } = options;
+  const ovs = new OvsSwitch({
+    database,
+    openFlow: options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`,
+    control: options.ovsControl ?? `unix:${controlBeside(database)}`,
+    bridge,
+    external,
+    datapath,
+    clock: realClock,
+    random: Math.random,
+  });
+  const namespaces =
+    netns === undefined ? undefined : new Namespaces({ hostNamespace: netns, run: runCommand, plugs: ovs });
+  const driver = new SimulatedDriver({
+    ...machine,
+    facts: { driver: 'open-vswitch' },
+    switch: ovs,
+    // What is real takes the time that it takes.
+    ...(namespaces !== undefined && {
+      durations: {},
+      realise: (instances) => namespaces.bring(instances),
+      learn: (subnets) => namespaces.learn(subnets),
+    }),
+  });
+  return { driver, close: () => ovs.close() };
+}
+
+async function runCommand([program = '', ...args]: readonly string[]): Promise<string> {
+  return (await run(program, args)).stdout;
+}
+
+function folderOf(database: string): string {
+  if (!database.startsWith('unix:')) {
+    throw new CannotStart(`With a database at "${database}", say --ovs-openflow and --ovs-control as well.`);
+  }
+  return dirname(database.slice('unix:'.length));
+}
+
+/** As the daemon names it by itself, after its process. */
+function controlBeside(database: string): string {
+  const file = join(folderOf(database), 'ovs-vswitchd.pid');
+  try {
+    return join(folderOf(database), `ovs-vswitchd.${readFileSync(file, 'utf8').trim()}.ctl`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new CannotStart(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
+  }
+}
