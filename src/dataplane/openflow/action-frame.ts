@@ -1,0 +1,23 @@
+// How every action begins on the wire, and how it is closed: its length is known only then.
+import { ACTION, NICIRA } from './action-codes.ts';
+import type { BytesWriter } from './bytes-writer.ts';
+
+/** Answers where it began. */
+export function beginAction(writer: BytesWriter, type: number): number {
+  const start = writer.length;
+  writer.u16(type);
+  writer.u16(0);
+  return start;
+}
+
+export function beginNicira(writer: BytesWriter, subtype: number): number {
+  const start = beginAction(writer, ACTION.experimenter);
+  writer.u32(NICIRA);
+  writer.u16(subtype);
+  return start;
+}
+
+export function endAction(writer: BytesWriter, start: number): void {
+  writer.align(start);
+  writer.patch16(start + 2, writer.length - start);
+}
