@@ -1,0 +1,238 @@
+// One connection to a daemon that speaks JSON-RPC: requests and their answers, probes when it is quiet, and an end with a reason.
+// It never comes back; the line makes a new one.
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../journal/index.ts';
+import { within } from './deadline.ts';
+import {
+  ClientClosed,
+  ConnectionLost,
+  type DaemonFailure,
+  MessageTooLarge,
+  RequestRefused,
+  RequestTimedOut,
+  TooBusy,
+} from './failures.ts';
+import { type Incoming, readMessage, writeAnswer, writeNotification, writeRefusal, writeRequest } from './json-rpc.ts';
+import { JsonStream } from './json-stream.ts';
+
+/** Callers wait for their answers; whoever has this many open does not. */
+const REQUESTS_OPEN_MAX = 4096;
+
+export interface ConnectionOptions {
+  readonly clock: Clock;
+  /** In both directions. */
+  readonly messageBytesMax: number;
+  /** When nothing was heard for so long, the daemon is asked for a sign of life, and given up when none comes in that time. */
+  readonly probeAfterMs?: number;
+  readonly onNotification?: (method: string, params: readonly unknown[]) => void;
+}
+
+export interface RequestOptions {
+  readonly timeoutMs: number;
+  /** Tells the daemon when nobody waits for the answer any more. */
+  readonly cancel?: boolean;
+  /** Called before anything that comes after the answer is looked at. */
+  readonly onAnswer?: (result: unknown) => void;
+}
+
+interface OpenRequest {
+  readonly what: string;
+  sent: boolean;
+  readonly answer: (result: unknown) => void;
+  readonly fail: (why: Error) => void;
+}
+
+export class Connection {
+  readonly #stream: Duplex;
+  readonly #options: ConnectionOptions;
+  readonly #incoming: JsonStream;
+  readonly #open = new Map<number, OpenRequest>();
+  readonly #ended = new AbortController();
+  readonly #closed = Promise.withResolvers<Error>();
+  #lastId = 0;
+  #heard = 0;
+  /** Resolves when everything before was taken by the stream. */
+  #sending: Promise<void> = Promise.resolve();
+  #answering = false;
+
+  constructor(stream: Duplex, options: ConnectionOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#incoming = new JsonStream(options.messageBytesMax);
+    stream.on('data', (chunk: Uint8Array) => this.#read(chunk));
+    stream.on('error', (cause: Error) => this.end(new ConnectionLost(cause.message, { cause })));
+    stream.on('end', () => this.end(new ConnectionLost('the daemon closed the connection')));
+    stream.on('close', () => this.end(new ConnectionLost('the connection was closed')));
+    if (options.probeAfterMs !== undefined) void this.#probe(options.probeAfterMs);
+  }
+
+  /** Resolves when it has ended, with the reason. */
+  get closed(): Promise<Error> {
+    return this.#closed.promise;
+  }
+
+  /** Whether the daemon has said anything. */
+  get wasHeard(): boolean {
+    return this.#heard > 0;
+  }
+
+  end(why: Error): void {
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort(why);
+    this.#stream.destroy();
+    for (const { what, sent, fail } of [...this.#open.values()]) fail(lost(what, why, sent));
+    this.#open.clear();
+    this.#closed.resolve(why);
+  }
+
+  async request(method: string, params: readonly unknown[], options: RequestOptions): Promise<unknown> {
+    if (this.#open.size >= REQUESTS_OPEN_MAX) throw new TooBusy(`${REQUESTS_OPEN_MAX} requests wait for an answer`);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const text = this.#checked(writeRequest(id, method, params));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const answer = (result: unknown): void => {
+      options.onAnswer?.(result);
+      resolve(result);
+    };
+    this.#open.set(id, { what: method, sent: false, answer, fail: reject });
+    this.#sendRequest(id, text);
+    const { clock } = this.#options;
+    const failure = (): Error => {
+      if (options.cancel === true) this.notify('cancel', [id]);
+      return new RequestTimedOut(`${method}: no answer within ${options.timeoutMs} ms`);
+    };
+    try {
+      return await within(promise, { clock, timeoutMs: options.timeoutMs, failure });
+    } finally {
+      this.#open.delete(id);
+    }
+  }
+
+  notify(method: string, params: readonly unknown[]): void {
+    const text = this.#checked(writeNotification(method, params));
+    void this.#send(() => text);
+  }
+
+  #checked(text: string): string {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= this.#options.messageBytesMax) return text;
+    throw new MessageTooLarge(`a request of ${bytes} bytes; the limit is ${this.#options.messageBytesMax}`);
+  }
+
+  #sendRequest(id: number, text: string): void {
+    const request = this.#open.get(id);
+    if (this.#ended.signal.aborted) {
+      request?.fail(lost(request.what, this.#ended.signal.reason, false));
+      return;
+    }
+    void this.#send(() => {
+      // While it waited for its turn it may have been given up.
+      if (request === undefined || !this.#open.has(id)) return undefined;
+      request.sent = true;
+      return text;
+    });
+  }
+
+  /** One after the other, and nothing more while the daemon does not read: what waits is ours, not the socket's. */
+  #send(next: () => string | undefined): Promise<void> {
+    this.#sending = this.#sendAfter(this.#sending, next);
+    return this.#sending;
+  }
+
+  async #sendAfter(before: Promise<void>, next: () => string | undefined): Promise<void> {
+    await before;
+    if (this.#ended.signal.aborted) return;
+    const text = next();
+    if (text !== undefined && !this.#stream.write(text)) await this.#drained();
+  }
+
+  #drained(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const go = (): void => {
+      this.#stream.off('drain', go);
+      this.#ended.signal.removeEventListener('abort', go);
+      resolve(undefined);
+    };
+    this.#stream.once('drain', go);
+    this.#ended.signal.addEventListener('abort', go, { once: true });
+    if (this.#ended.signal.aborted) go();
+    return promise;
+  }
+
+  #read(chunk: Uint8Array): void {
+    if (this.#ended.signal.aborted) return;
+    this.#heard += 1;
+    try {
+      for (const message of this.#incoming.push(chunk)) {
+        this.#take(readMessage(message));
+        if (this.#ended.signal.aborted) return;
+      }
+    } catch (error) {
+      // A listener that fails has not taken what it was told: after a new connection it is told again.
+      this.end(asError(error));
+    }
+  }
+
+  #take(message: Incoming): void {
+    switch (message.kind) {
+      case 'request':
+        this.#answer(message);
+        return;
+      case 'notification':
+        this.#options.onNotification?.(message.method, message.params);
+        return;
+      case 'answer':
+        this.#openRequest(message.id)?.answer(message.result);
+        return;
+      case 'refusal': {
+        const request = this.#openRequest(message.id);
+        request?.fail(new RequestRefused(`${request.what}: ${show(message.error)}`, message.error));
+      }
+    }
+  }
+
+  /** Undefined for one that was given up before its answer came. */
+  #openRequest(id: unknown): OpenRequest | undefined {
+    return typeof id === 'number' ? this.#open.get(id) : undefined;
+  }
+
+  /** A daemon that asks and does not read gets one answer, not a queue of them. */
+  #answer({ method, params, id }: Incoming & { readonly kind: 'request' }): void {
+    if (this.#answering) return;
+    this.#answering = true;
+    const text = method === 'echo' ? writeAnswer(id, params) : writeRefusal(id, 'unknown method');
+    void this.#send(() => text).finally(() => {
+      this.#answering = false;
+    });
+  }
+
+  async #probe(afterMs: number): Promise<void> {
+    while (!this.#ended.signal.aborted) {
+      const heard = this.#heard;
+      await this.#options.clock.sleep(afterMs, this.#ended.signal);
+      if (this.#ended.signal.aborted || this.#heard !== heard) continue;
+      try {
+        await this.request('echo', ['muster'], { timeoutMs: afterMs });
+      } catch (cause) {
+        // A long answer may be on its way: then the daemon lives.
+        if (this.#heard === heard) {
+          this.end(new ConnectionLost(`the daemon said nothing for ${2 * afterMs} ms`, { cause }));
+        }
+      }
+    }
+  }
+}
+
+function lost(what: string, why: unknown, sent: boolean): DaemonFailure {
+  if (why instanceof ClientClosed) return why;
+  return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayBeDone: sent });
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+function show(error: unknown): string {
+  return typeof error === 'string' ? error.trim() : JSON.stringify(error);
+}

@@ -1,0 +1,43 @@
+// Opens a socket to a daemon.
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Address } from './address.ts';
+import { ConnectionLost } from './failures.ts';
+
+/** A new connection; `signal` gives up the attempt. */
+export type Dial = (signal: AbortSignal) => Promise<Duplex>;
+
+/** A peer whose machine is gone says nothing; the kernel asks it now and then. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
+export function dialSocket(address: Address): Dial {
+  return (signal) =>
+    new Promise((resolve, reject) => {
+      const socket = open(address);
+      const fail = (cause: unknown): void => {
+        socket.destroy();
+        const why = cause instanceof Error ? cause.message : 'it took too long';
+        reject(new ConnectionLost(`no connection to ${show(address)}: ${why}`, { cause }));
+      };
+      const giveUp = (): void => fail(undefined);
+      signal.addEventListener('abort', giveUp, { once: true });
+      socket.once('error', fail);
+      socket.once('connect', () => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(socket);
+      });
+    });
+}
+
+function open(address: Address): Socket {
+  if (address.kind === 'unix') return connect({ path: address.path });
+  // Requests are small and answered one by one: gathering them costs 40 ms each.
+  return connect({ host: address.host, port: address.port, noDelay: true, keepAlive: true }).setKeepAlive(
+    true,
+    KEEP_ALIVE_AFTER_MS,
+  );
+}
+
+function show(address: Address): string {
+  return address.kind === 'unix' ? address.path : `${address.host} port ${address.port}`;
+}
