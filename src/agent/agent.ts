@@ -7,7 +7,7 @@ import { Line } from './line.ts';
 import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
 import { Memory } from './memory.ts';
 import type { Report, Stamp, View } from './messages.ts';
-import type { AgentPorts } from './ports.ts';
+import type { AgentPorts, LocalDriver } from './ports.ts';
 import { Tasks } from './tasks.ts';
 import { Viewer } from './viewer.ts';
 
@@ -44,6 +44,7 @@ export class Agent {
   readonly #applier: Applier;
   readonly #tasks: Tasks;
   readonly #heart: Heart;
+  readonly #driver: LocalDriver;
 
   constructor(ports: AgentPorts, options: AgentOptions) {
     const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = CURRENT_SERVICE_VERSION } = options;
@@ -54,6 +55,7 @@ export class Agent {
       this.#applier.look();
       this.#tasks.look();
     };
+    this.#driver = ports.driver;
     this.#line = line;
     this.#membership = membership;
     this.#viewer = new Viewer(ports, { line, memory, membership, taken });
@@ -101,7 +103,9 @@ export class Agent {
     await this.#membership.load();
     await this.#viewer.load();
     await this.#tasks.load();
-    await Promise.all([this.#applier.run(signal), this.#talk(signal)]);
+    const stop = this.#driver.onChange?.(() => this.#applier.check());
+    await Promise.all([this.#applier.run(signal), this.#driver.run?.(signal), this.#talk(signal)]);
+    stop?.();
   }
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */

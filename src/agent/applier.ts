@@ -17,6 +17,7 @@ export class Applier {
   readonly #parts: ApplierParts;
   readonly #bell = new Bell();
   #applied: string | undefined;
+  #suspect = false;
   #problems: readonly string[] = [];
 
   constructor(ports: AgentPorts, parts: ApplierParts) {
@@ -38,6 +39,12 @@ export class Applier {
     this.#bell.ring();
   }
 
+  /** Something on the machine became different: it is looked at, and it counts as in line until that shows otherwise. */
+  check(): void {
+    this.#suspect = true;
+    this.#bell.ring();
+  }
+
   /** The machine may not be in line with the view any more, whatever was applied. */
   redo(): void {
     this.#applied = undefined;
@@ -50,20 +57,25 @@ export class Applier {
     while (!signal.aborted) {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = undefined;
-      if (view === undefined || view.digest === this.#applied) await this.#bell.wait(signal);
+      if (view === undefined || (view.digest === this.#applied && !this.#suspect)) await this.#bell.wait(signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
     }
   }
 
   async #bring(view: View, signal: AbortSignal): Promise<boolean> {
-    // Half of the new view may be there from here on: the machine is in line with neither.
-    this.#applied = undefined;
+    this.#suspect = false;
+    // Half of a new view may be there from here on: the machine is in line with neither.
+    const checked = view.digest === this.#applied;
+    if (!checked) this.#applied = undefined;
     const outcome = await this.#tryApply(view, signal);
     this.#problems = outcome.kind === 'failed' ? outcome.problems : [];
-    if (outcome.kind === 'failed') return false;
+    if (outcome.kind === 'failed') {
+      this.#applied = undefined;
+      return false;
+    }
     this.#applied = view.digest;
-    this.#parts.applied();
+    if (!checked) this.#parts.applied();
     return true;
   }
 

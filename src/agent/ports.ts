@@ -101,6 +101,10 @@ export interface LocalDriver {
   perform(task: Task, fence: Fence): Promise<Performed>;
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspected>;
+  /** Calls whenever something on the machine may have become different by itself. */
+  onChange?(listener: () => void): () => void;
+  /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
+  run?(signal: AbortSignal): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
   unheardPeers?(): Promise<readonly string[] | undefined>;
 }

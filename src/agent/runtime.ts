@@ -5,6 +5,7 @@ export { FileDisk } from './file-disk.ts';
 export { InProcessLink } from './in-process-link.ts';
 export { MemoryDisk } from './memory-disk.ts';
 export { Namespaces } from './namespaces.ts';
+export { PacketDesk } from './packet-desk.ts';
 export { DiskFailed, LinkDown } from './ports.ts';
 export type * from './ports.ts';
 export { agentRoutes } from './routes.ts';

@@ -1,13 +1,14 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
-import { dataplaneView, SwitchDown, type ShownSubnet, type Surroundings, type Switch } from '../dataplane/index.ts';
+import { dataplaneView, SwitchDown, type ShownSubnet, type Switch } from '../dataplane/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
 import { HypervisorTasks } from './hypervisor-tasks.ts';
 import { isInstanceTask } from './instance-order.ts';
 import { STRAYS_MAX, type View } from './messages.ts';
+import type { PacketDesk } from './packet-desk.ts';
 import { DiskFailed, type Applied, type Fence, type Inspected, type LocalDriver, type Performed } from './ports.ts';
 import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
 import { SwitchLine } from './switch-line.ts';
@@ -32,8 +33,8 @@ export interface SimulatedMachine extends HypervisorOptions {
   readonly switch?: Switch;
   /** Told of the subnets of every view, for instances that are plugged in for real. */
   readonly learn?: (subnets: readonly ShownSubnet[]) => void;
-  /** What is around the switch, where that can be found out. */
-  readonly around?: Surroundings;
+  /** The packets of its switch, where there are any. */
+  readonly packets?: PacketDesk;
 }
 
 export class SimulatedDriver implements LocalDriver {
@@ -51,7 +52,7 @@ export class SimulatedDriver implements LocalDriver {
     const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
     this.hypervisor = hypervisor;
     this.#machine = machine;
-    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch, machine.around);
+    this.#line = machine.switch === undefined ? undefined : new SwitchLine(machine.switch, machine.packets?.around);
     this.#tasks = new HypervisorTasks({ hypervisor, clock, network });
   }
 
@@ -71,10 +72,29 @@ export class SimulatedDriver implements LocalDriver {
     }
     // The same view says nothing of whether the switch still holds what it should.
     const lined = (await this.#line?.follow(view)) ?? { kind: 'already' };
+    this.#followPackets(view);
     if (lined.kind === 'failed' || (wanted === this.#parts && lined.kind === 'already')) return lined;
     this.#parts = wanted;
     this.#changes += 1;
     return { kind: 'applied' };
+  }
+
+  /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */
+  #followPackets({ host, parts }: View): void {
+    const shown = dataplaneView(host, parts);
+    if (shown !== undefined) this.#machine.packets?.follow(shown);
+  }
+
+  onChange(listener: () => void): () => void {
+    const { packets, switch: of } = this.#machine;
+    const stops = [packets?.onChange(listener), of?.onChange?.(listener)];
+    return () => {
+      for (const stop of stops) stop?.();
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#machine.packets?.run(signal);
   }
 
   #learn({ host, parts }: View): void {

@@ -8,6 +8,7 @@ import {
   SwitchDown,
   SwitchRefused,
   WIPED,
+  type DataplaneView,
   type Surroundings,
   type Switch,
 } from '../dataplane/index.ts';
@@ -47,7 +48,9 @@ export class SwitchLine {
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
-    return this.#alone(() => this.#bring(wanted));
+    const lined = await this.#alone(() => this.#bring(wanted));
+    const silent = silentFor(view, gaps);
+    return silent === undefined || lined.kind === 'failed' ? lined : failed(silent);
   }
 
   /** Takes everything of ours away. What was waiting to be put there is not put there any more. */
@@ -85,4 +88,13 @@ export class SwitchLine {
 
 function failed(problem: string): Lined {
   return { kind: 'failed', problems: [problem] };
+}
+
+/** Nothing is switched to a host that does not know its way out yet. */
+function silentFor({ services }: DataplaneView, gaps: Wanted['gaps']): string | undefined {
+  const preparing = new Set(services.filter(({ role }) => role === 'preparing').map(({ id }) => id));
+  const gap = gaps.find(({ owner, because }) => because === 'next-hop-silent' && preparing.has(owner.id));
+  return gap === undefined
+    ? undefined
+    : `${gap.owner.id} is prepared for, and its next hop ${gap.what} does not answer`;
 }

@@ -85,6 +85,8 @@ export interface Switch {
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
    * with `SwitchRefused`. */
   apply(changes: readonly SwitchChange[]): Promise<void>;
+  /** Calls whenever something on it may have become different by itself: a port came, it was started anew. */
+  onChange?(listener: () => void): () => void;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
 }

@@ -6,6 +6,7 @@ import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../ag
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
+import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
 import { ovsMachine } from './ovs-machine.ts';
@@ -38,7 +39,7 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   let machine: Machine | undefined;
   try {
-    machine = machineFor(options);
+    machine = machineFor(options, log);
     const running = startAgent({
       servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),
       name: options.host,
@@ -88,11 +89,11 @@ interface Machine {
 }
 
 /** What its instances are is pretended, or namespaces; its switch is real where one is named. */
-function machineFor(options: AgentProgramOptions): Machine {
+function machineFor(options: AgentProgramOptions, log: Log): Machine {
   const { simulate, state, host = resolve(state), ovs } = options;
   const disk = new FileDisk(state);
   const machine = { clock: realClock, durations: agentTasksTakeTime, disk };
-  if (ovs !== undefined) return ovsMachine({ ...options, database: ovs }, machine);
+  if (ovs !== undefined) return ovsMachine({ ...options, database: ovs }, { ...machine, log });
   if (simulate !== true) {
     throw new CannotStart('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');
   }

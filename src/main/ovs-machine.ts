@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Namespaces, SimulatedDriver, type SimulatedMachine } from '../agent/runtime.ts';
+import { Namespaces, PacketDesk, SimulatedDriver, type SimulatedMachine } from '../agent/runtime.ts';
 import { OvsSwitch } from '../dataplane/runtime.ts';
+import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { CannotStart } from './start-failure.ts';
 
@@ -22,7 +23,7 @@ const run = promisify(execFile);
 
 export function ovsMachine(
   options: OvsMachineOptions,
-  machine: SimulatedMachine,
+  { log, ...machine }: SimulatedMachine & { readonly log: Log },
 ): { readonly driver: SimulatedDriver; close(): Promise<void> } {
   const { database, bridge, external, datapath, netns } = options;
   const ovs = new OvsSwitch({
@@ -37,10 +38,12 @@ export function ovsMachine(
   });
   const namespaces =
     netns === undefined ? undefined : new Namespaces({ hostNamespace: netns, run: runCommand, plugs: ovs });
+  const packets = new PacketDesk({ wire: ovs, clock: realClock, log });
   const driver = new SimulatedDriver({
     ...machine,
     facts: { driver: 'open-vswitch' },
     switch: ovs,
+    packets,
     // What is real takes the time that it takes.
     ...(namespaces !== undefined && {
       durations: {},

@@ -16,7 +16,7 @@ export function announcementFrames(announced: Announced): readonly Uint8Array[] 
   return [arpAnnouncement(announced, 'request'), arpAnnouncement(announced, 'reply')];
 }
 
-export function arpAnnouncement({ ip, mac }: Announced, form: 'request' | 'reply'): Uint8Array {
+function arpAnnouncement({ ip, mac }: Announced, form: 'request' | 'reply'): Uint8Array {
   const targetMac = form === 'request' ? NO_MAC : mac;
   return encodeArpFrame({
     link: { srcMac: mac, dstMac: BROADCAST_MAC },
@@ -24,7 +24,7 @@ export function arpAnnouncement({ ip, mac }: Announced, form: 'request' | 'reply
   });
 }
 
-export function neighbourAnnouncement({ ip, mac, router = false }: Announced): Uint8Array {
+function neighbourAnnouncement({ ip, mac, router = false }: Announced): Uint8Array {
   return encodeNdFrame({
     link: { srcMac: mac, dstMac: BROADCAST_MAC },
     between: { src: ip, dst: ALL_NODES },
@@ -33,7 +33,7 @@ export function neighbourAnnouncement({ ip, mac, router = false }: Announced): U
 }
 
 /** After the address came here. */
-export const ANNOUNCE_AFTER_MS: readonly number[] = [0, 200, 1000, 3000];
+const ANNOUNCE_AFTER_MS: readonly number[] = [0, 200, 1000, 3000];
 
 export interface Announcing {
   readonly sinceMs: number;

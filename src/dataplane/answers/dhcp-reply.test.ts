@@ -106,5 +106,8 @@ describe('what is in it', () => {
     expect(addressIn(small.message.options, DHCP_OPTION.router)).toBe('10.0.0.1');
     const roomy = ask('discover', { options: [[DHCP_OPTION.maximumSize, Uint8Array.of(5, 220)]] });
     expect(replyOf(answerDhcp(roomy, known)).message.options.get(DHCP_OPTION.domain)).toHaveLength(100);
+    // The client may take more than the network carries.
+    const narrow = replyOf(answerDhcp(roomy, { ...known, mtu: 600 }));
+    expect(narrow.packet.payload.length + 20).toBeLessThanOrEqual(600);
   });
 });

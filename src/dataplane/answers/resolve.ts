@@ -24,9 +24,9 @@ export type Resolving = readonly HopState[];
 /** Known ones are asked again after this, in case they moved without a word. */
 export const ASK_AGAIN_MS = 30_000;
 /** After each question that nobody answered; the last one from then on. */
-export const UNANSWERED_MS: readonly [number, ...number[]] = [200, 200, 500, 1000, 2000, 5000];
+const UNANSWERED_MS: readonly [number, ...number[]] = [200, 200, 500, 1000, 2000, 5000];
 /** So many unanswered questions make a known address stale. */
-export const STALE_AFTER = 3;
+const STALE_AFTER = 3;
 
 /** Those that are wanted, with what is known of them; the others are forgotten. */
 export function resolvingOf(before: Resolving, wanted: readonly NextHop[]): Resolving {

@@ -1,7 +1,7 @@
 // Flows between text and wire. Our own do nothing but apply actions; what others' flows do beyond that is shown, not written.
 import type { Flow } from '../switch.ts';
+import { ActionCache } from './action-cache.ts';
 import { actionsText, readActions } from './actions-from-wire.ts';
-import { putActions } from './actions-to-wire.ts';
 import { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { matchText, putMatch } from './match.ts';
@@ -18,6 +18,8 @@ const COOKIE = /^[0-9a-f]{16}$/;
 const PRIORITY_MAX = 0xffff;
 /** 255 means all tables. */
 const TABLE_MAX = 254;
+/** What is remembered changes nothing but the time that it takes. */
+const ACTIONS = new ActionCache();
 
 /** The body of a message that puts this flow, in place of the one with the same table, priority and match. */
 export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): void {
@@ -31,7 +33,7 @@ export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): v
   writer.u16(INSTRUCTION.apply);
   writer.u16(0);
   writer.u32(0);
-  putActions(writer, flow.actions, names);
+  ACTIONS.put(writer, flow.actions, names);
   writer.patch16(start + 2, writer.length - start);
 }
 

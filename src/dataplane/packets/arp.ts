@@ -36,7 +36,7 @@ export function decodeArp(octets: Uint8Array): Arp | Malformed {
   };
 }
 
-export function encodeArp(arp: Arp): Uint8Array {
+function encodeArp(arp: Arp): Uint8Array {
   return joined(
     u16(ETHERNET),
     u16(ETHER_TYPE.ipv4),

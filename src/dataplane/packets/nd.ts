@@ -63,7 +63,7 @@ export interface AdvertisedPrefix {
 export type NdMessage = NeighbourSolicitation | NeighbourAdvertisement | RouterSolicitation | RouterAdvertisement;
 
 /** Only a neighbour's packet arrives with it: every router takes one off. */
-export const ND_HOP_LIMIT = 255;
+const ND_HOP_LIMIT = 255;
 
 const TYPE = {
   'router-solicitation': 133,

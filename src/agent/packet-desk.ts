@@ -1,0 +1,196 @@
+// The packets that an agent sends by itself: answers to DHCP and router solicitations, questions for next hops outside, announcements
+// of addresses that came here. All of it is decided by pure functions; here is only when.
+import {
+  announcementFrames,
+  answerDhcp,
+  answerNeighbour,
+  askNow,
+  domainOf,
+  dutiesOf,
+  interfaceOf,
+  learn,
+  nextAnnouncement,
+  questionFrame,
+  resolvingOf,
+  routerAdvertisement,
+  saidIn,
+  type Announced,
+  type Announcing,
+  type DataplaneView,
+  type Duties,
+  type Resolving,
+  type Surroundings,
+} from '../dataplane/index.ts';
+import type { Clock } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { Bell } from './bell.ts';
+
+/** As a switch hands it in: what it knows of the packet in words, and its bytes. */
+export interface HeardPacket {
+  readonly match: string;
+  readonly data: Uint8Array;
+}
+
+export interface SentPacket {
+  readonly actions: string;
+  readonly data: Uint8Array;
+}
+
+/** The packets of a real switch. */
+export interface Wire {
+  onPacket(listener: (packet: HeardPacket) => void): () => void;
+  /** Rejects while the switch is not there. */
+  send(packets: readonly SentPacket[]): Promise<void>;
+}
+
+export interface PacketDeskOptions {
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** There is one way out: what is said there is said in one network. */
+const OUTSIDE = 'outside';
+const TO_OUTSIDE = 'output:"muster-ext"';
+/** Instances that missed the answer to their question hear of their router after this. */
+const ADVERTISE_MS = 200_000;
+const LOOK_MAX_MS = 30_000;
+
+export class PacketDesk {
+  readonly around: Surroundings = { nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac };
+  readonly #options: PacketDeskOptions;
+  readonly #bell = new Bell();
+  readonly #listeners = new Set<() => void>();
+  #duties: Duties | undefined;
+  #local: ReadonlyMap<number, readonly string[]> = new Map();
+  #resolving: Resolving = [];
+  readonly #announcing = new Map<string, { readonly what: Announced; at: Announcing }>();
+  #advertisedMs = 0;
+
+  constructor(options: PacketDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Told when a next hop is known that was not, or is another. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** From now on it does what this view asks for. Called once its flows are there. */
+  follow(view: DataplaneView): void {
+    const duties = dutiesOf(view);
+    this.#duties = duties;
+    this.#local = localPorts(view);
+    this.#resolving = resolvingOf(
+      this.#resolving,
+      duties.nextHops.map((ip) => ({ network: OUTSIDE, ip })),
+    );
+    this.#announce(duties.announced);
+    this.#bell.ring();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { wire, clock, log } = this.#options;
+    const stop = wire.onPacket((packet) => this.#heard(packet));
+    while (!signal.aborted) {
+      const waitMs = await this.#look().catch((error: unknown) => {
+        log.warn({ err: error }, 'packets could not be sent');
+        return LOOK_MAX_MS / 30;
+      });
+      await this.#bell.wait(signal, { clock, ms: waitMs });
+    }
+    stop();
+  }
+
+  /** Does what is due, and says for how long nothing is. */
+  async #look(): Promise<number> {
+    const nowMs = this.#options.clock.nowMs();
+    const { ask, after, nextAtMs = nowMs + LOOK_MAX_MS } = askNow(this.#resolving, nowMs);
+    this.#resolving = after;
+    const mac = this.#duties?.mac ?? '';
+    const questions = ask.map(({ ip }) => ({ actions: TO_OUTSIDE, data: questionFrame({ mac, target: ip }) }));
+    const { frames, atMs } = this.#announcements(nowMs);
+    const packets = [...questions, ...frames, ...this.#advertisements(nowMs)];
+    if (packets.length > 0) await this.#options.wire.send(packets);
+    return Math.max(1, Math.min(nextAtMs, atMs, nowMs + LOOK_MAX_MS) - nowMs);
+  }
+
+  #announce(wanted: readonly Announced[]): void {
+    const sinceMs = this.#options.clock.nowMs();
+    const keys = new Set(wanted.map(keyOf));
+    for (const key of this.#announcing.keys()) if (!keys.has(key)) this.#announcing.delete(key);
+    for (const what of wanted) {
+      if (!this.#announcing.has(keyOf(what))) this.#announcing.set(keyOf(what), { what, at: { sinceMs, done: 0 } });
+    }
+  }
+
+  #announcements(nowMs: number): { readonly frames: readonly SentPacket[]; readonly atMs: number } {
+    const frames: SentPacket[] = [];
+    let atMs = Number.POSITIVE_INFINITY;
+    for (const one of this.#announcing.values()) {
+      const next = nextAnnouncement(one.at, nowMs);
+      if (next.kind === 'now') {
+        one.at = next.after;
+        frames.push(...announcementFrames(one.what).map((data) => ({ actions: TO_OUTSIDE, data })));
+      }
+      const later = nextAnnouncement(one.at, nowMs);
+      if (later.kind === 'at') atMs = Math.min(atMs, later.atMs);
+    }
+    return { frames, atMs };
+  }
+
+  #advertisements(nowMs: number): SentPacket[] {
+    if (this.#duties === undefined || nowMs < this.#advertisedMs + ADVERTISE_MS) return [];
+    this.#advertisedMs = nowMs;
+    return [...(this.#duties?.gateways ?? [])].flatMap(([key, known]) => {
+      const data = routerAdvertisement(known);
+      const outputs = (this.#local.get(key) ?? []).map((port) => `output:"${interfaceOf(port)}"`);
+      return data === undefined || outputs.length === 0 ? [] : [{ actions: outputs.join(','), data }];
+    });
+  }
+
+  #heard({ match, data }: HeardPacket): void {
+    if (match.includes('in_port="muster-ext"')) this.#saidOutside(data);
+    else this.#askedInside(match, data);
+  }
+
+  #saidOutside(data: Uint8Array): void {
+    const said = saidIn(data);
+    if (said === undefined) return;
+    const { after, news } = learn(this.#resolving, { ...said, network: OUTSIDE }, this.#options.clock.nowMs());
+    this.#resolving = after;
+    if (news === 'first' || news === 'moved') for (const listener of this.#listeners) listener();
+  }
+
+  #askedInside(match: string, data: Uint8Array): void {
+    const key = Number(/(?:^|,)metadata=(0x[0-9a-f]+)/.exec(match)?.[1] ?? 0);
+    const frames = [
+      ...(this.#duties?.leases.get(key) ?? []).map((subnet) => answerDhcp(data, subnet)),
+      ...[this.#duties?.gateways.get(key)].flatMap((known) =>
+        known === undefined ? [] : [answerNeighbour(data, known)],
+      ),
+    ].flatMap((answer) => (answer.kind === 'reply' ? [answer.frame] : []));
+    if (frames.length === 0) return;
+    const actions = `set_field:0x${key.toString(16)}->metadata,resubmit(,20)`;
+    this.#options.wire.send(frames.map((frame) => ({ actions, data: frame }))).catch((error: unknown) => {
+      // Whoever asked asks again.
+      this.#options.log.warn({ err: error }, 'an answer could not be sent');
+    });
+  }
+}
+
+function keyOf({ ip, mac }: Announced): string {
+  return `${ip} ${mac}`;
+}
+
+function localPorts({ ports, networks }: DataplaneView): Map<number, string[]> {
+  const local = new Map<number, string[]>();
+  for (const { id, key } of networks.domains) {
+    local.set(
+      key,
+      ports.filter((port) => id === domainOf(port)).map((port) => port.id),
+    );
+  }
+  return local;
+}

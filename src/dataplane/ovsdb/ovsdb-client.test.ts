@@ -1,0 +1,451 @@
+// The client of the database against a server that does what the test says: it answers late, never, wrongly, or goes away.
+import * as fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { HandClock } from '../../network/clock-fixture.ts';
+import { applyTransaction, NotApplied } from './applied.ts';
+import { ClientClosed, ConnectionLost, DaemonFailure, MessageTooLarge, RequestRefused } from './failures.ts';
+import { type Answers, FakeDaemon } from './fake-daemon-fixture.ts';
+import type { LineState } from './line-driver.ts';
+import { OvsdbClient, type OvsdbClientOptions } from './ovsdb-client-driver.ts';
+import type { RowChange } from './replica.ts';
+
+const TABLES = { Bridge: ['name'] };
+const BRIDGES = (names: Readonly<Record<string, string>>): object => ({
+  Bridge: Object.fromEntries(Object.entries(names).map(([uuid, name]) => [uuid, { new: { name } }])),
+});
+
+const usual: Answers = (method, params) => {
+  if (method === 'echo') return { result: params };
+  if (method === 'monitor') return { result: BRIDGES({ a: 'br-a' }) };
+  return { result: params.slice(1).map(() => ({})) };
+};
+
+interface World {
+  readonly clock: HandClock;
+  readonly daemon: FakeDaemon;
+  readonly states: LineState[];
+  readonly client: OvsdbClient;
+}
+
+function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): World {
+  const clock = new HandClock();
+  const daemon = new FakeDaemon(answers);
+  const states: LineState[] = [];
+  const client = new OvsdbClient({
+    address: 'unix:/not/used',
+    dial: daemon.dial,
+    clock,
+    random: () => 1,
+    requestTimeoutMs: 1000,
+    probeAfterMs: 3000,
+    onState: (state) => states.push(state),
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return { clock, daemon, states, client };
+}
+
+/** Settles a promise that is expected to fail, before anybody waits for it. */
+function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  );
+}
+
+function told(changes: readonly (readonly RowChange[])[]): string[] {
+  return changes.flat().map(({ kind, uuid }) => `${kind} ${uuid}`);
+}
+
+const COMMENT = [{ op: 'comment', comment: 'x' }] as const;
+
+describe('requests', () => {
+  test('answers-are-given-to-whoever-asked-in-whatever-order-they-come', async () => {
+    const { daemon, client, clock } = start(() => undefined);
+    await clock.pass(1);
+    const [first, second] = [client.transact('One', COMMENT), client.transact('Two', COMMENT)];
+    await clock.pass(1);
+    daemon.peer.send({ id: 2, result: [{}], error: null });
+    await expect(second).resolves.toEqual([{ kind: 'done' }]);
+    daemon.peer.send({ id: 1, result: [{}], error: null });
+    await expect(first).resolves.toEqual([{ kind: 'done' }]);
+  });
+
+  test('an-answer-that-does-not-come-is-given-up-and-the-server-is-told', async () => {
+    const { daemon, client, clock } = start(() => undefined);
+    const failure = failureOf(client.transact('Db', COMMENT));
+    await clock.pass(1001);
+    expect(await failure).toMatchObject({ code: 'request-timed-out', retryable: true });
+    daemon.answers = usual;
+    daemon.peer.send({ id: 1, result: [{}], error: null });
+    await expect(client.echo()).resolves.toBeUndefined();
+    expect(daemon.peer.heard.slice(0, 2)).toMatchObject([
+      { kind: 'request', method: 'transact' },
+      { kind: 'notification', method: 'cancel', params: [1] },
+    ]);
+    expect(daemon.peers).toHaveLength(1);
+  });
+
+  test('a-refused-request-says-what-the-server-said', async () => {
+    const { client } = start(() => ({ error: { error: 'unknown database', details: 'no Db' } }));
+    const failure = await failureOf(client.transact('Db', COMMENT));
+    expect(failure).toBeInstanceOf(RequestRefused);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/transact: .*unknown database/) });
+  });
+
+  test('what-was-sent-when-the-connection-was-lost-may-be-done', async () => {
+    const { daemon, client, clock } = start(() => undefined);
+    const failure = failureOf(client.transact('Db', COMMENT));
+    await clock.pass(1);
+    daemon.peer.hangUp();
+    expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: true });
+  });
+
+  test('without-a-connection-a-request-waits-for-one', async () => {
+    const { daemon, client, clock } = start();
+    daemon.reachable = 'no';
+    await clock.pass(1);
+    daemon.peer.hangUp();
+    await clock.pass(100);
+    const asked = client.echo();
+    daemon.reachable = 'yes';
+    await clock.pass(900);
+    await expect(asked).resolves.toBeUndefined();
+  });
+
+  test('and-not-longer-than-it-may', async () => {
+    const { daemon, client, clock } = start();
+    await clock.pass(1);
+    daemon.reachable = 'no';
+    daemon.peer.hangUp();
+    await clock.pass(1);
+    const failure = failureOf(client.echo());
+    await clock.pass(1001);
+    expect(await failure).toMatchObject({ code: 'connection-lost', mayBeDone: false });
+    expect(String(await failure)).toMatch(/no connection within 1000 ms: refused/);
+  });
+
+  test('a-request-beyond-the-limit-is-not-sent', async () => {
+    const { daemon, client } = start(usual, { messageBytesMax: 1000 });
+    const large = [{ op: 'comment', comment: 'x'.repeat(1000) }] as const;
+    await expect(client.transact('Db', large)).rejects.toThrow(MessageTooLarge);
+    await expect(client.echo()).resolves.toBeUndefined();
+    expect(daemon.peer.methods()).toEqual(['echo']);
+  });
+
+  test('a-server-that-does-not-read-is-not-sent-more', async () => {
+    const { daemon, client, clock } = start();
+    await client.echo();
+    daemon.peer.stopReading();
+    const large = [{ op: 'comment', comment: 'x'.repeat(8000) }] as const;
+    const asked = Array.from({ length: 100 }, () => client.transact('Db', large));
+    await clock.pass(1);
+    expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
+    daemon.peer.readOn();
+    expect(await Promise.all(asked)).toHaveLength(100);
+    const ids = daemon.peer.heard.map((message) => ('id' in message ? message.id : undefined));
+    expect(ids).toEqual(ids.toSorted((a, b) => Number(a) - Number(b)));
+  });
+
+  test('what-was-given-up-while-it-waited-is-never-sent', async () => {
+    const { daemon, client, clock } = start();
+    await client.echo();
+    daemon.peer.stopReading();
+    const large = [{ op: 'comment', comment: 'x'.repeat(100_000) }] as const;
+    const failures = [failureOf(client.transact('Db', large)), failureOf(client.transact('Db', COMMENT))];
+    await clock.pass(1001);
+    expect(await Promise.all(failures)).toMatchObject([{ code: 'request-timed-out' }, { code: 'request-timed-out' }]);
+    daemon.peer.readOn();
+    await client.echo();
+    expect(daemon.peer.methods().filter((method) => method === 'transact')).toHaveLength(1);
+  });
+
+  test('more-than-anybody-needs-at-once-is-refused', async () => {
+    const { client, clock } = start(() => undefined);
+    await clock.pass(1);
+    const failures = Array.from({ length: 4097 }, () => failureOf(client.echo()));
+    await clock.pass(1001);
+    const codes = (await Promise.all(failures)).map((error) => (error as DaemonFailure).code);
+    expect(codes.filter((code) => code === 'too-busy')).toHaveLength(1);
+  });
+});
+
+describe('signs of life', () => {
+  test('the-server-s-echo-is-answered-and-other-requests-are-refused', async () => {
+    const { daemon, clock } = start();
+    await clock.pass(1);
+    daemon.peer.send({ id: 'e', method: 'echo', params: ['are', 'you', 'there'] });
+    await clock.pass(1);
+    daemon.peer.send({ id: 'x', method: 'steal', params: [] });
+    await clock.pass(1);
+    expect(daemon.peer.heard).toEqual([
+      { kind: 'answer', id: 'e', result: ['are', 'you', 'there'] },
+      { kind: 'refusal', id: 'x', error: 'unknown method' },
+    ]);
+  });
+
+  test('a-server-that-asks-and-does-not-read-gets-no-queue-of-answers', async () => {
+    const { daemon, clock } = start();
+    await clock.pass(1);
+    daemon.peer.stopReading();
+    const long = 'x'.repeat(1000);
+    for (let sent = 0; sent < 1000; sent += 1) daemon.peer.send({ id: sent, method: 'echo', params: [long] });
+    await clock.pass(1);
+    expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
+  });
+
+  test('a-quiet-server-is-asked-and-kept-while-it-answers', async () => {
+    const { daemon, clock, states } = start();
+    await clock.pass(10_000);
+    expect(daemon.peer.methods()).toContain('echo');
+    expect(states).toEqual([{ kind: 'up' }]);
+  });
+
+  test('a-server-that-hangs-is-given-up-after-twice-the-time-and-tried-again', async () => {
+    const { daemon, clock, states } = start(() => undefined);
+    await clock.pass(5999);
+    expect(states).toEqual([{ kind: 'up' }]);
+    await clock.pass(2);
+    expect(states[1]).toMatchObject({ kind: 'down', because: { message: 'the daemon said nothing for 6000 ms' } });
+    await clock.pass(1000);
+    expect(daemon.peers).toHaveLength(2);
+  });
+
+  test('an-attempt-that-hangs-is-given-up', async () => {
+    const { daemon, clock, client } = start();
+    await clock.pass(1);
+    daemon.reachable = 'silent';
+    daemon.peer.hangUp();
+    await clock.pass(3000);
+    expect(daemon.attempts).toBeGreaterThan(2);
+    daemon.reachable = 'yes';
+    await clock.pass(2000);
+    await expect(client.echo()).resolves.toBeUndefined();
+  });
+
+  test('pauses-grow-while-nothing-is-heard-and-begin-anew-afterwards', async () => {
+    const { daemon, clock, states, client } = start();
+    await client.echo();
+    daemon.reachable = 'no';
+    daemon.peer.hangUp();
+    await clock.pass(20_000);
+    const pauses = states.flatMap((state) => (state.kind === 'down' ? [state.retryInMs] : []));
+    expect(pauses.slice(0, 9)).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+    daemon.reachable = 'yes';
+    await clock.pass(5000);
+    await client.echo();
+    daemon.peer.hangUp();
+    await clock.pass(1);
+    expect(states.at(-1)).toMatchObject({ kind: 'down', retryInMs: 100 });
+  });
+});
+
+describe('monitors', () => {
+  test('a-copy-is-there-and-follows', async () => {
+    const { daemon, client } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    expect([...monitor.table('Bridge')]).toEqual([['a', { name: 'br-a' }]]);
+    const changes: (readonly RowChange[])[] = [];
+    monitor.onChange((change) => changes.push(change));
+    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
+    await client.echo();
+    expect(told(changes)).toEqual(['inserted b']);
+    expect(monitor.table('Bridge').size).toBe(2);
+  });
+
+  test('an-update-on-the-heels-of-the-answer-is-not-lost', async () => {
+    const { client } = start((method, params, peer) => {
+      if (method !== 'monitor') return usual(method, params, peer);
+      const update = { id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] };
+      peer.sendText(JSON.stringify({ id: 1, result: BRIDGES({ a: 'br-a' }) }) + JSON.stringify(update));
+      return undefined;
+    });
+    const monitor = await client.monitor('Db', TABLES);
+    expect([...monitor.table('Bridge').keys()]).toEqual(['a', 'b']);
+  });
+
+  test('after-a-lost-connection-only-what-differs-is-told', async () => {
+    const { daemon, client, clock } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    const changes: (readonly RowChange[])[] = [];
+    monitor.onChange((change) => changes.push(change));
+    daemon.peer.hangUp();
+    await clock.pass(1000);
+    expect([daemon.peers.length, changes]).toEqual([2, []]);
+    daemon.answers = (method, params, peer) =>
+      method === 'monitor' ? { result: BRIDGES({ a: 'renamed', c: 'br-c' }) } : usual(method, params, peer);
+    daemon.peer.hangUp();
+    await clock.pass(1000);
+    expect(told(changes)).toEqual(['changed a', 'inserted c']);
+  });
+
+  test('nobody-gets-a-new-connection-before-the-copies-are-up-to-date', async () => {
+    const { daemon, client, clock } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    daemon.answers = (method, params, peer) =>
+      method === 'monitor' ? { result: BRIDGES({ n: 'new' }) } : usual(method, params, peer);
+    daemon.peer.hangUp();
+    await clock.pass(1);
+    const asked = client.echo().then(() => [...monitor.table('Bridge').keys()]);
+    await clock.pass(500);
+    expect(await asked).toEqual(['n']);
+    expect(daemon.peer.methods()).toEqual(['monitor', 'echo']);
+  });
+
+  test('a-server-that-refuses-the-monitor-after-a-restart-is-tried-at-longer-intervals', async () => {
+    const { daemon, client, clock, states } = start();
+    await client.monitor('Db', TABLES);
+    daemon.answers = () => ({ error: 'unknown database' });
+    daemon.peer.hangUp();
+    await clock.pass(3000);
+    const pauses = states.flatMap((state) => (state.kind === 'down' ? [state.retryInMs] : []));
+    expect(pauses).toEqual([100, 200, 400, 800, 1600]);
+    expect(states.at(-1)).toMatchObject({ because: { code: 'request-refused' } });
+  });
+
+  test('a-monitor-that-is-refused-is-not-asked-for-again', async () => {
+    const { daemon, client, clock } = start(() => ({ error: 'no such column' }));
+    await expect(client.monitor('Db', TABLES)).rejects.toThrow(/no such column/);
+    daemon.peer.hangUp();
+    await clock.pass(1000);
+    expect(daemon.peer.methods()).toEqual([]);
+  });
+
+  test('a-closed-monitor-is-told-of-nothing-more', async () => {
+    const { daemon, client, clock } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    const changes: (readonly RowChange[])[] = [];
+    monitor.onChange((change) => changes.push(change));
+    await client.closeMonitor(monitor);
+    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
+    await client.echo();
+    daemon.peer.hangUp();
+    await clock.pass(1000);
+    expect([changes, daemon.peers[0]?.methods()]).toEqual([[], ['monitor', 'monitor_cancel', 'echo']]);
+    expect(daemon.peer.methods()).toEqual([]);
+  });
+
+  test('a-listener-that-fails-costs-the-connection-and-not-the-process', async () => {
+    const { daemon, client, clock, states } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    monitor.onChange(() => {
+      throw new Error('a mistake');
+    });
+    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
+    await clock.pass(1);
+    expect(states.at(-1)).toMatchObject({ kind: 'down', because: { message: 'a mistake' } });
+  });
+
+  test('until-ends-with-a-find-a-time-out-or-the-client', async () => {
+    const { daemon, client, clock } = start();
+    const monitor = await client.monitor('Db', TABLES);
+    const look = () => monitor.table('Bridge').get('b')?.['name'];
+    const late = failureOf(monitor.until(look, { what: 'b is there', timeoutMs: 10 }));
+    await clock.pass(11);
+    expect(await late).toMatchObject({ code: 'request-timed-out', message: 'not within 10 ms: b is there' });
+    const found = monitor.until(look, { what: 'b is there', timeoutMs: 500 });
+    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
+    expect(await found).toBe('br-b');
+    const never = failureOf(monitor.until(() => undefined, { what: 'nothing', timeoutMs: 500 }));
+    await client.close();
+    expect(await never).toBeInstanceOf(ClientClosed);
+  });
+});
+
+describe('applied', () => {
+  const root = (cur: number): object => ({ Open_vSwitch: { r: { new: { cur_cfg: cur, next_cfg: 5 } } } });
+
+  const vswitch: Answers = (method) => {
+    if (method === 'monitor') return { result: { ...root(4), Interface: { i: { new: { name: 'p', error: 'no device' } } } } };
+    return { result: [{}, { count: 1 }, { rows: [{ next_cfg: 5 }] }] };
+  };
+
+  const tables = { Open_vSwitch: ['cur_cfg', 'next_cfg'], Interface: ['name', 'error'] };
+
+  test('it-resolves-when-the-switch-has-caught-up-and-tells-what-is-wrong', async () => {
+    const { daemon, client, clock } = start(vswitch);
+    const monitor = await client.monitor('Open_vSwitch', tables);
+    const applied = applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 });
+    await clock.pass(1);
+    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', root(5)] });
+    expect(await applied).toEqual({ results: [{ kind: 'done' }], troubles: [{ name: 'p', error: 'no device' }] });
+  });
+
+  test('a-switch-that-does-not-run-has-not-applied-it', async () => {
+    const { client, clock } = start(vswitch);
+    const monitor = await client.monitor('Open_vSwitch', tables);
+    const failure = failureOf(applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 }));
+    await clock.pass(501);
+    expect(await failure).toBeInstanceOf(NotApplied);
+    expect(await failure).toMatchObject({
+      code: 'not-applied',
+      retryable: true,
+      message: 'the switch has applied configuration 4 and not 5 within 500 ms',
+    });
+  });
+});
+
+describe('what is not of the protocol', () => {
+  test('a-message-beyond-the-limit-ends-the-connection', async () => {
+    const { daemon, clock, states } = start(usual, { messageBytesMax: 1000 });
+    await clock.pass(1);
+    daemon.peer.sendText(`{"x":"${'x'.repeat(2000)}`);
+    await clock.pass(1);
+    expect(states.at(-1)).toMatchObject({ kind: 'down', because: { code: 'message-too-large' } });
+    await clock.pass(1000);
+    expect(daemon.peers).toHaveLength(2);
+  });
+
+  test('never: anything a server says ends otherwise than in an answer or a failure by name', async () => {
+    const message = fc.oneof(
+      fc.jsonValue().map((value) => JSON.stringify(value)),
+      fc.record({ id: fc.constantFrom(null, 1, 2, 'x'), result: fc.jsonValue() }).map((one) => JSON.stringify(one)),
+      fc
+        .record({ id: fc.constant(null), method: fc.constant('update'), params: fc.array(fc.jsonValue()) })
+        .map((one) => JSON.stringify(one)),
+      fc.jsonValue().map((value) => JSON.stringify({ id: null, method: 'update', params: ['muster-1', value] })),
+      fc.string(),
+      fc.constantFrom('{', '}', '"', '{"id":1,"result":{', '\\'),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(message, { maxLength: 6 }), async (texts) => {
+        const { daemon, client, clock } = start(() => undefined);
+        await clock.pass(1);
+        const asked = [failureOf(client.monitor('Db', TABLES)), failureOf(client.transact('Db', COMMENT))];
+        await clock.pass(1);
+        for (const text of texts) daemon.peer.sendText(text);
+        await clock.pass(2000);
+        for (const outcome of await Promise.all(asked)) {
+          if (!(outcome instanceof DaemonFailure)) expect(String(outcome)).toBe('Error: it did not fail');
+        }
+        await client.close();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('close', () => {
+  test('everything-that-waits-is-told-and-nothing-is-tried-any-more', async () => {
+    const { daemon, client, clock } = start(() => undefined);
+    await clock.pass(1);
+    const sent = failureOf(client.echo());
+    await clock.pass(1);
+    await client.close();
+    expect(await sent).toBeInstanceOf(ClientClosed);
+    expect(await failureOf(client.echo())).toBeInstanceOf(ClientClosed);
+    await clock.pass(60_000);
+    expect(daemon.attempts).toBe(1);
+  });
+
+  test('while-it-connects-too', async () => {
+    const clock = new HandClock();
+    const daemon = new FakeDaemon(usual);
+    daemon.reachable = 'silent';
+    const client = new OvsdbClient({ address: 'unix:/x', dial: daemon.dial, clock, random: () => 1 });
+    const waiting = failureOf(client.echo());
+    await client.close();
+    expect(await waiting).toBeInstanceOf(ClientClosed);
+    expect(new ConnectionLost('x').retryable).toBe(true);
+  });
+});
