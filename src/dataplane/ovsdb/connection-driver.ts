@@ -17,6 +17,8 @@ import { JsonStream } from './json-stream.ts';
 
 /** Callers wait for their answers; whoever has this many open does not. */
 const REQUESTS_OPEN_MAX = 4096;
+/** Daemons ask whether we are there, one question at a time. */
+const ANSWERS_WAITING_MAX = 16;
 
 export interface ConnectionOptions {
   readonly clock: Clock;
@@ -53,7 +55,7 @@ export class Connection {
   #heard = 0;
   /** Resolves when everything before was taken by the stream. */
   #sending: Promise<void> = Promise.resolve();
-  #answering = false;
+  #answersWaiting = 0;
 
   constructor(stream: Duplex, options: ConnectionOptions) {
     this.#stream = stream;
@@ -197,13 +199,13 @@ export class Connection {
     return typeof id === 'number' ? this.#open.get(id) : undefined;
   }
 
-  /** A daemon that asks and does not read gets one answer, not a queue of them. */
+  /** A daemon that asks and does not read gets a few answers, not a queue of them. */
   #answer({ method, params, id }: Incoming & { readonly kind: 'request' }): void {
-    if (this.#answering) return;
-    this.#answering = true;
+    if (this.#answersWaiting >= ANSWERS_WAITING_MAX) return;
+    this.#answersWaiting += 1;
     const text = method === 'echo' ? writeAnswer(id, params) : writeRefusal(id, 'unknown method');
     void this.#send(() => text).finally(() => {
-      this.#answering = false;
+      this.#answersWaiting -= 1;
     });
   }
 

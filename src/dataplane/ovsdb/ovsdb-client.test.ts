@@ -1,63 +1,11 @@
 // The client of the database against a server that does what the test says: it answers late, never, wrongly, or goes away.
 import * as fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HandClock } from '../../network/clock-fixture.ts';
-import { applyTransaction, NotApplied } from './applied.ts';
-import { ClientClosed, ConnectionLost, DaemonFailure, MessageTooLarge, RequestRefused } from './failures.ts';
-import { type Answers, FakeDaemon } from './fake-daemon-fixture.ts';
-import type { LineState } from './line-driver.ts';
-import { OvsdbClient, type OvsdbClientOptions } from './ovsdb-client-driver.ts';
-import type { RowChange } from './replica.ts';
-
-const TABLES = { Bridge: ['name'] };
-const BRIDGES = (names: Readonly<Record<string, string>>): object => ({
-  Bridge: Object.fromEntries(Object.entries(names).map(([uuid, name]) => [uuid, { new: { name } }])),
-});
-
-const usual: Answers = (method, params) => {
-  if (method === 'echo') return { result: params };
-  if (method === 'monitor') return { result: BRIDGES({ a: 'br-a' }) };
-  return { result: params.slice(1).map(() => ({})) };
-};
-
-interface World {
-  readonly clock: HandClock;
-  readonly daemon: FakeDaemon;
-  readonly states: LineState[];
-  readonly client: OvsdbClient;
-}
-
-function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): World {
-  const clock = new HandClock();
-  const daemon = new FakeDaemon(answers);
-  const states: LineState[] = [];
-  const client = new OvsdbClient({
-    address: 'unix:/not/used',
-    dial: daemon.dial,
-    clock,
-    random: () => 1,
-    requestTimeoutMs: 1000,
-    probeAfterMs: 3000,
-    onState: (state) => states.push(state),
-    ...options,
-  });
-  onTestFinished(() => client.close());
-  return { clock, daemon, states, client };
-}
-
-/** Settles a promise that is expected to fail, before anybody waits for it. */
-function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => new Error('it did not fail'),
-    (error: unknown) => error,
-  );
-}
-
-function told(changes: readonly (readonly RowChange[])[]): string[] {
-  return changes.flat().map(({ kind, uuid }) => `${kind} ${uuid}`);
-}
-
-const COMMENT = [{ op: 'comment', comment: 'x' }] as const;
+import { COMMENT, failureOf, start, TABLES, usual } from './client-world-fixture.ts';
+import { ClientClosed, DaemonFailure, MessageTooLarge, RequestRefused } from './failures.ts';
+import { FakeDaemon } from './fake-daemon-fixture.ts';
+import { OvsdbClient } from './ovsdb-client-driver.ts';
 
 describe('requests', () => {
   test('answers-are-given-to-whoever-asked-in-whatever-order-they-come', async () => {
@@ -90,7 +38,7 @@ describe('requests', () => {
     const { client } = start(() => ({ error: { error: 'unknown database', details: 'no Db' } }));
     const failure = await failureOf(client.transact('Db', COMMENT));
     expect(failure).toBeInstanceOf(RequestRefused);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/transact: .*unknown database/) });
+    expect(String(failure)).toMatch(/transact: .*unknown database/);
   });
 
   test('what-was-sent-when-the-connection-was-lost-may-be-done', async () => {
@@ -174,9 +122,11 @@ describe('signs of life', () => {
   test('the-server-s-echo-is-answered-and-other-requests-are-refused', async () => {
     const { daemon, clock } = start();
     await clock.pass(1);
-    daemon.peer.send({ id: 'e', method: 'echo', params: ['are', 'you', 'there'] });
-    await clock.pass(1);
-    daemon.peer.send({ id: 'x', method: 'steal', params: [] });
+    const [asked, other] = [
+      { id: 'e', method: 'echo', params: ['are', 'you', 'there'] },
+      { id: 'x', method: 'steal', params: [] },
+    ];
+    daemon.peer.sendText(JSON.stringify(asked) + JSON.stringify(other));
     await clock.pass(1);
     expect(daemon.peer.heard).toEqual([
       { kind: 'answer', id: 'e', result: ['are', 'you', 'there'] },
@@ -192,6 +142,9 @@ describe('signs of life', () => {
     for (let sent = 0; sent < 1000; sent += 1) daemon.peer.send({ id: sent, method: 'echo', params: [long] });
     await clock.pass(1);
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
+    daemon.peer.readOn();
+    await clock.pass(1);
+    expect(daemon.peer.heard.length).toBeLessThan(100);
   });
 
   test('a-quiet-server-is-asked-and-kept-while-it-answers', async () => {
@@ -237,151 +190,6 @@ describe('signs of life', () => {
     daemon.peer.hangUp();
     await clock.pass(1);
     expect(states.at(-1)).toMatchObject({ kind: 'down', retryInMs: 100 });
-  });
-});
-
-describe('monitors', () => {
-  test('a-copy-is-there-and-follows', async () => {
-    const { daemon, client } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    expect([...monitor.table('Bridge')]).toEqual([['a', { name: 'br-a' }]]);
-    const changes: (readonly RowChange[])[] = [];
-    monitor.onChange((change) => changes.push(change));
-    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
-    await client.echo();
-    expect(told(changes)).toEqual(['inserted b']);
-    expect(monitor.table('Bridge').size).toBe(2);
-  });
-
-  test('an-update-on-the-heels-of-the-answer-is-not-lost', async () => {
-    const { client } = start((method, params, peer) => {
-      if (method !== 'monitor') return usual(method, params, peer);
-      const update = { id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] };
-      peer.sendText(JSON.stringify({ id: 1, result: BRIDGES({ a: 'br-a' }) }) + JSON.stringify(update));
-      return undefined;
-    });
-    const monitor = await client.monitor('Db', TABLES);
-    expect([...monitor.table('Bridge').keys()]).toEqual(['a', 'b']);
-  });
-
-  test('after-a-lost-connection-only-what-differs-is-told', async () => {
-    const { daemon, client, clock } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    const changes: (readonly RowChange[])[] = [];
-    monitor.onChange((change) => changes.push(change));
-    daemon.peer.hangUp();
-    await clock.pass(1000);
-    expect([daemon.peers.length, changes]).toEqual([2, []]);
-    daemon.answers = (method, params, peer) =>
-      method === 'monitor' ? { result: BRIDGES({ a: 'renamed', c: 'br-c' }) } : usual(method, params, peer);
-    daemon.peer.hangUp();
-    await clock.pass(1000);
-    expect(told(changes)).toEqual(['changed a', 'inserted c']);
-  });
-
-  test('nobody-gets-a-new-connection-before-the-copies-are-up-to-date', async () => {
-    const { daemon, client, clock } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    daemon.answers = (method, params, peer) =>
-      method === 'monitor' ? { result: BRIDGES({ n: 'new' }) } : usual(method, params, peer);
-    daemon.peer.hangUp();
-    await clock.pass(1);
-    const asked = client.echo().then(() => [...monitor.table('Bridge').keys()]);
-    await clock.pass(500);
-    expect(await asked).toEqual(['n']);
-    expect(daemon.peer.methods()).toEqual(['monitor', 'echo']);
-  });
-
-  test('a-server-that-refuses-the-monitor-after-a-restart-is-tried-at-longer-intervals', async () => {
-    const { daemon, client, clock, states } = start();
-    await client.monitor('Db', TABLES);
-    daemon.answers = () => ({ error: 'unknown database' });
-    daemon.peer.hangUp();
-    await clock.pass(3000);
-    const pauses = states.flatMap((state) => (state.kind === 'down' ? [state.retryInMs] : []));
-    expect(pauses).toEqual([100, 200, 400, 800, 1600]);
-    expect(states.at(-1)).toMatchObject({ because: { code: 'request-refused' } });
-  });
-
-  test('a-monitor-that-is-refused-is-not-asked-for-again', async () => {
-    const { daemon, client, clock } = start(() => ({ error: 'no such column' }));
-    await expect(client.monitor('Db', TABLES)).rejects.toThrow(/no such column/);
-    daemon.peer.hangUp();
-    await clock.pass(1000);
-    expect(daemon.peer.methods()).toEqual([]);
-  });
-
-  test('a-closed-monitor-is-told-of-nothing-more', async () => {
-    const { daemon, client, clock } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    const changes: (readonly RowChange[])[] = [];
-    monitor.onChange((change) => changes.push(change));
-    await client.closeMonitor(monitor);
-    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
-    await client.echo();
-    daemon.peer.hangUp();
-    await clock.pass(1000);
-    expect([changes, daemon.peers[0]?.methods()]).toEqual([[], ['monitor', 'monitor_cancel', 'echo']]);
-    expect(daemon.peer.methods()).toEqual([]);
-  });
-
-  test('a-listener-that-fails-costs-the-connection-and-not-the-process', async () => {
-    const { daemon, client, clock, states } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    monitor.onChange(() => {
-      throw new Error('a mistake');
-    });
-    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
-    await clock.pass(1);
-    expect(states.at(-1)).toMatchObject({ kind: 'down', because: { message: 'a mistake' } });
-  });
-
-  test('until-ends-with-a-find-a-time-out-or-the-client', async () => {
-    const { daemon, client, clock } = start();
-    const monitor = await client.monitor('Db', TABLES);
-    const look = () => monitor.table('Bridge').get('b')?.['name'];
-    const late = failureOf(monitor.until(look, { what: 'b is there', timeoutMs: 10 }));
-    await clock.pass(11);
-    expect(await late).toMatchObject({ code: 'request-timed-out', message: 'not within 10 ms: b is there' });
-    const found = monitor.until(look, { what: 'b is there', timeoutMs: 500 });
-    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
-    expect(await found).toBe('br-b');
-    const never = failureOf(monitor.until(() => undefined, { what: 'nothing', timeoutMs: 500 }));
-    await client.close();
-    expect(await never).toBeInstanceOf(ClientClosed);
-  });
-});
-
-describe('applied', () => {
-  const root = (cur: number): object => ({ Open_vSwitch: { r: { new: { cur_cfg: cur, next_cfg: 5 } } } });
-
-  const vswitch: Answers = (method) => {
-    if (method === 'monitor') return { result: { ...root(4), Interface: { i: { new: { name: 'p', error: 'no device' } } } } };
-    return { result: [{}, { count: 1 }, { rows: [{ next_cfg: 5 }] }] };
-  };
-
-  const tables = { Open_vSwitch: ['cur_cfg', 'next_cfg'], Interface: ['name', 'error'] };
-
-  test('it-resolves-when-the-switch-has-caught-up-and-tells-what-is-wrong', async () => {
-    const { daemon, client, clock } = start(vswitch);
-    const monitor = await client.monitor('Open_vSwitch', tables);
-    const applied = applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 });
-    await clock.pass(1);
-    daemon.peer.send({ id: null, method: 'update', params: ['muster-1', root(5)] });
-    expect(await applied).toEqual({ results: [{ kind: 'done' }], troubles: [{ name: 'p', error: 'no device' }] });
-  });
-
-  test('a-switch-that-does-not-run-has-not-applied-it', async () => {
-    const { client, clock } = start(vswitch);
-    const monitor = await client.monitor('Open_vSwitch', tables);
-    const failure = failureOf(applyTransaction(client, monitor, { operations: COMMENT, timeoutMs: 500 }));
-    await clock.pass(501);
-    expect(await failure).toBeInstanceOf(NotApplied);
-    expect(await failure).toMatchObject({
-      code: 'not-applied',
-      retryable: true,
-      message: 'the switch has applied configuration 4 and not 5 within 500 ms',
-    });
   });
 });
 
@@ -446,6 +254,5 @@ describe('close', () => {
     const waiting = failureOf(client.echo());
     await client.close();
     expect(await waiting).toBeInstanceOf(ClientClosed);
-    expect(new ConnectionLost('x').retryable).toBe(true);
   });
 });

@@ -1,0 +1,52 @@
+// A client of the database and a server that does what the test says, on a clock that the test moves.
+import { onTestFinished } from 'vitest';
+import { HandClock } from '../../network/clock-fixture.ts';
+import { type Answers, FakeDaemon } from './fake-daemon-fixture.ts';
+import type { LineState } from './line-driver.ts';
+import { OvsdbClient, type OvsdbClientOptions } from './ovsdb-client-driver.ts';
+
+export const TABLES = { Bridge: ['name'] };
+export const BRIDGES = (names: Readonly<Record<string, string>>): object => ({
+  Bridge: Object.fromEntries(Object.entries(names).map(([uuid, name]) => [uuid, { new: { name } }])),
+});
+
+export const usual: Answers = (method, params) => {
+  if (method === 'echo') return { result: params };
+  if (method === 'monitor') return { result: BRIDGES({ a: 'br-a' }) };
+  return { result: params.slice(1).map(() => ({})) };
+};
+
+export interface World {
+  readonly clock: HandClock;
+  readonly daemon: FakeDaemon;
+  readonly states: LineState[];
+  readonly client: OvsdbClient;
+}
+
+export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): World {
+  const clock = new HandClock();
+  const daemon = new FakeDaemon(answers);
+  const states: LineState[] = [];
+  const client = new OvsdbClient({
+    address: 'unix:/not/used',
+    dial: daemon.dial,
+    clock,
+    random: () => 1,
+    requestTimeoutMs: 1000,
+    probeAfterMs: 3000,
+    onState: (state) => states.push(state),
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return { clock, daemon, states, client };
+}
+
+/** Settles a promise that is expected to fail, before anybody waits for it. */
+export function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => new Error('it did not fail'),
+    (error: unknown) => error,
+  );
+}
+
+export const COMMENT = [{ op: 'comment', comment: 'x' }] as const;
