@@ -6,6 +6,7 @@ import { coldStartBenchmarks } from './cold-start.ts';
 import { electionBenchmark } from './election.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
+import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
 import { scaleInWholeBenchmark } from './scale-in-whole.ts';
@@ -24,4 +25,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...coldStartBenchmarks,
   ...agentBenchmarks,
   failoverBenchmark,
+  openFlowBenchmark,
 ];

@@ -152,13 +152,11 @@ function putLoad(writer: BytesWriter, text: string): void {
   const [value, target] = arrow(text);
   const { field, from, count } = fieldBits(target);
   if (count > 64) throw new BadFlowText(`"${text}" loads more than 64 bits`);
-  if (BigInt(/^\w+$/.test(value) ? value : -1) >> BigInt(count) !== 0n) {
-    throw new BadFlowText(`"${value}" is not a number of ${count} bits`);
-  }
   const start = beginNicira(writer, NICIRA_ACTION.load);
   writer.u16(from * 64 + count - 1);
   putHeader(writer, field.code, field.bytes);
   putNumber(writer, 8, value);
+  if (BigInt(value) >> BigInt(count) !== 0n) throw new BadFlowText(`"${value}" is not a number of ${count} bits`);
   endAction(writer, start);
 }
 

@@ -1,6 +1,8 @@
 // Bytes in network order, read within their bounds. A length that the peer names is checked before it is believed.
 import { ProtocolError } from './troubles.ts';
 
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 export class BytesReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -48,7 +50,7 @@ export class BytesReader {
   hex(count: number): string {
     const from = this.#step(count);
     let text = '';
-    for (let at = from; at < from + count; at += 1) text += (this.bytes[at] ?? 0).toString(16).padStart(2, '0');
+    for (let at = from; at < from + count; at += 1) text += HEX[this.bytes[at] ?? 0] ?? '';
     return text;
   }
 

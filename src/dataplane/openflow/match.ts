@@ -42,7 +42,8 @@ export function putMatch(writer: BytesWriter, text: string, names: PortNames): v
   writer.u16(0);
   let protocol: number | undefined;
   if (text !== '') {
-    for (const piece of split(text, text)) {
+    // Only a name in quotes can have a comma of its own.
+    for (const piece of text.includes('"') ? split(text, text) : text.split(',')) {
       const equals = piece.indexOf('=');
       if (equals === -1) protocol = putProtocol(writer, piece);
       else {
