@@ -103,7 +103,7 @@ const ROWS: readonly Row[] = [
 
 const codeOf = ([of, number]: Code): number => of * 128 + number;
 
-export const FIELDS: readonly Field[] = ROWS.map(([word, name, long, kind, bytes, code, older], place) => {
+const FIELDS: readonly Field[] = ROWS.map(([word, name, long, kind, bytes, code, older], place) => {
   const [now, then] = [codeOf(code), older === undefined ? undefined : codeOf(older)];
   return { word, name, long, kind, bytes, code: now, older: then, place };
 });

@@ -1,11 +1,10 @@
 // What a switch makes of a flow that it was given: the same bytes, as an entry of its list. So that tests can read what they wrote.
-import type { Flow } from '../switch.ts';
+import type { Flow, Group } from '../switch.ts';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { putFlowAdd, readFlow } from './flow-codec.ts';
 import { putGroup, readGroup, type ShownGroup } from './group-codec.ts';
 import { namesOf } from './ports.ts';
-import type { Group } from '../switch.ts';
 
 export const NAMES = namesOf([
   { name: 'vm1', number: 1 },

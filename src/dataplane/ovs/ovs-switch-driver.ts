@@ -15,9 +15,11 @@ import {
   SwitchRefused,
   type Group,
   type Identity,
+  type Seeded,
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type TrackedConnection,
 } from '../switch.ts';
 import { problemWith } from '../switch-state.ts';
 import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
@@ -36,6 +38,7 @@ import {
   unplugging,
   type BridgePlan,
 } from './bridge.ts';
+import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { warmNeighbours } from './neighbours-driver.ts';
 
 export interface OvsSwitchOptions extends BridgePlan {
@@ -52,6 +55,8 @@ export interface OvsSwitchOptions extends BridgePlan {
 
 /** A bridge with many ports takes its time. */
 const SET_UP_MS = 10_000;
+/** One thread makes packets go on and takes these: few enough that no packet waits for long. */
+const SEEDS_AT_ONCE = 500;
 /** Longer than the pauses between the first tries to connect. */
 const SPOKEN_TO_MS = 2000;
 
@@ -138,6 +143,27 @@ export class OvsSwitch implements Switch {
 
   unheardPeers(): Promise<readonly string[] | undefined> {
     return Promise.resolve(undefined);
+  }
+
+  async connections(zone: number): Promise<readonly TrackedConnection[]> {
+    return down(async () => trackedIn((await this.control.dumpConntrack({ zone })).entries));
+  }
+
+  async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    const known = byKey(await this.connections(zone));
+    const missing = connections.filter((one) => !known.has(connectionKey(one)));
+    const packets = missing.flatMap((one) => seedPacket(zone, one) ?? []);
+    for (let at = 0; at < packets.length; at += SEEDS_AT_ONCE) await this.send(packets.slice(at, at + SEEDS_AT_ONCE));
+    const now = missing.length === 0 ? known : byKey(await this.connections(zone));
+    const taken = missing.filter((one) => {
+      const there = now.get(connectionKey(one));
+      return there !== undefined && isSameOutside(there, one);
+    }).length;
+    return { taken, already: connections.length - missing.length, failed: missing.length - taken };
+  }
+
+  async flush(zone: number): Promise<void> {
+    await down(() => this.control.flushConntrack({ zone }));
   }
 
   async close(): Promise<void> {
@@ -235,6 +261,10 @@ export class OvsSwitch implements Switch {
       name: (number) => this.#ports().find((port) => port.ofport === number)?.name,
     };
   }
+}
+
+function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
+  return new Map(connections.map((one) => [connectionKey(one), one]));
 }
 
 function isSet(change: SwitchChange): boolean {

@@ -1,0 +1,13 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
+import { ClientClosed, ConnectionLost, RequestTimedOut } from '../ovsdb/failures.ts';
+import type { Flow } from '../switch.ts';
+import { BytesWriter } from './bytes-writer.ts';
+import { FakeSwitch } from './fake-switch-fixture.ts';
+import { NAMES } from './listed-fixture.ts';
+import { putMatch } from './match.ts';
+import { MESSAGE } from './message-codes.ts';
+import type { Mod } from './mods.ts';
+import { OpenFlowClient, type OpenFlowLimits } from './openflow-client-driver.ts';
+import { ProtocolError, RefusedBySwitch, UnknownPort } from './troubles.ts';
