@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
+/** What starts real switches, as root. */
+const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
@@ -10,13 +12,21 @@ export default defineConfig({
     // Processes, not threads: a test file that spins can then be ended without ending the run.
     pool: 'forks',
     projects: [
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 10_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'lab/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, LAB_WITH_SWITCHES],
+          testTimeout: 10_000,
+        },
+      },
       { extends: true, test: { name: 'sim', include: ['sim/**/*.test.ts'], testTimeout: 180_000 } },
       {
         extends: true,
         test: {
           name: 'real',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', LAB_WITH_SWITCHES],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],

@@ -1,0 +1,77 @@
+// Which commands make the shared networks and the lines of a host to them.
+import { offloadsOff } from '../../src/agent/namespace-plan.ts';
+import type { Command } from '../command.ts';
+import {
+  EXTERNAL_INTERFACE,
+  OUTSIDE,
+  TUNNEL_BRIDGE,
+  TUNNEL_PREFIX,
+  UNDERLAY_BRIDGE,
+  UNDERLAY_INTERFACE,
+  type HostNames,
+  type LabNames,
+} from './names.ts';
+
+export function sharedCommands({ underlay, external }: LabNames): readonly Command[] {
+  const { bridge, mac, address, address6 } = OUTSIDE;
+  return [
+    ['ip', 'netns', 'add', underlay],
+    ['ip', 'netns', 'add', external],
+    ...bridgeCommands(underlay, UNDERLAY_BRIDGE),
+    ...bridgeCommands(external, bridge),
+    ['ip', '-n', external, 'link', 'set', bridge, 'address', mac],
+    ['ip', '-n', external, 'addr', 'add', `${address}/24`, 'dev', bridge],
+    ['ip', '-n', external, 'addr', 'add', `${address6}/64`, 'dev', bridge, 'nodad'],
+    // A machine that passes packets on would hide that nobody should have sent them to it.
+    inside(external, 'sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0'),
+  ];
+}
+
+/** No spanning tree and no snooping: a bridge that has thoughts of its own loses the first packets. */
+function bridgeCommands(namespace: string, bridge: string): Command[] {
+  return [
+    ['ip', '-n', namespace, 'link', 'set', 'lo', 'up'],
+    ['ip', '-n', namespace, 'link', 'add', bridge, 'type', 'bridge', 'mcast_snooping', '0'],
+    ['ip', '-n', namespace, 'link', 'set', bridge, 'up'],
+  ];
+}
+
+export function hostCommands(lab: LabNames, host: HostNames): readonly Command[] {
+  const { namespace, underlayLink, externalLink } = host;
+  return [
+    ['ip', 'netns', 'add', namespace],
+    pair({ link: underlayLink, at: lab.underlay }, { link: UNDERLAY_INTERFACE, at: namespace }),
+    pair({ link: externalLink, at: lab.external }, { link: EXTERNAL_INTERFACE, at: namespace }),
+    ['ip', '-n', namespace, 'link', 'set', 'lo', 'up'],
+    ['ip', '-n', namespace, 'link', 'set', UNDERLAY_INTERFACE, 'addrgenmode', 'none', 'up'],
+    ['ip', '-n', namespace, 'link', 'set', EXTERNAL_INTERFACE, 'addrgenmode', 'none', 'up'],
+    plugged(lab.underlay, underlayLink, UNDERLAY_BRIDGE),
+    plugged(lab.external, externalLink, OUTSIDE.bridge),
+    offloadsOff(namespace, UNDERLAY_INTERFACE),
+    offloadsOff(namespace, EXTERNAL_INTERFACE),
+    offloadsOff(lab.underlay, underlayLink),
+    offloadsOff(lab.external, externalLink),
+  ];
+}
+
+/** Its device goes with the process of the switch: needed again after each start of it. */
+export function tunnelCommands({ namespace, tunnelAddress }: HostNames): readonly Command[] {
+  return [
+    ['ip', '-n', namespace, 'addr', 'replace', `${tunnelAddress}/${TUNNEL_PREFIX}`, 'dev', TUNNEL_BRIDGE],
+    ['ip', '-n', namespace, 'link', 'set', TUNNEL_BRIDGE, 'up'],
+  ];
+}
+
+/** Both ends are made where they belong: nothing is ever in the namespace that the lab was started in. */
+function pair(one: { link: string; at: string }, other: { link: string; at: string }): Command {
+  const peer = ['peer', 'name', other.link, 'netns', other.at];
+  return ['ip', 'link', 'add', one.link, 'netns', one.at, 'type', 'veth', ...peer];
+}
+
+function plugged(namespace: string, link: string, bridge: string): Command {
+  return ['ip', '-n', namespace, 'link', 'set', link, 'addrgenmode', 'none', 'master', bridge, 'up'];
+}
+
+export function inside(namespace: string, ...command: Command): Command {
+  return ['ip', 'netns', 'exec', namespace, ...command];
+}
