@@ -1,0 +1,80 @@
+// What is said between the lab and its traffic programs, of which there is one in each namespace.
+import type { Arrived } from './arrivals.ts';
+
+interface FlowTarget {
+  /** One number for one flow of a load, at all programs. */
+  readonly flow: number;
+  readonly address: string;
+  readonly port: number;
+  /** Any free one if it is not given. */
+  readonly sourcePort?: number;
+}
+
+/** Sends a packet every so often, and expects each back. */
+export interface EchoFlow extends FlowTarget {
+  readonly kind: 'echo';
+  readonly everyMs: number;
+}
+
+/** Greets once, and from then on only receives. */
+export interface PushFlow extends FlowTarget {
+  readonly kind: 'push';
+  readonly everyMs: number;
+}
+
+/** A connection that data flows through for as long as the load lasts. */
+export interface TcpFlow extends FlowTarget {
+  readonly kind: 'upload' | 'download';
+  readonly everyMs: number;
+  readonly bytes: number;
+}
+
+/** New echo flows all the time, each with a few packets: what begins in the middle of an event. */
+export interface BeginningFlows extends Omit<FlowTarget, 'sourcePort'> {
+  readonly kind: 'beginning';
+  /** The flow has the first of its numbers; there are no more than this. */
+  readonly most: number;
+  readonly newEveryMs: number;
+  readonly packets: number;
+  readonly everyMs: number;
+}
+
+export type ClientFlow = EchoFlow | PushFlow | TcpFlow | BeginningFlows;
+
+export type Task =
+  /** Answers on this port, by UDP and TCP. */
+  | { readonly kind: 'serve'; readonly port: number }
+  /** Ends pushing: what is on its way may still arrive before anybody counts. */
+  | { readonly kind: 'quiet' }
+  /** Says what was seen since the last time this was asked. */
+  | { readonly kind: 'served' }
+  /** Opens flows and makes sure that each works; nothing counts yet. */
+  | { readonly kind: 'prepare'; readonly flows: readonly ClientFlow[] }
+  | { readonly kind: 'begin' }
+  /** Ends the flows, waits for what is on its way, and says what came of them. */
+  | { readonly kind: 'end' };
+
+export interface ServedFlow extends Arrived {
+  readonly flow: number;
+  /** Packets that were pushed, or bytes that were sent by TCP. */
+  readonly sent: number;
+  readonly receivedBytes: number;
+}
+
+export interface ClientResult extends Arrived {
+  readonly flow: number;
+  readonly kind: 'echo' | 'push' | 'upload' | 'download';
+  /** Packets, or bytes by TCP. */
+  readonly sent: number;
+  readonly receivedBytes: number;
+  /** Of a connection: what ended it. */
+  readonly failure?: string;
+}
+
+export interface Call {
+  readonly call: number;
+  readonly task: Task;
+}
+
+export type Answer =
+  { readonly call: number; readonly result: unknown } | { readonly call: number; readonly failed: string };

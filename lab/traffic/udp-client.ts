@@ -1,0 +1,148 @@
+// The end of the traffic that asks, by UDP.
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { Arrivals } from './arrivals.ts';
+import { beat } from './beat.ts';
+import type { BeginningFlows, ClientResult, EchoFlow, PushFlow } from './messages.ts';
+import { decodePacket, encodePacket, type Packet, type PacketKind } from './packet.ts';
+import { literally, RECEIVE_BYTES } from './udp-socket.ts';
+
+const WARM_UP_EVERY_MS = 100;
+const WARM_UP_PATIENCE_MS = 20_000;
+
+/** A flow at the asking end: prepared, begun, ended. */
+export interface RunningFlow {
+  prepare(): Promise<void>;
+  begin(): void;
+  /** No more is sent. */
+  stop(): Promise<void>;
+  /** After what was on its way has had time to arrive. */
+  close(): readonly ClientResult[];
+}
+
+export class UdpFlow implements RunningFlow {
+  readonly #flow: EchoFlow | PushFlow;
+  readonly #arrivals = new Arrivals();
+  readonly #stopped = new AbortController();
+  #socket: Socket | undefined;
+  #sent = 0;
+  #heard: (() => void) | undefined;
+
+  constructor(flow: EchoFlow | PushFlow) {
+    this.#flow = flow;
+  }
+
+  async open(): Promise<Socket> {
+    const { address, port, sourcePort } = this.#flow;
+    const type = address.includes(':') ? 'udp6' : 'udp4';
+    const socket = createSocket({ type, lookup: literally, recvBufferSize: RECEIVE_BYTES });
+    this.#socket = socket;
+    // Such as "nobody listens there": what is lost shows in the counts.
+    socket.on('error', () => undefined);
+    socket.on('message', (bytes) => this.#take(decodePacket(bytes)));
+    if (sourcePort !== undefined) {
+      // Asked for first: without a name to look up it happens at once.
+      const listening = once(socket, 'listening');
+      socket.bind(sourcePort);
+      await listening;
+    }
+    const connected = once(socket, 'connect');
+    socket.connect(port, address);
+    await connected;
+    return socket;
+  }
+
+  /** Neighbours are found and bridges have learnt: from here on a packet that is lost was lost. */
+  async prepare(): Promise<void> {
+    await this.open();
+    const heard = new Promise<void>((done) => {
+      this.#heard = done;
+    });
+    const over = AbortSignal.any([AbortSignal.timeout(WARM_UP_PATIENCE_MS), this.#stopped.signal]);
+    const asking = new AbortController();
+    beat(WARM_UP_EVERY_MS, AbortSignal.any([over, asking.signal]), () =>
+      this.#send(this.#flow.kind === 'push' ? 'greeting' : 'warm-up', 0),
+    );
+    try {
+      await Promise.race([heard, once(over, 'abort')]);
+    } finally {
+      asking.abort();
+    }
+    if (over.aborted) throw new Error(`${this.#flow.address} does not answer flow ${this.#flow.flow}`);
+  }
+
+  begin(): void {
+    if (this.#flow.kind === 'push') return;
+    beat(this.#flow.everyMs, this.#stopped.signal, () => this.sendNext());
+  }
+
+  sendNext(): void {
+    this.#send('echo', this.#sent);
+    this.#sent += 1;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+  }
+
+  close(): readonly ClientResult[] {
+    this.#socket?.close();
+    const { flow, kind } = this.#flow;
+    return [{ flow, kind, ...this.#arrivals.arrived, sent: this.#sent, receivedBytes: 0 }];
+  }
+
+  #send(kind: PacketKind, sequence: number): void {
+    const { flow, everyMs } = this.#flow;
+    this.#socket?.send(encodePacket({ kind, flow, sequence, everyMs }), () => undefined);
+  }
+
+  #take(packet: Packet | undefined): void {
+    if (packet?.flow !== this.#flow.flow) return;
+    this.#heard?.();
+    if (packet.kind === 'echo' || packet.kind === 'push') this.#arrivals.add(packet.sequence, performance.now());
+  }
+}
+
+/** Flows that begin one after the other while the load lasts. Nothing is tried out before: their first packets count. */
+export class BeginningUdpFlows implements RunningFlow {
+  readonly #plan: BeginningFlows;
+  readonly #stopped = new AbortController();
+  readonly #flows: UdpFlow[] = [];
+
+  constructor(plan: BeginningFlows) {
+    this.#plan = plan;
+  }
+
+  async prepare(): Promise<void> {
+    // Nothing to do: that is what they are for.
+  }
+
+  begin(): void {
+    const { newEveryMs, most } = this.#plan;
+    beat(newEveryMs, this.#stopped.signal, () => {
+      if (this.#flows.length < most) void this.#beginOne();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+  }
+
+  close(): readonly ClientResult[] {
+    return this.#flows.flatMap((flow) => flow.close());
+  }
+
+  async #beginOne(): Promise<void> {
+    const { flow: first, address, port, everyMs, packets } = this.#plan;
+    const flow = new UdpFlow({ kind: 'echo', flow: first + this.#flows.length, address, port, everyMs });
+    this.#flows.push(flow);
+    await flow.open();
+    const done = new AbortController();
+    let left = packets;
+    beat(everyMs, AbortSignal.any([done.signal, this.#stopped.signal]), () => {
+      flow.sendNext();
+      left -= 1;
+      if (left === 0) done.abort();
+    });
+  }
+}

@@ -1,0 +1,85 @@
+// The end of the traffic that answers: sends each packet back, and pushes to whoever greeted it.
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { Arrivals, pairOf } from './arrivals.ts';
+import type { ServedFlow } from './messages.ts';
+import { decodePacket, encodePacket } from './packet.ts';
+import { beat } from './beat.ts';
+import { RECEIVE_BYTES, literally } from './udp-socket.ts';
+
+interface Served {
+  readonly arrivals: Arrivals;
+  pushed: number;
+  readonly stop: AbortController;
+}
+
+export class UdpServer {
+  #flows = new Map<number, Served>();
+
+  async listen(port: number): Promise<void> {
+    for (const [type, address] of [
+      ['udp4', '0.0.0.0'],
+      ['udp6', '::'],
+    ] as const) {
+      const socket = createSocket({
+        type,
+        ipv6Only: type === 'udp6',
+        lookup: literally,
+        recvBufferSize: RECEIVE_BYTES,
+      });
+      socket.on('message', (bytes, from) => this.#take(socket, bytes, from));
+      // An answer to somebody who is gone: what is lost shows in the counts.
+      socket.on('error', () => undefined);
+      // Asked for first: without a name to look up it happens at once.
+      const listening = once(socket, 'listening');
+      socket.bind(port, address);
+      await listening;
+    }
+  }
+
+  /** No more is pushed. */
+  quiet(): void {
+    for (const { stop } of this.#flows.values()) stop.abort();
+  }
+
+  /** What was seen until now; from now on everything is new. */
+  taken(): ServedFlow[] {
+    this.quiet();
+    const taken = [...this.#flows].map(([flow, { arrivals, pushed }]) => ({
+      flow,
+      ...arrivals.arrived,
+      sent: pushed,
+      receivedBytes: 0,
+    }));
+    this.#flows = new Map();
+    return taken;
+  }
+
+  #take(socket: Socket, bytes: Buffer, from: RemoteInfo): void {
+    const packet = decodePacket(bytes);
+    if (packet === undefined) return;
+    const served = this.#served(packet.flow);
+    served.arrivals.addPair(pairOf(from.address, from.port));
+    if (packet.kind === 'greeting') {
+      if (served.pushed === 0) this.#push(socket, from, { flow: packet.flow, everyMs: packet.everyMs });
+      return;
+    }
+    if (packet.kind === 'echo') served.arrivals.add(packet.sequence, performance.now());
+    socket.send(bytes, from.port, from.address);
+  }
+
+  #push(socket: Socket, to: RemoteInfo, { flow, everyMs }: { flow: number; everyMs: number }): void {
+    const served = this.#served(flow);
+    beat(everyMs, served.stop.signal, () => {
+      const packet = { kind: 'push', flow, sequence: served.pushed, everyMs } as const;
+      served.pushed += 1;
+      socket.send(encodePacket(packet), to.port, to.address);
+    });
+  }
+
+  #served(flow: number): Served {
+    const served = this.#flows.get(flow) ?? { arrivals: new Arrivals(), pushed: 0, stop: new AbortController() };
+    this.#flows.set(flow, served);
+    return served;
+  }
+}

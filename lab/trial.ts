@@ -1,0 +1,31 @@
+// Tries something out under load: first without it, to see that the machine itself loses nothing. A machine that is too busy says
+// nothing about Muster, neither good nor bad, and is counted apart.
+import { judge, type Limits, type Verdict } from './oracle.ts';
+import type { TrafficResults } from './traffic/results.ts';
+
+const TRIES_MAX = 3;
+
+export interface Trial {
+  /** Runs the load, and the event in the middle of it if there is one. */
+  readonly load: (event?: () => Promise<void>) => Promise<TrafficResults>;
+  readonly event: () => Promise<void>;
+  readonly limits?: Limits;
+  /** Another judgement than that nothing was lost, for what is meant to lose something. */
+  readonly accept?: (verdict: Verdict) => readonly string[];
+}
+
+export type Outcome =
+  | { readonly kind: 'passed'; readonly verdict: Verdict }
+  | { readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] }
+  | { readonly kind: 'machine-too-busy'; readonly tries: readonly Verdict[] };
+
+export async function tryOut({ load, event, limits, accept = ({ problems }) => problems }: Trial): Promise<Outcome> {
+  const tries: Verdict[] = [];
+  while (tries.at(-1)?.good !== true) {
+    if (tries.length === TRIES_MAX) return { kind: 'machine-too-busy', tries };
+    tries.push(judge(await load(), limits));
+  }
+  const verdict = judge(await load(event), limits);
+  const problems = accept(verdict);
+  return problems.length === 0 ? { kind: 'passed', verdict } : { kind: 'failed', verdict, problems };
+}
