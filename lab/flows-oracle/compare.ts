@@ -1,0 +1,50 @@
+// Compares what should be on a switch with what ovs-ofctl finds there. Flows of others count only when they are asked about.
+import type { Flow, Group } from '../../src/dataplane/index.ts';
+import { normalBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
+import { normalActions, normalMatch } from './words.ts';
+
+export interface Contents {
+  readonly flows: readonly DumpedFlow[];
+  readonly groups: readonly DumpedGroup[];
+}
+
+export interface Differences {
+  /** Should be there and are not. */
+  readonly missing: readonly string[];
+  /** Are there and should not be. */
+  readonly left: readonly string[];
+}
+
+/** What the compiler says, in the form that dumps are brought into. */
+export function wanted(contents: { readonly flows: readonly Flow[]; readonly groups: readonly Group[] }): Contents {
+  return {
+    flows: contents.flows.map(({ table, priority, cookie, match, actions }) => ({
+      table,
+      priority,
+      cookie,
+      match: normalMatch(match),
+      actions: normalActions(actions),
+    })),
+    groups: contents.groups.map(({ id, type, buckets }) => ({ id, type, buckets: buckets.map(normalBucket) })),
+  };
+}
+
+export function differences(should: Contents, dumped: Contents): Differences {
+  const [expected, found] = [linesOf(should), linesOf(dumped)];
+  return {
+    missing: [...expected].filter((line) => !found.has(line)).sort(),
+    left: [...found].filter((line) => !expected.has(line)).sort(),
+  };
+}
+
+function linesOf({ flows, groups }: Contents): ReadonlySet<string> {
+  return new Set([...flows.map(flowLine), ...groups.map(groupLine)]);
+}
+
+function flowLine({ table, priority, cookie, match, actions }: DumpedFlow): string {
+  return `table=${table} priority=${priority} cookie=${cookie} ${match} actions=${actions}`;
+}
+
+function groupLine({ id, type, buckets }: DumpedGroup): string {
+  return `group=${id} type=${type} ${buckets.map((bucket) => `bucket=${bucket}`).join(' ')}`;
+}
