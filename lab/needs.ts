@@ -1,0 +1,26 @@
+// What the machine must have for a lab; said before anything is made.
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const PROGRAMS = [
+  ['ovs-vswitchd', 'openvswitch-switch'],
+  ['ovsdb-server', 'openvswitch-switch'],
+  ['ip', 'iproute2'],
+  ['ethtool', 'ethtool'],
+] as const;
+const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Undefined when a lab can be started here. */
+export async function whyNoLab(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'The lab makes network namespaces: run it as root.';
+  const there = await Promise.all(PROGRAMS.map(([program]) => isThere(program)));
+  const missing = PROGRAMS.filter((_, index) => there[index] !== true);
+  if (missing.length === 0) return undefined;
+  const packages = [...new Set(missing.map(([, name]) => name))];
+  return `The lab needs ${missing.map(([program]) => program).join(', ')}. On Debian: apt-get install ${packages.join(' ')}`;
+}
+
+async function isThere(program: string): Promise<boolean> {
+  const found = await Promise.allSettled(FOLDERS.map((folder) => access(join(folder, program), constants.X_OK)));
+  return found.some(({ status }) => status === 'fulfilled');
+}

@@ -1,0 +1,15 @@
+// A scenario: something that happens to hosts in the lab under load, and what has to hold.
+import type { Outcome } from '../trial.ts';
+
+export interface ScenarioRun {
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface Scenario {
+  /** As in `hand-over-by-plan`. */
+  readonly name: string;
+  readonly about: string;
+  /** Brings up what it needs, and takes it away again. */
+  run(how: ScenarioRun): Promise<Outcome>;
+}
