@@ -33,7 +33,9 @@ export class MessageCutter {
 
   /** The messages that are whole by now. Their bodies are views of `chunk`. */
   push(chunk: Uint8Array): Message[] {
-    const bytes = this.#kept.length === 0 ? chunk : joined(this.#kept, chunk);
+    // As plain bytes: a slice of a Buffer is no copy.
+    const plain = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = this.#kept.length === 0 ? plain : joined(this.#kept, plain);
     const messages: Message[] = [];
     let at = 0;
     while (bytes.length - at >= HEADER_BYTES) {
@@ -44,7 +46,6 @@ export class MessageCutter {
       messages.push({ version, type, xid, body: reader.sub(length - HEADER_BYTES) });
       at += length;
     }
-    // A copy: the chunk belongs to the socket.
     this.#kept = bytes.slice(at);
     return messages;
   }

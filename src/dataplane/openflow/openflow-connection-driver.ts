@@ -137,6 +137,7 @@ export class OpenFlowConnection {
     // A switch that does not answer in time is given up: nobody knows what it has done.
     const failure = (): Error => {
       const late = new RequestTimedOut(`${what}: the switch did not answer within ${timeoutMs} ms`);
+      this.#waiters.delete(xid);
       this.end(new ConnectionLost(late.message, { cause: late }));
       return late;
     };
