@@ -56,7 +56,7 @@ export async function applyTransaction(
 }
 
 /** Waits until the switch has taken this configuration or a newer one. */
-export async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutMs: number): Promise<void> {
+async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutMs: number): Promise<void> {
   const what = `the switch applies configuration ${nextCfg}`;
   try {
     await monitor.until(() => ((curCfg(monitor) ?? -1) >= nextCfg ? true : undefined), { what, timeoutMs });
@@ -67,7 +67,7 @@ export async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutM
   }
 }
 
-export function interfaceTroubles(monitor: Monitor): InterfaceTrouble[] {
+function interfaceTroubles(monitor: Monitor): InterfaceTrouble[] {
   return [...monitor.table('Interface').values()].flatMap((row) => {
     const error = textIn(row, 'error');
     return error === undefined ? [] : [{ name: textIn(row, 'name') ?? '', error }];

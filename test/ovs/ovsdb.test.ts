@@ -1,0 +1,228 @@
+// The client of the database on the real one: what it writes is read back by the tools of Open vSwitch, and the other way round.
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { applyTransaction, NotApplied, TABLES_TO_APPLY } from '../../src/dataplane/ovsdb/applied.ts';
+import { ConnectionLost } from '../../src/dataplane/ovsdb/failures.ts';
+import type { LineState } from '../../src/dataplane/ovsdb/line-driver.ts';
+import type { Operation } from '../../src/dataplane/ovsdb/operation.ts';
+import { OvsdbClient, type OvsdbClientOptions } from '../../src/dataplane/ovsdb/ovsdb-client-driver.ts';
+import { numberIn, textIn, textsIn, uuidsIn } from '../../src/dataplane/ovsdb/read-column.ts';
+import { TransactionRefused } from '../../src/dataplane/ovsdb/refused-transaction.ts';
+import type { RowChange } from '../../src/dataplane/ovsdb/replica.ts';
+import { mapOf, setOf } from '../../src/dataplane/ovsdb/value.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { start, type OvsDaemons } from './ovs-daemons.ts';
+import { ovsSuite } from './suite.ts';
+
+const DATABASE = 'Open_vSwitch';
+const TABLES = {
+  Open_vSwitch: [...TABLES_TO_APPLY.Open_vSwitch, 'bridges'],
+  Bridge: ['name', 'external_ids', 'ports', 'fail_mode', 'datapath_id'],
+  Interface: [...TABLES_TO_APPLY.Interface, 'type'],
+};
+
+function open(address: string, options: Partial<OvsdbClientOptions> = {}): OvsdbClient {
+  const client = new OvsdbClient({ address, clock: realClock, random: Math.random, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** A bridge with the port that every bridge has. */
+function addBridge(name: string): Operation[] {
+  const owned = [
+    { op: 'insert', table: 'Interface', row: { name, type: 'internal' }, name: 'interface' },
+    { op: 'insert', table: 'Port', row: { name, interfaces: { namedUuid: 'interface' } }, name: 'port' },
+  ] as const;
+  const row = { name, datapath_type: 'netdev', fail_mode: 'secure', ports: setOf([{ namedUuid: 'port' }]) };
+  return [
+    ...owned,
+    { op: 'insert', table: 'Bridge', row: { ...row, external_ids: mapOf({ owner: 'muster' }) }, name: 'bridge' },
+    { op: 'mutate', table: 'Open_vSwitch', where: [], mutations: [['bridges', 'insert', { namedUuid: 'bridge' }]] },
+  ];
+}
+
+function addPort(bridge: string, name: string, type: string): Operation[] {
+  return [
+    { op: 'insert', table: 'Interface', row: { name, type }, name: 'interface' },
+    { op: 'insert', table: 'Port', row: { name, interfaces: { namedUuid: 'interface' } }, name: 'port' },
+    {
+      op: 'mutate',
+      table: 'Bridge',
+      where: [['name', '==', bridge]],
+      mutations: [['ports', 'insert', { namedUuid: 'port' }]],
+    },
+  ];
+}
+
+async function refusalOf(promise: Promise<unknown>): Promise<TransactionRefused> {
+  const error = await promise.catch((thrown: unknown) => thrown);
+  if (error instanceof TransactionRefused) return error;
+  throw new Error(`not refused: ${String(error)}`);
+}
+
+/** Waits for what the tests themselves have set in motion. */
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await setTimeout(10);
+}
+
+ovsSuite('ovsdb', () => {
+  let ovs: OvsDaemons;
+  beforeAll(async () => {
+    ovs = await start();
+  });
+  afterAll(() => ovs?.close());
+
+  test('a-bridge-that-was-written-is-there-when-it-is-applied', async () => {
+    const client = open(ovs.db);
+    const monitor = await client.monitor(DATABASE, TABLES);
+    const applied = await applyTransaction(client, monitor, { operations: addBridge('br-one'), timeoutMs: 20_000 });
+    expect(applied.results.map(({ kind }) => kind)).toEqual(['inserted', 'inserted', 'inserted', 'counted']);
+    expect(applied.troubles).toEqual([]);
+    expect(await ovs.vsctl('get', 'bridge', 'br-one', 'external_ids')).toBe('{owner=muster}\n');
+    expect(await ovs.ofctl('show', 'br-one')).toMatch(/LOCAL\(br-one\)/);
+    const bridge = [...monitor.table('Bridge').values()].find((row) => textIn(row, 'name') === 'br-one');
+    expect([textsIn(bridge, 'external_ids'), textIn(bridge, 'fail_mode')]).toEqual([{ owner: 'muster' }, 'secure']);
+    expect(textIn(bridge, 'datapath_id')).toMatch(/^[0-9a-f]{16}$/);
+    const own = [...monitor.table('Interface').values()].find((row) => textIn(row, 'name') === 'br-one');
+    expect(numberIn(own, 'ofport')).toBe(65_534);
+    expect(uuidsIn([...monitor.table('Open_vSwitch').values()][0], 'bridges')).toHaveLength(1);
+  });
+
+  test('an-interface-that-the-switch-cannot-open-is-told-of', async () => {
+    await ovs.addBridge('br-two');
+    const client = open(ovs.db);
+    const monitor = await client.monitor(DATABASE, TABLES);
+    const operations = addPort('br-two', 'nowhere0', '');
+    const { troubles } = await applyTransaction(client, monitor, { operations, timeoutMs: 20_000 });
+    expect(troubles).toMatchObject([{ name: 'nowhere0' }]);
+    expect(troubles[0]?.error).toMatch(/No such device|could not open/);
+  });
+
+  test('changes-by-others-are-told', async () => {
+    const client = open(ovs.db);
+    const monitor = await client.monitor(DATABASE, { Bridge: ['name', 'external_ids'] });
+    const changes: RowChange[] = [];
+    monitor.onChange((told) => changes.push(...told));
+    await ovs.vsctl('add-br', 'br-theirs', '--', 'set', 'bridge', 'br-theirs', 'datapath_type=netdev');
+    await ovs.vsctl('set', 'bridge', 'br-theirs', 'external_ids:a=b');
+    await ovs.vsctl('del-br', 'br-theirs');
+    await client.echo();
+    expect(changes.map(({ kind }) => kind)).toEqual(['inserted', 'changed', 'removed']);
+  });
+
+  test('a-refused-transaction-names-operation-and-column-and-nothing-of-it-is-done', async () => {
+    const client = open(ovs.db);
+    const good: Operation = { op: 'mutate', table: 'Open_vSwitch', where: [], mutations: [['next_cfg', '+=', 1]] };
+    const before = await ovs.vsctl('get', 'Open_vSwitch', '.', 'next_cfg');
+    const refused = async (...bad: readonly Operation[]): Promise<object> => {
+      const { operation, table, column, error } = await refusalOf(client.transact(DATABASE, [good, ...bad]));
+      return { operation, table, column, error };
+    };
+    const insert = (row: Extract<Operation, { readonly op: 'insert' }>['row']): Operation => ({
+      op: 'insert',
+      table: 'Bridge',
+      row,
+    });
+    expect(await refused(insert({ nme: 'x' }))).toEqual({
+      operation: 1,
+      table: 'Bridge',
+      column: 'nme',
+      error: 'unknown column',
+    });
+    expect(await refused(insert({ name: 5, fail_mode: 'secure' }))).toMatchObject({ operation: 1, column: 'name' });
+    expect(await refused(insert({ name: 'x', fail_mode: 'no' }))).toMatchObject({ operation: 1, column: 'fail_mode' });
+    const twice: Operation = { op: 'insert', table: 'Bridge', row: { name: 'br-one' }, name: 'twice' };
+    const held: Operation = {
+      op: 'mutate',
+      table: 'Open_vSwitch',
+      where: [],
+      mutations: [['bridges', 'insert', { namedUuid: 'twice' }]],
+    };
+    expect(await refused(twice, held)).toMatchObject({
+      operation: undefined,
+      table: 'Bridge',
+      column: 'name',
+      error: 'constraint violation',
+    });
+    expect(await refused({ op: 'wait', table: 'Bridge', where: [], rows: [{ name: 'x' }] })).toMatchObject({
+      operation: 1,
+      error: 'timed out',
+    });
+    expect(await ovs.vsctl('get', 'Open_vSwitch', '.', 'next_cfg')).toBe(before);
+    await expect(client.transact('Nothing', [good])).rejects.toThrow(/unknown database/);
+    await expect(client.monitor(DATABASE, { Bridge: ['nme'] })).rejects.toThrow(/not a valid column/);
+  });
+
+  test('after-a-restart-of-the-database-the-copy-is-as-it-is-there', async () => {
+    const states: LineState[] = [];
+    const client = open(ovs.db, { onState: (state) => states.push(state) });
+    const monitor = await client.monitor(DATABASE, { Bridge: ['name'], Open_vSwitch: ['external_ids'] });
+    const changes: RowChange[] = [];
+    monitor.onChange((told) => changes.push(...told));
+    await ovs.killDatabase();
+    await until(() => states.at(-1)?.kind === 'down');
+    await ovs.startDatabase();
+    await ovs.vsctl('--no-wait', 'set', 'Open_vSwitch', '.', 'external_ids:while=away');
+    await monitor.until(() => textsIn([...monitor.table('Open_vSwitch').values()][0], 'external_ids')['while'], {
+      what: 'the change is heard of',
+      timeoutMs: 20_000,
+    });
+    // The rows that are as they were are not told of again.
+    expect(changes.map(({ kind, table }) => `${kind} ${table}`)).toEqual(['changed Open_vSwitch']);
+    expect(states[0]).toEqual({ kind: 'up' });
+  });
+
+  test('a-switch-that-does-not-run-applies-nothing-until-it-does', async () => {
+    const client = open(ovs.db);
+    const monitor = await client.monitor(DATABASE, TABLES);
+    await ovs.killSwitch();
+    const operations: Operation[] = [{ op: 'comment', comment: 'nobody is there to apply this' }];
+    await expect(applyTransaction(client, monitor, { operations, timeoutMs: 200 })).rejects.toThrow(NotApplied);
+    await ovs.startSwitch();
+    await expect(applyTransaction(client, monitor, { operations, timeoutMs: 20_000 })).resolves.toMatchObject({});
+  });
+
+  test('over-tcp-too', async () => {
+    const forward = createServer((socket) => {
+      const inner = connect(ovs.db.slice('unix:'.length));
+      for (const one of [socket, inner]) one.on('error', () => {});
+      socket.pipe(inner).pipe(socket);
+      socket.on('close', () => inner.destroy());
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void forward.close());
+    await once(forward, 'listening');
+    const client = open(`tcp:127.0.0.1:${(forward.address() as AddressInfo).port}`);
+    const monitor = await client.monitor(DATABASE, TABLES);
+    expect(monitor.table('Open_vSwitch').size).toBe(1);
+    // Before the server is closed: it waits for its connections.
+    await client.close();
+  });
+
+  test('nobody-there-is-said-with-the-name-of-the-socket', async () => {
+    const client = open(`unix:${ovs.folder}/nothing.sock`, { requestTimeoutMs: 300 });
+    const failure = await client.echo().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ConnectionLost);
+    expect(String(failure)).toMatch(/nothing\.sock: connect ENOENT/);
+  });
+
+  test('ten-thousand-rows-come-in-one-piece', async () => {
+    const client = open(ovs.db);
+    const rows = Array.from({ length: 10_000 }, (_, index) => index);
+    // Rows that nothing points at are swept away at the end of their transaction: one row holds them together.
+    const queues: Operation[] = rows.map((index) => ({
+      op: 'insert',
+      table: 'Queue',
+      row: { external_ids: mapOf({ text: `{"${'x'.repeat(100)}\\\u{1F600}${index}` }) },
+      name: `q${index}`,
+    }));
+    const held = rows.map((index) => [index, { namedUuid: `q${index}` }] as const);
+    const qos: Operation = { op: 'insert', table: 'QoS', row: { type: 'linux-noop', queues: { map: held } } };
+    await client.transact(DATABASE, [...queues, qos]);
+    const monitor = await client.monitor(DATABASE, { Queue: ['external_ids'] });
+    const texts = new Set([...monitor.table('Queue').values()].map((row) => textsIn(row, 'external_ids')['text']));
+    expect(texts.size).toBe(10_000);
+    expect(texts).toContain(`{"${'x'.repeat(100)}\\\u{1F600}9999`);
+  });
+});
