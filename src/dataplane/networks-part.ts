@@ -19,7 +19,15 @@ import {
   type Router,
   type Subnet,
 } from '../network/index.ts';
-import { hostsOfRouter, hostsOfService, hostsSharingPlaces, servicesOfHost, subnetsOfService } from './relations.ts';
+import {
+  hostsOfRouter,
+  hostsOfService,
+  hostsSharingPlaces,
+  hostsTouchedBy,
+  servicesOfHost,
+  servicesOfSubnets,
+  subnetsOfService,
+} from './relations.ts';
 import { shownSubnet } from './services-part.ts';
 import {
   domainOf,
@@ -136,6 +144,22 @@ function shownRouter(fleet: FleetReader, id: string): ShownRouter[] {
   return [{ id, key, subnets: [...router.subnets].sort().flatMap((subnet) => shownSubnet(fleet, subnet)) }];
 }
 
+/** The hosts that are told of a network: those with ports in it, and those that route into one of its subnets. */
+function hostsSeeing(fleet: FleetReader, networks: Iterable<string>): Set<string> {
+  const all = [...networks];
+  const subnets = all.flatMap((network) => [...fleet.find(SUBNETS_BY_NETWORK, network)].map(({ id }): string => id));
+  return hostsSharingPlaces(fleet, { networks: all, subnets: withRouted(fleet, subnets) });
+}
+
+/** These subnets, and all that they are routed to. */
+function withRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
+  const found = new Set(subnets);
+  for (const subnet of [...found]) {
+    for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) for (const one of router.doc.subnets) found.add(one);
+  }
+  return [...found];
+}
+
 /** What others see of a port. */
 function seen(port: Port | undefined): string {
   if (port?.binding === undefined) return '';
@@ -147,9 +171,7 @@ function byPort(fleet: FleetReader, { before, after }: Applied): readonly string
   const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
   if (seen(was) === seen(is)) return [];
   const sides = [was, is].filter((port) => port?.binding !== undefined).map((port) => port as Port);
-  const networks = new Set(sides.map(({ network }) => network));
-  const subnets = new Set(sides.flatMap(({ addresses }) => addresses.map(({ subnet }) => subnet)));
-  const hosts = hostsSharingPlaces(fleet, { networks: [...networks], subnets: [...subnets] });
+  const hosts = hostsSeeing(fleet, new Set(sides.map(({ network }) => network)));
   for (const { binding } of sides) if (binding !== undefined) hosts.add(binding.host);
   return [...hosts];
 }
@@ -158,7 +180,11 @@ function byRouter(fleet: FleetReader, { before, after }: Applied): readonly stri
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
-  return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets)];
+  const hosts = hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets);
+  // Whoever does something for one of its subnets, with or without presence.
+  for (const { doc } of servicesOfSubnets(fleet, subnets).values())
+    for (const host of hostsTouchedBy(doc)) hosts.add(host);
+  return [...hosts];
 }
 
 /** Whoever gets something to do with a service, or has nothing to do with it any more. */
@@ -171,10 +197,8 @@ function byService(fleet: FleetReader, { before, after }: Applied): readonly str
       if (host !== undefined) hosts.add(host);
     }
   }
-  if (before === undefined || after === undefined) {
-    const service = (after ?? before)?.doc as Service;
-    for (const host of hostsOfService(fleet, service)) hosts.add(host);
-  }
+  const only = (before === undefined ? after : after === undefined ? before : undefined)?.doc as Service | undefined;
+  if (only !== undefined) for (const host of hostsOfService(fleet, only)) hosts.add(host);
   return [...hosts];
 }
 
@@ -182,16 +206,20 @@ function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly stri
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
   const networks = [was, is].flatMap((side) => (side === undefined ? [] : [side.network]));
-  return [...hostsSharingPlaces(fleet, { networks, subnets: [(after ?? before)?.id ?? ''] })];
+  const hosts = hostsSeeing(fleet, networks);
+  const subnets = withRouted(fleet, [(after ?? before)?.id ?? '']);
+  for (const host of hostsSharingPlaces(fleet, { networks, subnets })) hosts.add(host);
+  return [...hosts];
 }
 
 function byKey(fleet: FleetReader, { before, after }: Applied): readonly string[] {
-  const of = (after ?? before)?.doc as { readonly for: string; readonly id: string };
-  if (of.for === 'network') return [...hostsSharingPlaces(fleet, { networks: [of.id], subnets: [] })];
+  const of = (after ?? before)?.doc as { readonly for: string; readonly id: string } | undefined;
+  if (of === undefined) return [];
+  if (of.for === 'network') return [...hostsSeeing(fleet, [of.id])];
   if (of.for === 'router') {
-    return [...hostsOfRouter(fleet, of.id, fleet.get(ROUTER, of.id as Id<'router'>)?.doc.subnets ?? [])];
+    const subnets = fleet.get(ROUTER, of.id as Id<'router'>)?.doc.subnets ?? [];
+    return [...hostsOfRouter(fleet, of.id, subnets), ...hostsSharingPlaces(fleet, { networks: [], subnets })];
   }
-  return [...fleet.find(PORTS_BY_SEGMENT, of.id)].flatMap(({ doc }) =>
-    doc.binding === undefined ? [] : [doc.binding.host],
-  );
+  const network = fleet.get(SEGMENT, of.id as Id<'segment'>)?.doc.network;
+  return network === undefined ? [] : [...hostsSeeing(fleet, [network])];
 }

@@ -9,15 +9,17 @@ import {
   PORT,
   ROUTER,
   TRANSPORT_ZONE,
+  TUNNEL_KEY,
   type FloatingAddress,
   type Router,
 } from '../network/index.ts';
 import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
+import { networksPart } from './networks-part.ts';
 import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
-import type { ShownPeer, ShownService } from './shown.ts';
+import type { ShownNetworks, ShownPeer, ShownService } from './shown.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 const HOSTS = ['c1', 'c2', 'c3', 'c4'];
@@ -83,6 +85,12 @@ const passing = (
 
 const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];
 const red = [network('red'), subnet('red-v4', 'red', '10.0.3.0/24')];
+
+const keys = [key(100, 'network', 'blue'), key(101, 'network', 'red'), key(200, 'router', 'edge')];
+
+function key(number: number, kind: 'network' | 'router', id: string): Change {
+  return put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: kind, id });
+}
 
 function peers(fleet: Fleet, name: string): string[] {
   return (peersPart.build(fleet, name) as readonly ShownPeer[]).map((peer) => peer.host);
@@ -177,6 +185,62 @@ describe('peers', () => {
       host('c3', { state: 'removed' }),
     );
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual([]);
+  });
+});
+
+describe('networks', () => {
+  const shown = (fleet: Fleet, name: string): ShownNetworks => networksPart.build(fleet, name) as ShownNetworks;
+  const hosts = HOSTS.map((name) => host(name));
+
+  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
+    const fleet = newFleet(
+      ...hosts,
+      ...blue,
+      ...red,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p22', 'c2', 'blue'),
+      portOn('p3', 'c3', 'red'),
+      portOn('p4', undefined, 'blue'),
+    );
+    expect(shown(fleet, 'c1').domains).toMatchObject([
+      { id: 'network/blue', key: 100, ports: [{ id: 'p22', addresses: ['10.0.4.3'], host: 'c2' }] },
+    ]);
+    expect(shown(fleet, 'c3').domains).toMatchObject([{ id: 'network/red', key: 101, ports: [] }]);
+    expect(shown(fleet, 'c4')).toEqual({ domains: [], routers: [] });
+  });
+
+  test('a router brings the networks behind it, and whoever does its work knows them all', () => {
+    const fleet = newFleet(
+      ...hosts,
+      ...blue,
+      ...red,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      portOn('p3', 'c3', 'red'),
+      router('edge', ['blue-v4', 'red-v4']),
+      service('nat', 'edge', at('c4')),
+    );
+    for (const name of ['c1', 'c3', 'c4']) {
+      expect(shown(fleet, name).domains.map(({ id }) => id)).toEqual(['network/blue', 'network/red']);
+      expect(shown(fleet, name).routers).toMatchObject([{ id: 'edge', key: 200 }]);
+    }
+    expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
+  });
+
+  test('what-has-no-key-is-not-told-of', () => {
+    const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
+    expect(shown(fleet, 'c1').domains).toEqual([]);
+  });
+
+  test('a-quarantined-host-is-told-of-no-network', () => {
+    const fleet = newFleet(
+      ...blue,
+      ...keys,
+      portOn('p1', 'c1', 'blue'),
+      host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
+    );
+    expect(shown(fleet, 'c1')).toEqual({ domains: [], routers: [] });
   });
 });
 
@@ -315,6 +379,8 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       });
     }),
   fc.constant(remove(SERVICE, serviceId('nat', 'edge'))),
+  fc.constantFrom(...keys),
+  fc.constantFrom('100', '200').map((id) => remove(TUNNEL_KEY, idOf(TUNNEL_KEY, id))),
 );
 const commits = fc.array(
   fc.uniqueArray(aChange, { selector: ({ kind, id }) => `${kind}/${id}`, minLength: 1, maxLength: 3 }),
@@ -325,23 +391,26 @@ const commits = fc.array(
 );
 
 describe('properties of the parts', () => {
-  test.each([peersPart, servicesPart])('never: the part $name of a host changes and the host is not told', (part) => {
-    fc.assert(
-      fc.property(commits, (all) => {
-        const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...red);
-        for (const changes of all) {
-          const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
-          const applied = fleet.apply(fleet.revision + 1, changes);
-          const told = new Set(applied.flatMap((change) => part.affects(fleet, change)));
-          const missed = HOSTS.filter(
-            (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !told.has(id),
-          );
-          expect(missed).toEqual([]);
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
+  test.each([peersPart, servicesPart, networksPart])(
+    'never: the part $name of a host changes and the host is not told',
+    (part) => {
+      fc.assert(
+        fc.property(commits, (all) => {
+          const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...red, ...keys);
+          for (const changes of all) {
+            const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
+            const applied = fleet.apply(fleet.revision + 1, changes);
+            const told = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+            const missed = HOSTS.filter(
+              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !told.has(id),
+            );
+            expect(missed).toEqual([]);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
 
   test('never: a tunnel has one end', () => {
     fc.assert(

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { HERE, nat, subnetService, view } from '../dataplane/dataplane-fixture.ts';
+import { macOf } from '../dataplane/keys.ts';
+import { encodeArpFrame } from '../dataplane/packets/arp.ts';
+import { encodeNdFrame } from '../dataplane/packets/nd-frame.ts';
+import { PacketDesk, type HeardPacket, type SentPacket } from './packet-desk.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
+
+const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
+const OUTSIDE = 'in_port="muster-ext"';
+const GATEWAY = '02:ee:00:00:00:01';
+const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+
+interface Opened {
+  readonly desk: PacketDesk;
+  readonly clock: VirtualClock;
+  readonly sent: SentPacket[];
+  hear(packet: HeardPacket): void;
+  fails: boolean;
+  stop(): Promise<void>;
+}
+
+function opened(): Opened {
+  const clock = new VirtualClock();
+  const listeners = new Set<(packet: HeardPacket) => void>();
+  const all: Opened = {
+    clock,
+    sent: [],
+    fails: false,
+    hear: (packet) => {
+      for (const listener of listeners) listener(packet);
+    },
+    desk: new PacketDesk({
+      clock,
+      log: quiet as never,
+      wire: {
+        onPacket: (listener) => {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+        send: (packets) => {
+          if (all.fails) return Promise.reject(new Error('down'));
+          all.sent.push(...packets);
+          return Promise.resolve();
+        },
+      },
+    }),
+    stop: () => Promise.resolve(),
+  };
+  const stopping = new AbortController();
+  const running = all.desk.run(stopping.signal);
+  all.stop = async () => {
+    stopping.abort();
+    await running;
+  };
+  return all;
+}
+
+const answer: HeardPacket = {
+  match: OUTSIDE,
+  data: encodeArpFrame({
+    link: { srcMac: GATEWAY, dstMac: macOf('host', 'c1') },
+    arp: {
+      operation: 'reply',
+      senderMac: GATEWAY,
+      senderIp: '198.51.100.1',
+      targetMac: macOf('host', 'c1'),
+      targetIp: '0.0.0.0',
+    },
+  }),
+};
+
+describe('packets of an agent', () => {
+  test('a-next-hop-is-asked-for-until-it-answers, and-then-now-and-again', async () => {
+    const { desk, clock, sent, hear, stop } = opened();
+    let changes = 0;
+    desk.onChange(() => (changes += 1));
+    desk.follow(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
+    await clock.pass(1000);
+    expect(sent.filter(({ actions }) => actions === 'output:"muster-ext"').length).toBeGreaterThan(2);
+    expect(desk.around.nextHop('198.51.100.1')).toBeUndefined();
+    hear(answer);
+    expect(desk.around.nextHop('198.51.100.1')).toBe(GATEWAY);
+    expect(changes).toBe(1);
+    sent.length = 0;
+    hear(answer);
+    await clock.pass(20_000);
+    expect([changes, sent.length]).toEqual([1, 0]);
+    await clock.pass(15_000);
+    expect(sent.length).toBeGreaterThan(0);
+    await stop();
+  });
+
+  test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {
+    const { desk, clock, sent, hear, stop } = opened();
+    const here = view({ services: [nat(AT_C1)] });
+    desk.follow(here);
+    hear(answer);
+    await clock.pass(10_000);
+    const from = (mac: string): number =>
+      sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac.replaceAll(':', '')).length;
+    const shared = macOf('service', 'nat:edge');
+    const announced = from(shared);
+    expect(announced).toBe(8);
+    desk.follow(here);
+    await clock.pass(10_000);
+    expect(from(shared)).toBe(announced);
+    desk.follow(view({ services: [nat()] }));
+    desk.follow(here);
+    await clock.pass(10_000);
+    expect(from(shared)).toBe(2 * announced);
+    await stop();
+  });
+
+  test('never: the shared address is used by a host that only prepares', async () => {
+    const { desk, clock, sent, stop } = opened();
+    desk.follow(view({ services: [nat({ role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } })] }));
+    await clock.pass(5000);
+    const shared = macOf('service', 'nat:edge').replaceAll(':', '');
+    expect(sent.some(({ data }) => Buffer.from(data).toString('hex').includes(shared))).toBe(false);
+    await stop();
+  });
+
+  test('a-router-solicitation-is-answered-into-the-network-that-it-came-from', async () => {
+    const { desk, clock, sent, hear, stop } = opened();
+    desk.follow(view({ services: [subnetService('dhcp', AT_C1)] }));
+    await clock.pass(10);
+    sent.length = 0;
+    const data = encodeNdFrame({
+      link: { srcMac: HERE.mac, dstMac: '33:33:00:00:00:02' },
+      between: { src: 'fe80::1', dst: 'ff02::2' },
+      message: { kind: 'router-solicitation', sourceMac: HERE.mac },
+    });
+    hear({ match: 'in_port="mp1",metadata=0x1000', data });
+    hear({ match: 'in_port="mp1",metadata=0x9999', data });
+    hear({ match: 'in_port="mp1",metadata=0x1000', data: new Uint8Array(3) });
+    await clock.settle();
+    expect(sent.map(({ actions }) => actions)).toEqual(['set_field:0x1000->metadata,resubmit(,20)']);
+    await stop();
+  });
+
+  test('a-switch-that-is-not-there-is-tried-again', async () => {
+    const all = opened();
+    all.fails = true;
+    all.desk.follow(view({ services: [nat({ ...AT_C1 })] }));
+    await all.clock.pass(3000);
+    expect(all.sent).toEqual([]);
+    all.fails = false;
+    await all.clock.pass(10_000);
+    expect(all.sent.length).toBeGreaterThan(0);
+    await all.stop();
+  });
+});
