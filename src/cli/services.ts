@@ -22,6 +22,7 @@ interface Service extends Changed {
   readonly exclusion: string;
   readonly onControlLoss: string;
   readonly epoch: number;
+  readonly standby?: string;
   readonly designated?: { readonly host: string; readonly sinceMs: number; readonly degraded?: true };
   readonly handOver?: {
     readonly operation: string;
@@ -58,12 +59,13 @@ function noteOf({ designated, handOver }: Service): string | undefined {
 }
 
 function facts(one: Service, nowMs: number): Facts {
-  const { designated, handOver, cameFrom } = one;
+  const { designated, standby, handOver, cameFrom } = one;
   return [
     ['Service', one.id],
     ['Type', one.type],
     ['Host', designated?.host ?? 'nobody'],
     ['Since', designated === undefined ? undefined : relative(designated.sinceMs, nowMs)],
+    ['Standby', standby],
     ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other can take it' : undefined],
     ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],

@@ -60,6 +60,8 @@ export class Poll {
   readonly #standings: ReturnType<(typeof STANDINGS)['create']>;
   /** What choices in this poll have added to hosts' weights. */
   readonly #more = new Map<string, number>();
+  /** What it has added to what they would take over. */
+  readonly #moreStandbys = new Map<string, number>();
   /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
@@ -70,11 +72,28 @@ export class Poll {
 
   /** Costs O(presence). `except`: hosts that are not to be asked. */
   candidatesOf({ doc }: Pick<StoredService, 'doc'>, except: readonly string[] = []): Candidates {
+    const own = weighsOn(doc);
+    return this.#candidates(doc, except, (host, standing) => this.#score(host, standing) - (host === own ? 1 : 0));
+  }
+
+  /** The best of those that could take it over: what a host would have to take over weighs as much as what it does. */
+  standbyFor(doc: Service): string | undefined {
+    const standbyScore = (host: string, standing: Readonly<Standing>): number => {
+      const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
+      return this.#score(host, standing) + standbys;
+    };
+    return this.#candidates(doc, [doc.designated?.host ?? ''], standbyScore).eligible.first?.host;
+  }
+
+  #candidates(
+    doc: Service,
+    except: readonly string[],
+    scoreOf: (host: string, standing: Readonly<Standing>) => number,
+  ): Candidates {
     const eligible = new Shortlist(byScore);
     const leaving = new Shortlist(byScore);
     const rejected = new Shortlist(byHost);
     const reaches = this.#wayOutOf(doc);
-    const own = weighsOn(doc);
     for (const host of presentHosts(this.fleet, doc)) {
       if (except.includes(host)) continue;
       const standing = this.#standings.of(host);
@@ -82,8 +101,7 @@ export class Poll {
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
       if (because !== undefined && !isFallback) continue;
-      const score = this.#score(host, standing) - (host === own ? 1 : 0);
-      (isFallback ? leaving : eligible).add({ host, score });
+      (isFallback ? leaving : eligible).add({ host, score: scoreOf(host, standing) });
     }
     return { eligible, leaving, rejected };
   }
@@ -105,6 +123,12 @@ export class Poll {
     const from = weighsOn(doc);
     if (from !== undefined) this.#more.set(from, (this.#more.get(from) ?? 0) - 1);
     if (to !== undefined) this.#more.set(to, (this.#more.get(to) ?? 0) + 1);
+  }
+
+  /** A host is to take a service over, and another one is not any more. */
+  countStandby(from: string | undefined, to: string | undefined): void {
+    if (from !== undefined) this.#moreStandbys.set(from, (this.#moreStandbys.get(from) ?? 0) - 1);
+    if (to !== undefined) this.#moreStandbys.set(to, (this.#moreStandbys.get(to) ?? 0) + 1);
   }
 
   #score(id: string, { weight, baseWeight }: Readonly<Standing>): number {

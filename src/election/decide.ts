@@ -17,6 +17,7 @@ import {
   type Signed,
 } from './passing.ts';
 import { ELECTION } from './settings.ts';
+import { withStandby } from './standby.ts';
 import { verdictOn, type Circumstances, type Verdict } from './verdict.ts';
 import { isWanted, subjectOf } from './wanted.ts';
 
@@ -42,6 +43,8 @@ export interface Looked {
 /** What a look has come to so far. */
 interface Doing {
   readonly changes: Change[];
+  /** What services are now, and what is stored of them. */
+  readonly decided: { readonly id: ServiceId; readonly was: Service | undefined; readonly is: Service }[];
   readonly passing: Passing[];
   readonly elected: ServiceId[];
   readonly withdrawn: ServiceId[];
@@ -50,11 +53,20 @@ interface Doing {
 
 export function lookAtServices(fleet: FleetReader, command: LookAtServices): Decision<Looked> {
   const poll = new Poll(fleet);
-  const doing: Doing = { changes: [], passing: [], elected: [], withdrawn: [], postponed: [] };
+  const doing: Doing = { changes: [], decided: [], passing: [], elected: [], withdrawn: [], postponed: [] };
   for (const id of [...new Set(command.services)].sort()) lookAt(poll, id, command, doing);
-  const changes = [...doing.changes, ...handOvers(doing.passing, command)];
+  const changes = [...doing.changes, ...withStandbys(poll, doing, command), ...handOvers(doing.passing, command)];
   const begun = doing.passing.map(({ service }) => service.id);
   return accept(changes, { elected: doing.elected, withdrawn: doing.withdrawn, begun, postponed: doing.postponed });
+}
+
+/** After all designations: whoever got one is loaded by it. While elections are held still, nobody else is chosen either. */
+function withStandbys(poll: Poll, { decided: services }: Doing, by: Signed): Change[] {
+  const { held } = valueOf(poll.fleet, ELECTION);
+  return services.flatMap(({ id, was, is }) => {
+    const doc = held ? is : withStandby(poll, is, by);
+    return doc === was ? [] : [put(SERVICE, id, doc)];
+  });
 }
 
 function lookAt(poll: Poll, id: ServiceId, command: LookAtServices, doing: Doing): void {
@@ -77,7 +89,7 @@ function lookAt(poll: Poll, id: ServiceId, command: LookAtServices, doing: Doing
   if (verdict.kind === 'elect') doing.elected.push(id);
   if (verdict.kind === 'withdraw') doing.withdrawn.push(id);
   const begins = doing.passing.at(-1)?.service === clean;
-  if (!begins && (doc !== service.doc || stored === undefined)) doing.changes.push(put(SERVICE, id, doc));
+  if (!begins) doing.decided.push({ id, was: stored?.doc, is: doc });
 }
 
 /** A service made anew begins above every epoch that one of its name may have had. */

@@ -278,6 +278,7 @@ test.each([
   expect(stateOf(world)).toContain('failed deadline-passed');
   expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: keeps } });
   expect(service(world.fleet, NAT)?.handOver).toBeUndefined();
+  await world.look();
   expect(world.wrong()).toEqual([]);
 });
 

@@ -25,6 +25,7 @@ function nat(facts: Partial<Service> = {}): Change {
     onControlLoss: 'move',
     epoch: 5,
     designated: { host: 'a', sinceMs: 0 },
+    standby: 'c',
     changedBy: 'test',
     changedAtMs: 0,
     ...facts,
@@ -70,7 +71,7 @@ function broken(fleet: Fleet, ...changes: readonly Change[]): string[] {
   return ELECTION_INVARIANTS.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
 }
 
-const [EPOCH, LEAVER, TWICE, REMOVED] = ELECTION_INVARIANTS.map(({ name }) => name);
+const [EPOCH, LEAVER, TWICE, REMOVED, STANDBY] = ELECTION_INVARIANTS.map(({ name }) => name);
 
 test.each<readonly [string, readonly Change[], readonly Change[], string | undefined]>([
   ['an-election-with-a-new-epoch-is-fine', [], [nat({ epoch: 6, ...at('b') })], undefined],
@@ -89,6 +90,7 @@ test.each<readonly [string, readonly Change[], readonly Change[], string | undef
   ['a-hand-over-to-itself', [], [nat(passing({ to: 'a' }))], TWICE],
   ['switched-while-the-old-host-has-it', [], [nat(passing({ phase: 'switched' }))], TWICE],
   ['two-hand-overs-at-a-time', [item('op-1')], [item('op-2')], TWICE],
+  ['the-standby-is-the-host-itself', [], [nat({ standby: 'a' })], STANDBY],
   ['a-removed-host-that-has-it', [], [fitHost('a', { state: 'removed' })], REMOVED],
   ['a-designation-of-a-removed-host', [fitHost('b', { state: 'removed' })], [nat({ epoch: 6, ...at('b') })], REMOVED],
 ])('%s', (_name, before, after, expected) => {
@@ -102,8 +104,13 @@ test.each<readonly [string, readonly Change[], readonly string[]]>([
   ['one-without-its-subject', [remove(ROUTER, idOf(ROUTER, 'r1'))], ['nat:r1 is there without its subject']],
   [
     'one-that-nobody-does',
-    [fitHost('a', LEAVING), nat({ epoch: 5, ...{ designated: undefined } } as never)],
+    [fitHost('a', LEAVING), nat({ epoch: 5, ...{ designated: undefined, standby: undefined } } as never)],
     ['nobody does nat:r1, and b could', ROUTE],
+  ],
+  [
+    'one-that-nobody-would-take-over',
+    [nat({ standby: undefined } as never)],
+    ['nobody would take nat:r1 over, and b could', ROUTE],
   ],
   ['one-that-stays-behind', [fitHost('a', LEAVING)], ['nat:r1 stays at a, and b could have it', ROUTE]],
   ['one-in-a-hand-over', [nat(passing())], ['nat:r1 is being handed over', ROUTE]],

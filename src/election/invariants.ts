@@ -6,6 +6,7 @@ import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/
 import { Poll } from './candidates.ts';
 import { SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
 import { isPassing } from './passing.ts';
+import { hasStandby } from './standby.ts';
 import { allServices, isWanted, subjectOf } from './wanted.ts';
 
 interface Became {
@@ -64,6 +65,16 @@ const oneHandOver: Invariant = {
   ],
 };
 
+const standbyIsAnother: Invariant = {
+  name: 'never: the host that would take a service over is the one that has it',
+  check: (_fleet, changed) =>
+    becameOf(changed).flatMap(({ id, is: { designated, standby } }) =>
+      standby !== undefined && (designated === undefined || standby === designated.host)
+        ? [`${id}: ${standby} for ${designated?.host ?? 'nobody'}`]
+        : [],
+    ),
+};
+
 const removedHasNone: Invariant = {
   name: 'never: a removed host has a designation',
   check: (fleet, changed) => [
@@ -85,6 +96,7 @@ export const ELECTION_INVARIANTS: readonly Invariant[] = [
   notToALeavingHost,
   oneHandOver,
   removedHasNone,
+  standbyIsAnother,
 ];
 
 function leaves(fleet: FleetReader, host: string): boolean {
@@ -110,6 +122,10 @@ export function wrongAtRest(fleet: FleetReader): string[] {
     if (designated === undefined) {
       const able = eligible.first ?? (exclusion === 'soft' ? leaving.first : undefined);
       return able === undefined ? [] : [`nobody does ${id}, and ${able.host} could`];
+    }
+    if (hasStandby(stored.doc.type) && stored.doc.standby === undefined) {
+      const able = eligible.listed.find(({ host }) => host !== designated.host);
+      if (able !== undefined) return [`nobody would take ${id} over, and ${able.host} could`];
     }
     if (!leaves(fleet, designated.host)) return designated.degraded === true ? [`${id} is degraded without cause`] : [];
     if (eligible.first !== undefined)

@@ -111,6 +111,8 @@ export const SERVICE_SCHEMA = Type.Object(
         CLOSED,
       ),
     ),
+    /** Who takes it over when its host is lost: chosen beforehand, and another one only when this one cannot any more. */
+    standby: Type.Optional(Type.String()),
     handOver: Type.Optional(HAND_OVER),
     /** Before its host left: where it goes back to if fail-back is asked for. */
     cameFrom: Type.Optional(

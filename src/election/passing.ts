@@ -18,7 +18,7 @@ const signed = ({ by, nowMs }: Signed): Pick<Service, 'changedBy' | 'changedAtMs
 
 /** It is this host's from now on. */
 export function designatedTo(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Signed): Service {
-  const { handOver: _, cameFrom: __, ...rest } = doc;
+  const { handOver: _, cameFrom: __, standby, ...rest } = doc;
   const from = doc.designated?.host;
   const before = from === undefined ? undefined : findHost(fleet, from)?.doc;
   const leaving = before !== undefined && isTombstoned(before) ? before.leaving : undefined;
@@ -26,6 +26,7 @@ export function designatedTo(fleet: FleetReader, doc: Service, { host, why }: Ch
     ...rest,
     epoch: doc.epoch + 1,
     designated: { host, sinceMs: by.nowMs, ...degradedAt(fleet, host) },
+    ...(standby !== undefined && standby !== host && { standby }),
     ...(from !== undefined && leaving !== undefined && { cameFrom: { host: from, operation: leaving.operation } }),
     why,
     ...signed(by),
@@ -39,7 +40,7 @@ function degradedAt(fleet: FleetReader, host: string): { readonly degraded?: tru
 
 /** Nobody does it. The epoch stays: the next one grows from it. */
 export function withdrawn(doc: Service, by: Signed): Service {
-  const { designated: _, handOver: __, ...rest } = doc;
+  const { designated: _, handOver: __, standby: ___, ...rest } = doc;
   return { ...rest, ...signed(by) };
 }
 

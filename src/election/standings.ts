@@ -14,6 +14,8 @@ export interface Standing {
   /** The services that it does, and what its base weight takes off them. Here, because documents lie far apart in memory. */
   weight: number;
   baseWeight: number;
+  /** The services that it would take over. */
+  standbys: number;
   zone: string;
 }
 
@@ -23,6 +25,7 @@ const NOBODY: Standing = {
   leaving: false,
   weight: 0,
   baseWeight: 0,
+  standbys: 0,
   zone: '',
 };
 
@@ -55,9 +58,13 @@ class Standings implements Projected {
 
   #weigh(service: Service | undefined, by: 1 | -1): void {
     const host = service === undefined ? undefined : weighsOn(service);
-    if (host === undefined) return;
+    if (host !== undefined) this.#add(host, 'weight', by);
+    if (service?.standby !== undefined) this.#add(service.standby, 'standbys', by);
+  }
+
+  #add(host: string, what: 'weight' | 'standbys', by: 1 | -1): void {
     const standing = this.#entry(host);
-    standing.weight += by;
+    standing[what] += by;
     this.#forgetIfEmpty(host, standing);
   }
 
@@ -67,8 +74,8 @@ class Standings implements Projected {
     return standing;
   }
 
-  #forgetIfEmpty(id: string, { host, weight }: Standing): void {
-    if (host === undefined && weight === 0) this.#hosts.delete(id);
+  #forgetIfEmpty(id: string, { host, weight, standbys }: Standing): void {
+    if (host === undefined && weight === 0 && standbys === 0) this.#hosts.delete(id);
   }
 
   of(id: string): Readonly<Standing> {

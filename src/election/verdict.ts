@@ -56,7 +56,7 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
 }
 
 function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstances): Verdict | undefined {
-  const { exclusion, designated, handOver } = service.doc;
+  const { exclusion, designated, standby, handOver } = service.doc;
   const choice = choose(
     poll,
     {
@@ -64,8 +64,8 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
       cause,
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { except: [designated.host] }),
-      // It has been built there in part, or wholly.
-      ...(handOver?.phase === 'preparing' && { prefer: handOver.to }),
+      // It has been built there in part, or wholly; or the others send there already.
+      prefer: handOver?.phase === 'preparing' ? handOver.to : standby,
     },
     nowMs,
   );

@@ -1,0 +1,105 @@
+// Who takes a service over when its host is lost, and that it stays the same as long as it can.
+import { expect, test } from 'vitest';
+import { fitHost, LEAVING, plainSubnet, portOn, routed, service, World } from './election-fixture.ts';
+
+const NAT = 'nat:r1';
+
+async function worldOf(...names: readonly string[]): Promise<World> {
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  return world;
+}
+
+const pair = (world: World, id = NAT): string => {
+  const doc = service(world.fleet, id);
+  return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
+};
+
+test('the-second-best-is-the-standby', async () => {
+  const world = await worldOf('a', 'b', 'c');
+  expect(pair(world)).toBe('a c');
+  expect(world.wrong()).toEqual([]);
+});
+
+test('nobody-else-no-standby', async () => {
+  expect(pair(await worldOf('a'))).toBe('a -');
+});
+
+test('dhcp-has-none', async () => {
+  const world = await worldOf('a', 'b');
+  await world.put(plainSubnet('s2', { dhcp: true }), portOn('a', 's2'), portOn('b', 's2'));
+  await world.settle();
+  expect(pair(world, 'dhcp:s2')).toMatch(/^[ab] -$/);
+});
+
+test.each([
+  ['is-tombstoned', (world: World) => world.edit('c', LEAVING)],
+  ['is-quarantined', (world: World) => world.edit('c', { quarantined: { because: 'identity', as: 'x', atMs: 0 } })],
+  ['is-silent', (world: World) => world.silent('c')],
+  ['has-nothing-of-it-any-more', (world: World) => world.unplug('c-s1')],
+])('another-one-is-chosen-when-the-standby %s', async (_name, spoil) => {
+  const world = await worldOf('a', 'b', 'c');
+  await spoil(world);
+  await world.settle();
+  expect(pair(world)).toBe('a b');
+});
+
+test('a-better-one-does-not-take-the-place-of-one-that-is-fit', async () => {
+  const world = await worldOf('b', 'c', 'd');
+  const { revision } = world.fleet;
+  await world.put(fitHost('a', { baseWeight: 9 }), portOn('a', 's1'));
+  await world.settle();
+  expect(pair(world)).toBe('b d');
+  expect(world.fleet.revision).toBe(revision + 1);
+});
+
+test('the-standby-takes-over-whatever-others-would-be-better', async () => {
+  const world = await worldOf('a', 'b', 'c');
+  await world.put(fitHost('b', { baseWeight: 9 }));
+  await world.silent('a');
+  await world.settle();
+  expect(pair(world)).toBe('c b');
+  expect(service(world.fleet, NAT)?.why).toMatchObject({ cause: 'host-lost', chosen: 'c' });
+});
+
+test('a-host-that-returns-gets-nothing-back', async () => {
+  const world = await worldOf('a', 'b', 'c');
+  await world.silent('a');
+  await world.settle();
+  const { epoch } = service(world.fleet, NAT) ?? {};
+  await world.back('a');
+  await world.settle();
+  expect(pair(world)).toBe('c b');
+  expect(service(world.fleet, NAT)?.epoch).toBe(epoch);
+});
+
+test('standbys-are-spread-so-that-the-loss-of-a-host-is', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  const subnets = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    subnets.flatMap((one) => routed(`r-${one}`, [one])),
+    names.flatMap((name) => subnets.map((one) => portOn(name, one))),
+  );
+  await world.settle();
+  const count = (of: (doc: NonNullable<ReturnType<typeof service>>) => string | undefined): number[] =>
+    names.map((name) => subnets.filter((one) => of(service(world.fleet, `nat:r-${one}`)!) === name).length);
+  expect(Math.max(...count((doc) => doc.standby))).toBeLessThanOrEqual(5);
+  await world.silent('a');
+  await world.settle();
+  const [lost, ...loads] = count((doc) => doc.designated?.host);
+  expect(lost).toBe(0);
+  expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(3);
+});
+
+test('what-is-held-still-keeps-its-standby', async () => {
+  const world = await worldOf('a', 'b', 'c');
+  await world.setting({ held: true });
+  await world.silent('c');
+  await world.settle();
+  expect(pair(world)).toBe('a c');
+});

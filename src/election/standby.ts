@@ -1,0 +1,26 @@
+// Who takes a service over when its host is lost. Chosen beforehand, so that every host knows where to send when it does not hear the
+// designated one any more; it stays while it is fit, because whoever watches it would have to follow every change.
+import type { Poll } from './candidates.ts';
+import type { Service, ServiceType } from './model.ts';
+import type { Signed } from './passing.ts';
+
+/** A moment without DHCP harms nobody: whoever has an address keeps it. */
+export function hasStandby(type: ServiceType): boolean {
+  return type !== 'dhcp';
+}
+
+/** The service with the standby that it should have. What is chosen is counted in the poll. */
+export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Service {
+  const standby = standbyOf(poll, doc);
+  if (standby === doc.standby) return doc;
+  poll.countStandby(doc.standby, standby);
+  const { standby: _, ...rest } = doc;
+  return { ...rest, ...(standby !== undefined && { standby }), changedBy: by, changedAtMs: nowMs };
+}
+
+function standbyOf(poll: Poll, doc: Service): string | undefined {
+  const { designated, standby, type } = doc;
+  if (designated === undefined || !hasStandby(type)) return undefined;
+  const isFit = standby !== undefined && standby !== designated.host && poll.rejectionOf(doc, standby) === undefined;
+  return isFit ? standby : poll.standbyFor(doc);
+}
