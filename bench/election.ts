@@ -94,7 +94,14 @@ const services = Array.from({ length: ROUTERS }, (_, nth) => [
   serviceId('subnet-route', `subnet-${nth}`),
 ]).flat();
 
-const COMMAND = { hears: () => false, isQuiet: () => false, by: 'bench', nowMs: 2, deadlineMs: 1000 };
+const COMMAND = {
+  hears: () => false,
+  isUnheard: () => false,
+  isQuiet: () => false,
+  by: 'bench',
+  nowMs: 2,
+  deadlineMs: 1000,
+};
 
 /** Decides in slices, as the controller commits them. */
 function decide(

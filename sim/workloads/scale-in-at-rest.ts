@@ -204,6 +204,7 @@ function orderMatters({ truth }: World, nowMs: number): string[] {
   const services = [...truth.all(SERVICE)].map(({ id }) => id);
   const how = {
     hears: () => false,
+    isUnheard: () => false,
     isQuiet: () => false,
     operation: idOf(OPERATION, 'op-order'),
     by: 'order',

@@ -2,7 +2,7 @@
 // outside.
 import { hash } from 'node:crypto';
 import { Agent, Desk, ViewsDriver, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
-import { peersOf } from '../../src/dataplane/index.ts';
+import { sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
 import type { Model } from '../../src/fleet/index.ts';
 import type { ViewPart } from '../../src/hosts/index.ts';
@@ -89,9 +89,10 @@ export const productionParts: Parts = {
   },
   news: ({ journal, clock, log }) => new NetworkEventsController({ journal, clock, log }),
   election: ({ journal, clock, log, ids }, { desk, liveness }) => {
-    const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => desk.hears(peer, host));
     const isQuiet = (site: string): boolean => liveness.isQuiet(site);
-    return new ElectionController({ journal, clock, log, ids, hears, isQuiet });
+    const election = new ElectionController({ journal, clock, log, ids, ...sensesOf(journal.fleet, desk), isQuiet });
+    desk.onHearing((host) => election.listen(host));
+    return election;
   },
   desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
     new Desk({

@@ -75,9 +75,10 @@ describe('the desk', () => {
     const report = { facts: {}, strays: [], problems: [], unheardPeers: ['c3'] };
     desk.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([desk.hears('c1', 'c2'), desk.hears('c1', 'c3')]).toEqual([true, false]);
+    expect([desk.hearing('c1', 'c2'), desk.hearing('c1', 'c3')]).toEqual(['heard', 'unheard']);
+    expect([desk.unheardBy('c2'), desk.unheardBy('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
-    expect(desk.hears('c1', 'c2')).toBe(false);
+    expect(desk.hearing('c1', 'c2')).toBeUndefined();
   });
 
   test('wakes-only-the-host-whose-view-changed', async () => {

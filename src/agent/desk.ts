@@ -1,6 +1,7 @@
 // The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
 // nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
 import { secretText, type TokenId } from '../access/index.ts';
+import type { Hearing } from '../election/index.ts';
 import type { Applied, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
@@ -24,6 +25,7 @@ import {
 } from './messages.ts';
 import type { Reply } from './ports.ts';
 import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
+import { Unheard } from './unheard.ts';
 import { Waiters } from './waiters.ts';
 
 export interface DeskOptions {
@@ -62,6 +64,7 @@ export class Desk {
   readonly #words = new Map<string, AgentWord>();
   readonly #composed = new Composed();
   readonly #reports: Reports;
+  readonly #unheard = new Unheard();
   readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
   #touched = new Set<string>();
@@ -84,11 +87,21 @@ export class Desk {
   }
 
   /** Whether an agent that listens for the tunnel heartbeat of another host hears it. */
-  hears(listener: string, host: string): boolean {
+  hearing(listener: string, host: string): Hearing {
     // One that is silent itself said what it heard long ago.
     const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
     const unheard = this.#words.get(listener)?.report?.unheardPeers;
-    return isUp && unheard !== undefined && !unheard.includes(host);
+    if (!isUp || unheard === undefined) return undefined;
+    return unheard.includes(host) ? 'unheard' : 'heard';
+  }
+
+  unheardBy(host: string): number {
+    return this.#unheard.by(host);
+  }
+
+  /** Calls at once when a host is heard no more by somebody, or again. */
+  onHearing(listener: (host: string) => void): () => void {
+    return this.#unheard.onChange(listener);
   }
 
   /** Calls whenever a host is in line with another view than before. */
@@ -145,6 +158,7 @@ export class Desk {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#words.clear();
+    this.#unheard.clear();
     this.#startAnew();
   }
 
@@ -173,6 +187,7 @@ export class Desk {
     const id = (after ?? before)?.id ?? '';
     if (!gone) return;
     this.#words.delete(id);
+    this.#unheard.say(id, []);
     this.#composed.forget(id);
   }
 
@@ -247,6 +262,7 @@ export class Desk {
     if (doc !== undefined) this.#reports.heard(host, doc, { beat, report });
     if (word === undefined || word.applied !== beat.applied || word.report !== report) {
       this.#words.set(host, { applied: beat.applied, report });
+      if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
       if (word?.applied !== beat.applied) for (const hear of this.#hearers) hear(host);
     }
     return report === undefined ? WANTED : KNOWN;

@@ -56,6 +56,11 @@ export function affectedBy(fleet: FleetReader, change: Applied): Affected {
 function byHost(fleet: FleetReader, id: string, { before, after }: Applied): ServiceId[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   if (was !== undefined && is !== undefined && isSame(was, is)) return [];
+  return concernedBy(fleet, id);
+}
+
+/** What a host does, and what it could do. */
+export function concernedBy(fleet: FleetReader, id: string): ServiceId[] {
   const touching = [...fleet.find(SERVICES_TOUCHING_HOST, id)].map((service) => service.id);
   return [
     ...touching,

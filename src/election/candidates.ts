@@ -3,6 +3,7 @@
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { ROUTER, wayOut } from '../network/index.ts';
+import type { IsUnheard } from './health.ts';
 import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
 import { hasPresence, presentHosts, type Subject } from './wanted.ts';
@@ -22,6 +23,8 @@ export interface Candidates {
   readonly eligible: Shortlist<Candidate>;
   /** Leaving hosts that nothing else speaks against, not yet past the point of no return. */
   readonly leaving: Shortlist<Candidate>;
+  /** Hosts that nothing else speaks against than that most of their listeners do not hear them. Before leaving ones. */
+  readonly unheard: Shortlist<Candidate>;
   readonly rejected: Shortlist<Rejected>;
 }
 
@@ -57,6 +60,7 @@ const byHost = (one: Rejected, other: Rejected): boolean => one.host < other.hos
 
 export class Poll {
   readonly fleet: FleetReader;
+  readonly #isUnheard: IsUnheard;
   readonly #standings: ReturnType<(typeof STANDINGS)['create']>;
   /** What choices in this poll have added to hosts' weights. */
   readonly #more = new Map<string, number>();
@@ -65,8 +69,9 @@ export class Poll {
   /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
-  constructor(fleet: FleetReader) {
+  constructor(fleet: FleetReader, isUnheard: IsUnheard = () => false) {
     this.fleet = fleet;
+    this.#isUnheard = isUnheard;
     this.#standings = fleet.projection(STANDINGS);
   }
 
@@ -92,23 +97,25 @@ export class Poll {
   ): Candidates {
     const eligible = new Shortlist(byScore);
     const leaving = new Shortlist(byScore);
+    const unheard = new Shortlist(byScore);
     const rejected = new Shortlist(byHost);
     const reaches = this.#wayOutOf(doc);
     for (const host of presentHosts(this.fleet, doc)) {
       if (except.includes(host)) continue;
       const standing = this.#standings.of(host);
-      const because = this.#because(standing, reaches);
+      const because = this.#because(host, standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
-      if (because !== undefined && !isFallback) continue;
-      (isFallback ? leaving : eligible).add({ host, score: scoreOf(host, standing) });
+      if (because !== undefined && because !== 'unheard' && !isFallback) continue;
+      const list = because === 'unheard' ? unheard : isFallback ? leaving : eligible;
+      list.add({ host, score: scoreOf(host, standing) });
     }
-    return { eligible, leaving, rejected };
+    return { eligible, leaving, unheard, rejected };
   }
 
   /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
   rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
-    const because = this.#because(this.#standings.of(host), this.#wayOutOf(doc));
+    const because = this.#because(host, this.#standings.of(host), this.#wayOutOf(doc));
     if (because !== undefined) return because;
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
@@ -135,12 +142,14 @@ export class Poll {
     return weight + (this.#more.get(id) ?? 0) - baseWeight;
   }
 
-  #because(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+  #because(id: string, standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
     const { host, because } = standing;
     if (host === undefined) return 'unknown-host';
     if (because !== undefined && because !== 'agent-too-old') return because;
     if (!this.#standings.hasZone(standing)) return 'no-transport-zone';
-    return because ?? (reaches(host) ? undefined : 'no-way-out');
+    if (because !== undefined) return because;
+    if (!reaches(host)) return 'no-way-out';
+    return this.#isUnheard(id) ? 'unheard' : undefined;
   }
 
   #mayFallBackTo(standing: Readonly<Standing>, reaches: (host: Host) => boolean): boolean {

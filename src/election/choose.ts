@@ -29,6 +29,6 @@ function preferred(poll: Poll, { service, prefer }: Asked): string | undefined {
   return prefer !== undefined && poll.rejectionOf(service.doc, prefer) === undefined ? prefer : undefined;
 }
 
-function best({ eligible, leaving }: Candidates, fallback: Asked['fallback']): string | undefined {
-  return (eligible.first ?? (fallback === 'leaving' ? leaving.first : undefined))?.host;
+function best({ eligible, unheard, leaving }: Candidates, fallback: Asked['fallback']): string | undefined {
+  return (eligible.first ?? unheard.first ?? (fallback === 'leaving' ? leaving.first : undefined))?.host;
 }

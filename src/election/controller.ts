@@ -3,9 +3,9 @@
 import { idOf, type Applied } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Ids, type Journal } from '../journal/index.ts';
 import { OPERATION, type Log } from '../operations/index.ts';
-import { affectedBy } from './affected.ts';
+import { affectedBy, concernedBy } from './affected.ts';
 import { lookAtServices, type Looked } from './decide.ts';
-import { askingOnce, type Hears, type IsQuiet } from './health.ts';
+import { askingOnce, type IsQuiet, type Senses } from './health.ts';
 import type { ServiceId } from './model.ts';
 import { allServices } from './wanted.ts';
 
@@ -15,7 +15,9 @@ export interface ElectionOptions {
   readonly ids: Ids;
   readonly log: Log;
   /** Whether any host still hears a silent one on the data path. */
-  readonly hears: Hears;
+  readonly hears: Senses['hears'];
+  /** Whether most of those that listen for a host do not hear it. */
+  readonly isUnheard: Senses['isUnheard'];
   /** Whether a site's hosts are silent together. */
   readonly isQuiet: IsQuiet;
   readonly scanMs?: number;
@@ -69,6 +71,12 @@ export class ElectionController {
     }
   }
 
+  /** Somebody hears a host no more, or again: nobody waits for the next scan. */
+  listen(host: string): void {
+    for (const id of concernedBy(this.#options.journal.fleet, host)) this.#woken.add(id);
+    if (this.#woken.size > 0) this.#sleep.abort();
+  }
+
   /** Looks once at everything that is due. */
   async look(): Promise<void> {
     const { journal, clock } = this.#options;
@@ -76,8 +84,9 @@ export class ElectionController {
     const due = this.#takeDue(nowMs);
     if (journal.fence === undefined) return;
     const hears = askingOnce(this.#options.hears);
+    const isUnheard = askingOnce(this.#options.isUnheard);
     for (let at = 0; at < due.length; at += SERVICES_PER_COMMIT) {
-      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), hears);
+      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), { hears, isUnheard });
     }
   }
 
@@ -93,11 +102,11 @@ export class ElectionController {
     return due;
   }
 
-  async #lookAt(services: readonly ServiceId[], hears: Hears): Promise<void> {
+  async #lookAt(services: readonly ServiceId[], ears: Pick<Senses, 'hears' | 'isUnheard'>): Promise<void> {
     const { journal, clock, ids, isQuiet } = this.#options;
     const nowMs = clock.nowMs();
     const operation = idOf(OPERATION, ids.next('op'));
-    const command = { services, hears, isQuiet, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
+    const command = { services, ...ears, isQuiet, operation, by: BY, nowMs, deadlineMs: HAND_OVER_DEADLINE_MS };
     // Most looks find nothing: they cost the decider nothing then.
     const planned = lookAtServices(journal.fleet, command);
     if (planned.kind === 'refuse') return;

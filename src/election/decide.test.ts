@@ -20,6 +20,7 @@ function look(fleet: Fleet, services = allServices(fleet)): Looked {
   const decision = lookAtServices(fleet, {
     services,
     hears: () => false,
+    isUnheard: () => false,
     isQuiet: () => false,
     operation,
     by: 'test',

@@ -52,7 +52,7 @@ interface Doing {
 }
 
 export function lookAtServices(fleet: FleetReader, command: LookAtServices): Decision<Looked> {
-  const poll = new Poll(fleet);
+  const poll = new Poll(fleet, command.isUnheard);
   const doing: Doing = { changes: [], decided: [], passing: [], elected: [], withdrawn: [], postponed: [] };
   for (const id of [...new Set(command.services)].sort()) lookAt(poll, id, command, doing);
   const changes = [...doing.changes, ...withStandbys(poll, doing, command), ...handOvers(doing.passing, command)];

@@ -161,6 +161,8 @@ export class World {
   readonly views = new Onlookers();
   /** Hosts whose peers hear them. */
   readonly heard = new Set<string>();
+  /** Hosts that most of their listeners do not hear. */
+  readonly unheard = new Set<string>();
   /** The hosts whose peers were asked. */
   readonly asked: string[] = [];
   /** Sites whose hosts are silent together. */
@@ -199,8 +201,9 @@ export class World {
       this.asked.push(one);
       return this.heard.has(one);
     };
+    const isUnheard = (one: string): boolean => this.unheard.has(one);
     const isQuiet = (site: string): boolean => this.quiet.has(site);
-    const election = new ElectionController({ journal, clock, ids, log, hears, isQuiet });
+    const election = new ElectionController({ journal, clock, ids, log, hears, isUnheard, isQuiet });
     journal.onCommit((_commit, applied) => {
       election.wake(applied);
       for (const { name, check } of registry.invariants)
@@ -281,6 +284,13 @@ export class World {
 
   async setting(value: Partial<(typeof ELECTION)['fallback']>): Promise<void> {
     await this.put(put(SETTING, ELECTION.name, { value: { ...ELECTION.fallback, ...value }, ...CHANGED }));
+  }
+
+  /** Most of those that listen for a host say that they do not hear it. */
+  async lose(name: string): Promise<void> {
+    this.unheard.add(name);
+    this.#election?.listen(name);
+    await this.look();
   }
 
   /** One look of the controller. */

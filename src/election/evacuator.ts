@@ -32,7 +32,7 @@ import { hasPresenceElsewhere } from './wanted.ts';
 const ABOUT_MS = 3000;
 
 /** Whether its peers hear a silent host, or its site is cut off, is known to the election controller alone: it is left to that. */
-const SENSES: Senses = { hears: () => true, isQuiet: () => true };
+const SENSES: Senses = { hears: () => true, isUnheard: () => false, isQuiet: () => true };
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',

@@ -73,6 +73,7 @@ function leave(fleet: FleetReader, operation: OperationId, nowMs: number): Decis
     const asked = {
       services,
       hears: () => false,
+      isUnheard: () => false,
       isQuiet: () => false,
       operation,
       by: 'test',

@@ -21,8 +21,12 @@ export function askingOnce(hears: Hears): Hears {
 /** Whether a site's hosts are silent together: then it is its link, and nobody there is lost by that. */
 export type IsQuiet = (site: string) => boolean;
 
+/** Whether most of those that listen for a host do not hear it. */
+export type IsUnheard = (host: string) => boolean;
+
 export interface Senses {
   readonly hears: Hears;
+  readonly isUnheard: IsUnheard;
   readonly isQuiet: IsQuiet;
 }
 
@@ -34,6 +38,8 @@ export type Health =
   | 'silent'
   /** It is silent as its whole site is: that says nothing about the host. */
   | 'cut-off'
+  /** Most of those that send to it do not hear it any more, whatever it says itself. */
+  | 'unheard'
   /** It does not do it any more, for certain. */
   | 'gone'
   | 'leaving'
@@ -41,11 +47,12 @@ export type Health =
   /** Something that it needs is missing, such as its tunnel address. */
   | 'unfit';
 
-export function healthOf(poll: Poll, doc: Service, { hears, isQuiet }: Senses): Health {
+export function healthOf(poll: Poll, doc: Service, { hears, isQuiet, isUnheard }: Senses): Health {
   if (doc.designated === undefined) return 'absent';
   const { host: id } = doc.designated;
   const host = findHost(poll.fleet, id)?.doc;
   if (host === undefined || isGone(host)) return 'gone';
+  if (isUnheard(id)) return 'unheard';
   if (host.connection.state !== 'up') {
     // Held on to: what else would move it is not known to it while it is cut off.
     if (doc.onControlLoss === 'hold' && hears(id)) return 'fine';

@@ -32,6 +32,7 @@ export const REJECTIONS = [
   'no-transport-zone',
   'agent-too-old',
   'no-way-out',
+  'unheard',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 

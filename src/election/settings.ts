@@ -1,10 +1,13 @@
 // How elections and hand-overs go, as operators may change it while the system runs.
 import { Type } from 'typebox';
-import { setting } from '../fleet/index.ts';
+import { setting, valueOf, type FleetReader } from '../fleet/index.ts';
+
+/** With three of them a loss is noticed in 300 ms. */
+const HEARTBEAT_MS = 100;
 
 export const ELECTION = setting('election', {
   about:
-    'Whether elections are held still (for an upgrade), how long an old host passes on what comes late, and how many services are handed over at once.',
+    'Whether elections are held still (for an upgrade), how long an old host passes on what comes late, how many services are handed over at once, and how often hosts listen for each other on the data path.',
   schema: Type.Object(
     {
       /** Nobody is elected, withdrawn or handed over while it is set. */
@@ -12,9 +15,24 @@ export const ELECTION = setting('election', {
       /** How long the old host goes on for what is still on its way to it. */
       handOverDrainMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
       handOversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
+      /** Whether hosts listen for each other on the data path where services hang on it. Absent: they do. */
+      heartbeats: Type.Optional(Type.Boolean()),
+      /** How often each of them sends; three that are missing are a host that is not heard. */
+      heartbeatMs: Type.Optional(Type.Integer({ minimum: 50, maximum: 10_000 })),
     },
     { additionalProperties: false },
   ),
   // Each hand-over makes every host with presence compile its view anew, three times: more at once would only queue there.
-  fallback: { held: false, handOverDrainMs: 1000, handOversAtOnce: 256 },
+  fallback: { held: false, handOverDrainMs: 1000, handOversAtOnce: 256, heartbeats: true, heartbeatMs: HEARTBEAT_MS },
 });
+
+export interface Heartbeats {
+  readonly on: boolean;
+  readonly everyMs: number;
+}
+
+/** Those who said something of elections before there were heartbeats have them as they are by default. */
+export function heartbeatsOf(fleet: FleetReader): Heartbeats {
+  const { heartbeats = true, heartbeatMs = HEARTBEAT_MS } = valueOf(fleet, ELECTION);
+  return { on: heartbeats, everyMs: heartbeatMs };
+}

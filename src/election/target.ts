@@ -60,7 +60,8 @@ export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: As
   if (because === undefined) return stays ? { kind: 'give-up', because: 'not-ready' } : { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
   const isOver = nowMs - handOver.sinceMs > PATIENCE_MS;
-  return { kind: isHopeless || stays || isOver ? 'give-up' : 'nobody', because };
+  if (isHopeless || stays || isOver) return { kind: 'give-up', because };
+  return { kind: 'nobody', because };
 }
 
 function leaves(fleet: FleetReader, host: string): boolean {

@@ -1,10 +1,10 @@
 // What becomes of one service now: kept, elected, handed over, withdrawn. A healthy designation never moves without a cause,
 // and one that nobody else can take is kept as long as its host may still do it.
-import type { FleetReader } from '../fleet/index.ts';
+import { mark, type FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import { choose, type Asked } from './choose.ts';
-import { healthOf, type Senses } from './health.ts';
+import { healthOf, type Health, type Senses } from './health.ts';
 import type { Cause, Service, StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
 import { whyOf, type Choice } from './why.ts';
@@ -25,6 +25,8 @@ export interface Circumstances extends Senses {
   readonly nowMs: number;
 }
 
+const LOST: readonly Health[] = ['silent', 'gone', 'unheard'];
+
 const KEEP: Verdict = { kind: 'keep' };
 const WITHDRAW: Verdict = { kind: 'withdraw' };
 
@@ -34,7 +36,7 @@ type Subject = Pick<StoredService, 'id' | 'doc'>;
 export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Verdict {
   const health = healthOf(poll, service.doc, now);
   // A hand-over ends by itself, unless the host that has it now is lost meanwhile.
-  if (service.doc.handOver !== undefined && health !== 'silent' && health !== 'gone') return KEEP;
+  if (service.doc.handOver !== undefined && !LOST.includes(health)) return KEEP;
   switch (health) {
     case 'fine':
       return whenFine(poll, service, now);
@@ -44,6 +46,8 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
       return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
     case 'silent':
       return elect(poll, service, 'host-lost', now) ?? whenNobodyCan(poll, service.doc);
+    case 'unheard':
+      return whenUnheard(poll, service, now);
     case 'gone':
       return elect(poll, service, 'host-lost', now) ?? WITHDRAW;
     case 'leaving':
@@ -70,6 +74,15 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
     nowMs,
   );
   return choice && { kind: 'elect', choice };
+}
+
+/** Only to a host that is heard: it may be the listeners that are cut off, and then nothing is better elsewhere. */
+function whenUnheard(poll: Poll, service: Subject, now: Circumstances): Verdict {
+  if (poll.candidatesOf(service, [service.doc.designated?.host ?? '']).eligible.count === 0) {
+    return asItIs(poll, service.doc);
+  }
+  mark('elected-by-majority');
+  return elect(poll, service, 'host-lost', now) ?? KEEP;
 }
 
 function pass(

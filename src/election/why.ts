@@ -47,6 +47,7 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence' | 'n
   'no-transport-zone': 'is in a transport zone that is not defined',
   'agent-too-old': 'has an agent that is too old',
   'no-way-out': 'does not reach the external network',
+  unheard: 'is not heard by most of its peers',
   'no-presence': 'has no port of it',
   'not-ready': 'does not get ready for it',
 };

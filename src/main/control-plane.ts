@@ -6,12 +6,12 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
+import { sensesOf } from '../election/index.ts';
 import { ElectionController } from '../election/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
-import { peersOf } from '../dataplane/index.ts';
 import { realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
@@ -141,23 +141,17 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
 function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, log: Logger): Runner[] {
   const common = { journal, clock, log, ids };
+  const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
+  const election = new ElectionController({ ...common, ...senses });
+  desk.onHearing((host) => election.listen(host));
   const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock })]]);
   return [
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
     new RetentionController(common),
-    new ElectionController({
-      ...common,
-      hears: heardByPeers(journal, desk),
-      isQuiet: (site) => liveness.isQuiet(site),
-    }),
+    election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
   ];
-}
-
-/** Whether any of a host's peers still hears its tunnel heartbeat. */
-function heardByPeers({ fleet }: Journal, desk: Desk): (host: string) => boolean {
-  return (host) => peersOf(fleet, host).some((peer) => desk.hears(peer, host));
 }
 
 function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOptions) {

@@ -8,10 +8,10 @@ import { HOSTS, scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
 
-/** Where what a did goes when a is lost and d and e are there: one to each. */
-const SPREAD = [
+/** Where what a did goes when a is lost: to d, which stood by for it before e was there. */
+const TAKEN_OVER = [
   [NAT, 'd'],
-  [ROUTE, 'e'],
+  [ROUTE, 'd'],
 ] as const;
 
 /** A host is missed when it was silent for this long, and one look of the server later. */
@@ -84,7 +84,7 @@ describe('an upgrade', () => {
     expect(servers(world, NAT)).toEqual(['a']);
     await world.upgrading(false);
     await world.rest();
-    for (const [service, host] of SPREAD) {
+    for (const [service, host] of TAKEN_OVER) {
       expect(world.at(service)).toBe(host);
       expect(world.service(service).why).toMatchObject({ cause: 'host-lost', chosen: host });
       expect(servers(world, service)).toContain(host);
@@ -95,12 +95,28 @@ describe('an upgrade', () => {
 });
 
 describe('control of the designated host is lost', () => {
+  test('a-host-that-most-of-its-peers-do-not-hear-loses-its-services-to-the-standby, though-it-is-connected', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd', 'e');
+    const { standby = '', epoch } = world.service(NAT);
+    expect(['d', 'e']).toContain(standby);
+    world.unheard.add('a');
+    await world.until('the standby has it', () => world.at(NAT) === standby);
+    expect(world.host('a')?.connection.state).toBe('up');
+    await world.rest();
+    world.unheard.clear();
+    await world.rest();
+    expect(world.service(NAT)).toMatchObject({ designated: { host: standby }, epoch: epoch + 1 });
+    expect(servers(world, NAT)).toEqual([standby]);
+    expectSound(world);
+  });
+
   test('scale-in-25: another-is-designated-at-the-first-look-after-15-seconds-of-silence, and the first one yields when it is back', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     const cutOffMs = world.nowMs;
     await world.agents.stop('a');
-    await world.until('others are designated', () => SPREAD.every(([service, host]) => world.at(service) === host));
+    await world.until('others are designated', () => TAKEN_OVER.every(([service, host]) => world.at(service) === host));
     expect(world.nowMs - cutOffMs).toBeLessThanOrEqual(MISSED_MS);
     await world.until('its peers know', () => sendsTo(world, 'e').join() === 'd');
     expect(servers(world, NAT)).toContain('d');
@@ -108,7 +124,7 @@ describe('control of the designated host is lost', () => {
     expect(servers(world, NAT)).toContain('a');
     await world.reconnect('a');
     await world.rest();
-    for (const [service, host] of SPREAD) expect(servers(world, service)).toEqual([host]);
+    for (const [service, host] of TAKEN_OVER) expect(servers(world, service)).toEqual([host]);
     expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
     expectSound(world);
   });

@@ -3,7 +3,7 @@
 // under way is never heard of.
 import { hash } from 'node:crypto';
 import { Desk, ViewsDriver } from '../../agent/runtime.ts';
-import { peersOf } from '../../dataplane/index.ts';
+import { sensesOf } from '../../election/index.ts';
 import { ElectionController } from '../../election/runtime.ts';
 import type { Applied } from '../../fleet/index.ts';
 import { LivenessController, ScaleInController } from '../../hosts/runtime.ts';
@@ -116,8 +116,9 @@ export class Server {
     ]);
     const engine = new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers });
     const common = { journal, clock, log, ids };
-    const hears = (host: string): boolean => peersOf(journal.fleet, host).some((peer) => this.desk.hears(peer, host));
-    const election = new ElectionController({ ...common, hears, isQuiet: (site) => liveness.isQuiet(site) });
+    const senses = { ...sensesOf(journal.fleet, this.desk), isQuiet: (site: string) => liveness.isQuiet(site) };
+    const election = new ElectionController({ ...common, ...senses });
+    this.desk.onHearing((host) => election.listen(host));
     const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });
     this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn];
   }

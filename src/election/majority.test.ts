@@ -1,0 +1,142 @@
+// When hosts that do not hear another one are believed, and what becomes of its services then.
+import { describe, expect, test } from 'vitest';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { isUnheardByMost, sensesOf, type Hearing } from './majority.ts';
+import { heartbeatPeers, WATCHERS_MAX } from './watchers.ts';
+
+const NAT = 'nat:r1';
+
+const said = (text: string): Hearing[] =>
+  text.split('').map((letter) => (letter === '.' ? undefined : letter === 'x' ? 'unheard' : 'heard'));
+
+test.each([
+  ['nobody-listens', '', false],
+  ['one-alone-never', 'x', false],
+  ['one-alone-whatever-silent-ones-there-are', 'x...', false],
+  ['both-of-two', 'xx', true],
+  ['one-of-two', 'xo', false],
+  ['two-of-three', 'xxo', true],
+  ['one-of-three', 'xoo', false],
+  ['half-of-four-is-no-majority', 'xxoo', false],
+  ['three-of-four', 'xxxo', true],
+  ['silent-ones-do-not-count', 'xx.......', true],
+  ['silent-ones-do-not-count-for-it-either', 'xxoo.', false],
+])('a majority: %s', (_name, text, expected) => {
+  expect(isUnheardByMost(said(text))).toBe(expected);
+});
+
+async function worldOf(...names: readonly string[]): Promise<World> {
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  return world;
+}
+
+const pair = (world: World): string => {
+  const doc = service(world.fleet, NAT);
+  return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
+};
+
+describe('a host that most of its listeners do not hear', () => {
+  test('loses-its-services-to-the-standby-at-once, though-it-says-that-it-is-well', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    const { epoch = 0 } = service(world.fleet, NAT) ?? {};
+    expect(pair(world)).toBe('a c');
+    await world.lose('a');
+    expect(pair(world)).toBe('c b');
+    expect(service(world.fleet, NAT)).toMatchObject({ epoch: epoch + 1, why: { cause: 'host-lost', chosen: 'c' } });
+    await world.settle();
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('gets-nothing-back-when-it-is-heard-again', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.lose('a');
+    const { epoch } = service(world.fleet, NAT) ?? {};
+    world.unheard.clear();
+    await world.settle();
+    expect([pair(world), service(world.fleet, NAT)?.epoch]).toEqual(['c b', epoch]);
+  });
+
+  test('is-nobody-s-standby', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.lose('c');
+    expect(pair(world)).toBe('a b');
+  });
+
+  test('keeps-them-when-nobody-else-is-heard-either', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    const { epoch } = service(world.fleet, NAT) ?? {};
+    for (const name of ['b', 'c', 'a']) await world.lose(name);
+    await world.settle();
+    expect([service(world.fleet, NAT)?.designated?.host, service(world.fleet, NAT)?.epoch]).toEqual(['a', epoch]);
+  });
+
+  test('does-not-lose-them-to-one-that-leaves', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.edit('b', LEAVING);
+    await world.edit('c', LEAVING);
+    await world.settle();
+    await world.lose('a');
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
+    expect(world.violations).toEqual([]);
+  });
+
+  test('loses-what-is-being-handed-over-to-whom-it-is-handed-to', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    for (const name of ['b', 'c']) world.views.behind.add(name);
+    await world.edit('a', LEAVING);
+    await world.look();
+    const to = service(world.fleet, NAT)?.handOver?.to;
+    await world.lose('a');
+    expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: to } });
+    world.views.behind.clear();
+    await world.settle();
+    expect(world.wrong()).toEqual([]);
+  });
+});
+
+describe('who listens for whom', () => {
+  test('all-listen-for-the-designated-and-the-standby, and-they-for-all', async () => {
+    const world = await worldOf('a', 'b', 'c', 'd');
+    expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'b' }, standby: 'd' });
+    await world.put(fitHost('x'));
+    const peers = ['a', 'b', 'c', 'd', 'x'].map((name) => heartbeatPeers(world.fleet, name).join(' '));
+    expect(peers).toEqual(['b c d', 'a c d', 'a b d', 'a b c', '']);
+  });
+
+  test('only-the-first-ones-by-name-listen, and-whoever-is-in-one-s-list-has-one-in-his', async () => {
+    const names = Array.from({ length: WATCHERS_MAX + 10 }, (_, nth) => `h${String(nth).padStart(3, '0')}`);
+    const world = await worldOf(...names);
+    const lists = new Map(names.map((name) => [name, heartbeatPeers(world.fleet, name)]));
+    for (const [name, peers] of lists) for (const peer of peers) expect(lists.get(peer)).toContain(name);
+    expect(lists.get('h000')).toHaveLength(WATCHERS_MAX + 1);
+    expect([...lists.values()].filter((peers) => peers.length === 0)).toHaveLength(8);
+  });
+
+  test('nobody-when-it-is-switched-off', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.setting({ heartbeats: false });
+    expect(heartbeatPeers(world.fleet, 'a')).toEqual([]);
+  });
+
+  test('only-who-listens-is-asked, and-most-are-not-asked-at-all', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.put(fitHost('x'));
+    const asked: string[] = [];
+    const unheard = new Map([['a', 2]]);
+    const senses = sensesOf(world.fleet, {
+      unheardBy: (host) => unheard.get(host) ?? 0,
+      hearing: (listener, host) => {
+        asked.push(`${listener} ${host}`);
+        return 'unheard';
+      },
+    });
+    expect(['a', 'b', 'x'].map(senses.isUnheard)).toEqual([true, false, false]);
+    expect(asked).toEqual(['b a', 'c a']);
+    expect(senses.hears('a')).toBe(false);
+  });
+});

@@ -1,0 +1,31 @@
+// What hosts hear of each other on the data path, put together: one that most of its listeners do not hear is lost, whatever it says
+// itself. One listener alone never decides: it may be the one that is cut off.
+import type { FleetReader } from '../fleet/index.ts';
+import type { Senses } from './health.ts';
+import { heartbeatPeers } from './watchers.ts';
+
+/** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
+export type Hearing = 'heard' | 'unheard' | undefined;
+
+export interface Ears {
+  hearing(listener: string, host: string): Hearing;
+  /** How many say that they do not hear a host, whoever they are. Cheap: every candidate is asked for. */
+  unheardBy(host: string): number;
+}
+
+const AGAINST_MIN = 2;
+
+export function isUnheardByMost(said: readonly Hearing[]): boolean {
+  const against = said.filter((one) => one === 'unheard').length;
+  const listening = said.filter((one) => one !== undefined).length;
+  return against >= AGAINST_MIN && against * 2 > listening;
+}
+
+export function sensesOf(fleet: FleetReader, ears: Ears): Pick<Senses, 'hears' | 'isUnheard'> {
+  return {
+    hears: (host) => heartbeatPeers(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard'),
+    isUnheard: (host) =>
+      ears.unheardBy(host) >= AGAINST_MIN &&
+      isUnheardByMost(heartbeatPeers(fleet, host).map((peer) => ears.hearing(peer, host))),
+  };
+}

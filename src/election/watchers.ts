@@ -1,0 +1,53 @@
+// Who listens for whom on the data path: the hosts that send to a service listen for the one that does it and for the one that would
+// take it over, and both of those for them. Derived from services alone, so that both ends come to the same.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import { presenceOf } from '../network/index.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
+import { heartbeatsOf } from './settings.ts';
+import { hasStandby } from './standby.ts';
+import { presentHosts, servicesOfSubnet } from './wanted.ts';
+
+/** A majority of so many is as sure as one of more, and each costs the designated host a port. */
+export const WATCHERS_MAX = 64;
+
+/** The hosts that are listened for: who does it, and who would take it over. */
+export function watchedOf({ type, designated, standby }: Service): string[] {
+  if (!hasStandby(type) || designated === undefined) return [];
+  return standby === undefined ? [designated.host] : [designated.host, standby];
+}
+
+/** The first of those with presence by name; `more` lets see who would be next. Costs O(presence). */
+export function watchersOf(fleet: FleetReader, doc: Service, more = 0): string[] {
+  const watched = watchedOf(doc);
+  if (watched.length === 0) return [];
+  const hosts = [...presentHosts(fleet, doc)].filter((host) => !watched.includes(host)).sort();
+  return hosts.slice(0, WATCHERS_MAX + more);
+}
+
+/** The hosts with which a host exchanges heartbeats, in the order of names. Whoever is in one's list has one in his. */
+export function heartbeatPeers(fleet: FleetReader, host: string): string[] {
+  if (!heartbeatsOf(fleet).on) return [];
+  const peers = new Set<string>();
+  for (const { doc } of servicesNear(fleet, host).values()) {
+    const watched = watchedOf(doc);
+    if (watched.length === 0) continue;
+    const watchers = watchersOf(fleet, doc);
+    const isWatched = watched.includes(host);
+    if (isWatched || watchers.includes(host)) for (const other of watched) peers.add(other);
+    if (isWatched) for (const other of watchers) peers.add(other);
+  }
+  peers.delete(host);
+  return [...peers].sort();
+}
+
+function servicesNear(fleet: FleetReader, host: string): Map<string, StoredService> {
+  const found = new Map<string, StoredService>();
+  for (const service of fleet.find(SERVICES_TOUCHING_HOST, host)) found.set(service.id, service);
+  for (const subnet of presenceOf(fleet).subnetsOn(host)) {
+    for (const id of servicesOfSubnet(fleet, subnet)) {
+      const service = fleet.get(SERVICE, idOf(SERVICE, id));
+      if (service !== undefined) found.set(id, service);
+    }
+  }
+  return found;
+}
