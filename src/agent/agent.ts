@@ -103,9 +103,12 @@ export class Agent {
     await this.#membership.load();
     await this.#viewer.load();
     await this.#tasks.load();
-    const stop = this.#driver.onChange?.(() => this.#applier.check());
+    const stops = [
+      this.#driver.onChange?.(() => this.#applier.check()),
+      this.#driver.onHearing?.(() => this.#heart.atOnce()),
+    ];
     await Promise.all([this.#applier.run(signal), this.#driver.run?.(signal), this.#talk(signal)]);
-    stop?.();
+    for (const stop of stops) stop?.();
   }
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */

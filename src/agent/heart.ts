@@ -36,6 +36,7 @@ export class Heart {
   readonly #ports: AgentPorts;
   readonly #parts: HeartParts;
   readonly #bell = new Bell();
+  readonly #urgent = new Bell();
   #inspected: { readonly found: Found; readonly atMs: number } | undefined;
   /** The report that the server has, as text. */
   #known: string | undefined;
@@ -50,6 +51,12 @@ export class Heart {
     this.#bell.ring();
   }
 
+  /** There is something to tell that somebody else's packets wait for. */
+  atOnce(): void {
+    this.#urgent.ring();
+    this.#bell.ring();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ports;
     const { heartbeatMs } = this.#parts;
@@ -61,7 +68,9 @@ export class Heart {
         const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
         await this.#bell.wait(signal, { clock, ms });
         // Rung for: what else changes within a moment comes along.
-        if (clock.nowMs() - startMs < ms && !signal.aborted) await clock.sleep(SOON_MS * (0.5 + random() / 2), signal);
+        if (clock.nowMs() - startMs < ms && !signal.aborted) {
+          await this.#urgent.wait(signal, { clock, ms: SOON_MS * (0.5 + random() / 2) });
+        }
       } else await pace.wait(signal);
     }
   }

@@ -103,6 +103,8 @@ export interface LocalDriver {
   inspect(): Promise<Inspected>;
   /** Calls whenever something on the machine may have become different by itself. */
   onChange?(listener: () => void): () => void;
+  /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
+  onHearing?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
   run?(signal: AbortSignal): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */

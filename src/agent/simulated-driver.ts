@@ -93,6 +93,10 @@ export class SimulatedDriver implements LocalDriver {
     };
   }
 
+  onHearing(listener: () => void): () => void {
+    return this.#machine.switch?.onHearing?.(listener) ?? (() => undefined);
+  }
+
   async run(signal: AbortSignal): Promise<void> {
     await this.#machine.packets?.run(signal);
   }

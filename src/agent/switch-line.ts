@@ -31,7 +31,7 @@ export class SwitchLine {
 
   constructor(of: Switch, around: Surroundings = NOBODY_AROUND) {
     this.#switch = of;
-    this.#around = around;
+    this.#around = { ...around, hasHeard: (peer) => of.hasHeard?.(peer) ?? true };
   }
 
   /** What the last view wanted of the switch and cannot be had, in sentences. */

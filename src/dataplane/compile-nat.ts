@@ -1,9 +1,10 @@
 // Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends can
 // translate what reaches them, and each asks the other for replies that it does not know. Floating addresses are translated one to
 // one, on the host of their instance.
-import { macOf } from './keys.ts';
+import { heartbeatPort, macOf } from './keys.ts';
 import { hopTo, ownerOf, wayOutBy, type Draft, type Ground, type Hop, type Piece } from './piece.ts';
 import type { ShownFloating, ShownService } from './shown.ts';
+import type { Group } from './switch.ts';
 import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from './tables.ts';
 import {
   actions,
@@ -59,7 +60,7 @@ export function natPiece(service: ShownService, ground: Ground): Piece {
 function translationPiece(nat: Nat, ground: Ground): Piece {
   const { service } = nat;
   const away = sendsAway(service) ? hopTo(service, service.designated?.host, ground) : undefined;
-  const partner = hopTo(service, service.handOver?.other, ground);
+  const partner = hopTo(service, partnerOf(service), ground);
   const out = translates(service) ? wayOutBy(service, service.via, ground) : undefined;
   const group = ground.numbers.group(service.id);
   return {
@@ -70,14 +71,27 @@ function translationPiece(nat: Nat, ground: Ground): Piece {
       ...(isAnswering(service) ? [arpFlow(nat)] : []),
     ],
     groups:
-      away?.address === undefined ? [] : [{ id: group, type: 'indirect', buckets: [bucket(away.address, nat.key)] }],
+      away?.address === undefined
+        ? []
+        : [awayGroup(service, { id: group, key: nat.key, address: away.address }, ground)],
     gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...partner.gaps, ...out.gaps])],
   };
 }
 
 /** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
 export function sendsAway({ role, handOver }: ShownService): boolean {
-  return role === 'other' || role === 'preparing' || (role === 'retiring' && handOver?.phase !== 'switched');
+  return (
+    role === 'other' ||
+    role === 'standby' ||
+    role === 'preparing' ||
+    (role === 'retiring' && handOver?.phase !== 'switched')
+  );
+}
+
+/** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
+function partnerOf({ role, handOver, designated, standby }: ShownService): string | undefined {
+  if (handOver !== undefined) return handOver.other;
+  return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;
 }
 
 /** What arrives here, from peers or from outside, can be translated. */
@@ -103,6 +117,42 @@ function awayFlow({ key, ip }: Nat, group: number): Draft {
 /** A packet that came from a peer may have to go on to another one. */
 export function bucket(address: string, key: number): string {
   return actions(FORGET_IN_PORT, ...toPeer(address, key, TUNNEL_PORT));
+}
+
+interface Away {
+  readonly id: number;
+  /** Of the router. */
+  readonly key: number;
+  /** Of the designated host. */
+  readonly address: string;
+}
+
+/**
+ * To the designated host; where its heartbeat is heard and is no more, to the standby, or out by itself where that is here. When neither
+ * is heard it is this host that is cut off, or heartbeats are: then as if there were none.
+ */
+export function awayGroup(service: ShownService, { id, key, address }: Away, ground: Ground): Group {
+  const { role, designated, standby = '' } = service;
+  const usual = bucket(address, key);
+  const host = designated?.host ?? '';
+  const next = standbyBucket(service, key, ground);
+  if (next === undefined || !ground.listensFor(host)) return { id, type: 'indirect', buckets: [usual] };
+  const first = watching(heartbeatPort(host), usual);
+  if (role === 'standby') return { id, type: 'fast-failover', buckets: [first, watching(TUNNEL_PORT, next)] };
+  const buckets = [first, watching(heartbeatPort(standby), next), watching(TUNNEL_PORT, usual)];
+  return { id, type: 'fast-failover', buckets };
+}
+
+function standbyBucket({ role, standby }: ShownService, key: number, ground: Ground): string | undefined {
+  if (role === 'standby') return actions(set(FROM_PEER, '0x1'), goTo(TABLE.outbound));
+  if (role !== 'other' || standby === undefined || !ground.listensFor(standby)) return undefined;
+  const address = ground.peers.get(standby);
+  return address === undefined ? undefined : bucket(address, key);
+}
+
+/** The tunnel port is always up. */
+function watching(port: string, steps: string): string {
+  return `watch_port:${port},actions=${steps}`;
 }
 
 interface Ends {
@@ -151,10 +201,15 @@ function translatingFlows(nat: Nat, ends: Ends): Draft[] {
   ];
 }
 
+/** It does what it is sent, and what starts here goes away. */
+function takesFromPeers({ role }: ShownService): boolean {
+  return role === 'preparing' || role === 'standby';
+}
+
 /** The old host passes on what peers still send to it once it is repointed itself; before the switch the new one takes only that. */
 function hereFlows({ service, key, ip, zone }: Nat): Draft[] {
   if (service.role === 'retiring' && service.handOver?.phase !== 'switched') return [];
-  const fromPeers: Match = service.role === 'preparing' ? { [FROM_PEER]: '0x1' } : {};
+  const fromPeers: Match = takesFromPeers(service) ? { [FROM_PEER]: '0x1' } : {};
   return [
     {
       table: TABLE.outbound,

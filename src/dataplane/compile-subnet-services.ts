@@ -1,6 +1,6 @@
 // The services of a subnet: its route to and from outside, and DHCP in it. Both are done at the designated host; while they are
 // handed over, the other end takes what still reaches it.
-import { bucket, isAnswering, sendsAway } from './compile-nat.ts';
+import { awayGroup, bucket, isAnswering, sendsAway } from './compile-nat.ts';
 import { neighbourFlows } from './compile-router.ts';
 import { linkLocalOf, macOf } from './keys.ts';
 import { hopTo, ownerOf, wayOutBy, type Draft, type Ground, type Piece } from './piece.ts';
@@ -20,7 +20,8 @@ export function subnetRoutePiece(service: ShownService, ground: Ground): Piece {
     return { owner, flows: [], gaps: [{ owner, because: 'no-key', what: service.router ?? service.id }] };
   }
   const reg0 = hex(key);
-  const lets = service.role !== 'other';
+  // What the standby sends in place of the designated host comes back to it; by IPv4 it sends nothing.
+  const lets = service.role === 'standby' ? isV6(subnet.cidr) : service.role !== 'other';
   const comesIn: Draft[] = lets
     ? [
         {
@@ -85,7 +86,7 @@ function leavingPiece(service: ShownService, { subnet, key, ground }: Leaving): 
   return {
     owner,
     flows,
-    groups: away?.address === undefined ? [] : [{ id: group, type: 'indirect', buckets: [bucket(away.address, key)] }],
+    groups: away?.address === undefined ? [] : [awayGroup(service, { id: group, key, address: away.address }, ground)],
     gaps: [...(away?.gaps ?? []), ...(out?.gaps ?? [])],
   };
 }

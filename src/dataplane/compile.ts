@@ -8,7 +8,7 @@ import { within } from './in-subnet.ts';
 import { macOf, Numbers, type Owner } from './keys.ts';
 import type { Gap, Piece, Why } from './piece.ts';
 import { domainOf, type DataplaneView, type ShownService, type ShownSwitchPort } from './shown.ts';
-import type { Cookie, Flow, SwitchContents } from './switch.ts';
+import type { Cookie, Flow, SwitchContents, Tunnel } from './switch.ts';
 
 export interface Compiled {
   readonly contents: SwitchContents;
@@ -23,6 +23,8 @@ export interface Compiled {
 export interface Surroundings {
   /** The hardware address of a next hop outside; undefined until it has answered. */
   readonly nextHop: (ip: string) => string | undefined;
+  /** Whether a peer was ever heard since there are heartbeats with it; everybody was when it is not said. */
+  readonly hasHeard?: (peer: string) => boolean;
 }
 
 /** Where nobody is asked, everybody has an address that is made of his name. */
@@ -45,9 +47,7 @@ export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUN
     contents: {
       flows,
       groups: pieces.flatMap(({ groups = [] }) => groups).sort((one, other) => one.id - other.id),
-      tunnels: byName(view.peers, ({ host }) => host).map(({ host, tunnelAddress }) => {
-        return { peer: host, address: tunnelAddress };
-      }),
+      tunnels: tunnelsOf(view),
       externalIds: view.tombstoned ? { [TOMBSTONED_KEY]: 'true' } : {},
     },
     owners,
@@ -56,7 +56,14 @@ export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUN
   };
 }
 
-function groundOf({ host, peers, networks, ports }: DataplaneView, around: Surroundings): RouterGround {
+function tunnelsOf({ peers, heartbeats: { everyMs, peers: heard } }: DataplaneView): Tunnel[] {
+  const listens = new Set(heard);
+  return byName(peers, ({ host }) => host).map(({ host, tunnelAddress }) => {
+    return { peer: host, address: tunnelAddress, ...(listens.has(host) && { heartbeatMs: everyMs }) };
+  });
+}
+
+function groundOf({ host, peers, networks, ports, heartbeats }: DataplaneView, around: Surroundings): RouterGround {
   const behind = new Map<string, Behind[]>(networks.domains.map(({ id }) => [id, []]));
   const add = (domain: string, { mac, addresses }: Pick<ShownSwitchPort, 'mac' | 'addresses'>): void => {
     for (const ip of addresses) behind.get(domain)?.push({ ip, mac });
@@ -70,6 +77,7 @@ function groundOf({ host, peers, networks, ports }: DataplaneView, around: Surro
     domains: new Map(networks.domains.map(({ id, key }) => [id, key])),
     routers: new Map(networks.routers.map(({ id, key }) => [id, key])),
     nextHop: around.nextHop,
+    listensFor: (peer) => heartbeats.peers.includes(peer) && (around.hasHeard?.(peer) ?? true),
     behind,
   };
 }

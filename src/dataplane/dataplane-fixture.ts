@@ -68,6 +68,7 @@ export function view(facts: Partial<DataplaneView> = {}): DataplaneView {
     networks: { domains: DOMAINS, routers: [EDGE] },
     services: [],
     ports: [HERE],
+    heartbeats: { everyMs: 100, peers: [] },
     ...facts,
   };
 }

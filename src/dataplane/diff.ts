@@ -1,7 +1,7 @@
 // From what is on a switch to what should be there, in the fewest changes and in an order in which nothing ever points at
 // nothing: tunnels, groups, flows; away in the reverse order. What is not ours is never touched.
 import { flowKey, TOMBSTONED_KEY } from './compile.ts';
-import { isOurCookie, isOurGroup } from './keys.ts';
+import { heartbeatPort, isOurCookie, isOurGroup } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
 import { groupsIn, output, peersIn, portsIn } from './words.ts';
 
@@ -17,7 +17,7 @@ export interface Difference {
 const SENDS_NOWHERE = 'drop';
 
 export function diff(compiled: SwitchContents, read: SwitchContents): Difference {
-  const { wanted, missing } = possible(compiled, read.ports);
+  const { wanted, missing } = possible(compiled, read.ports && [...read.ports, ...heartbeatPorts(compiled)]);
   const there = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
   const inTheWay = wanted.flows.flatMap((flow) => {
     const other = there.get(flowKey(flow));
@@ -38,6 +38,7 @@ export function diff(compiled: SwitchContents, read: SwitchContents): Difference
       ...wanted.flows.filter((flow) => isMissing(flow, there.get(flowKey(flow)))).map(putFlow),
       ...staleFlows(wanted, there.values()).map(removeFlow),
       ...staleGroups(wanted, [...groups.values()], theirs),
+      ...endedHeartbeats(wanted.tunnels, read.tunnels),
       ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
       ...idsToTakeAway(wanted, read),
     ],
@@ -73,6 +74,11 @@ function possible(compiled: SwitchContents, ports: SwitchContents['ports']): Pos
   return { wanted: { ...compiled, flows, groups }, missing: [...missing].sort() };
 }
 
+/** They come with their tunnels. */
+function heartbeatPorts({ tunnels }: SwitchContents): string[] {
+  return tunnels.flatMap(({ peer, heartbeatMs }) => (heartbeatMs === undefined ? [] : [heartbeatPort(peer)]));
+}
+
 function without(actions: string, ports: readonly string[]): string {
   const outputs = new Set(ports.map(output));
   const left = actions.split(',').filter((step) => !outputs.has(step));
@@ -102,10 +108,22 @@ function setAside(read: SwitchContents, moved: ReadonlySet<string>): Aside {
   };
 }
 
+/** Before anything sends there. One that only ceases to have heartbeats keeps them for as long as they may be watched. */
 function newTunnels(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
-  const there = new Map(read.map(({ peer, address }) => [peer, address]));
-  const missing = wanted.filter(({ peer, address }) => there.get(peer) !== address);
-  return missing.map((tunnel) => ({ kind: 'put-tunnel', tunnel }));
+  const there = new Map(read.map((tunnel) => [tunnel.peer, tunnel]));
+  return wanted.flatMap((tunnel): SwitchChange[] => {
+    const before = there.get(tunnel.peer);
+    const kept = tunnel.heartbeatMs ?? before?.heartbeatMs;
+    if (before?.address === tunnel.address && before.heartbeatMs === kept) return [];
+    return [{ kind: 'put-tunnel', tunnel: { ...tunnel, ...(kept !== undefined && { heartbeatMs: kept }) } }];
+  });
+}
+
+function endedHeartbeats(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
+  const had = new Set(read.filter(({ heartbeatMs }) => heartbeatMs !== undefined).map(({ peer }) => peer));
+  return wanted
+    .filter(({ peer, heartbeatMs }) => heartbeatMs === undefined && had.has(peer))
+    .map((tunnel) => ({ kind: 'put-tunnel', tunnel }));
 }
 
 function isMissing(flow: Flow, there: Flow | undefined): boolean {

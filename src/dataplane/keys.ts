@@ -44,6 +44,11 @@ export function portName(port: string): string {
   return `"mp${hex(hash64(`port/${port}`) & 0xffffffffffn, 10)}"`;
 }
 
+/** The port of the integration bridge by which heartbeats with a peer are exchanged, and nothing else. */
+export function heartbeatPort(peer: string): string {
+  return `"mh${hex(hash64(`heartbeat/${peer}`) & 0xffffffffffn, 10)}"`;
+}
+
 /** The name of its interface, as the machine has it. */
 export function interfaceOf(port: string): string {
   return portName(port).slice(1, -1);

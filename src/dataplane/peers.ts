@@ -7,14 +7,13 @@ import {
   DEFAULT_TRANSPORT_ZONE,
   HOSTS_BY_TRANSPORT_ZONE,
   PORT,
-  PORTS_BY_HOST,
   ROUTER,
   TRANSPORT_ZONE,
   zoneOfHost,
-  type Port,
   type Router,
   type TransportZone,
 } from '../network/index.ts';
+import { firstOrLastPlaces } from './port-places.ts';
 import { hostsOfRouter, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
 import type { ShownPeer } from './shown.ts';
 
@@ -122,52 +121,15 @@ function byZone(fleet: FleetReader, { before, after }: Applied): readonly string
   return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, (after ?? before)?.id ?? '')].map((host) => host.id);
 }
 
-/** Only the first and the last port of a network or a subnet on a host make a difference. */
-function byPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function byPort(fleet: FleetReader, change: Applied): readonly string[] {
   const hosts = new Set<string>();
-  for (const side of [before, after]) {
-    const port = side?.doc as Port | undefined;
-    const host = port?.binding === undefined ? undefined : findHost(fleet, port.binding.host);
-    if (port === undefined || host === undefined || meshOf(fleet, host.doc) !== 'needed') continue;
-    const other = (side === before ? after : before)?.doc as Port | undefined;
-    const places = placesOf(port, other?.binding?.host === host.id ? other : undefined);
-    const alone = withoutThoseBefore(fleet, places, { id: side?.id ?? '', host: host.id, revision: after?.revision });
-    if (alone.networks.length + alone.subnets.length === 0) continue;
-    hosts.add(host.id);
-    for (const one of hostsSharingPlaces(fleet, alone)) hosts.add(one);
+  for (const { host, places } of firstOrLastPlaces(fleet, change)) {
+    const doc = findHost(fleet, host)?.doc;
+    if (doc === undefined || meshOf(fleet, doc) !== 'needed') continue;
+    hosts.add(host);
+    for (const one of hostsSharingPlaces(fleet, places)) hosts.add(one);
   }
   return [...hosts];
-}
-
-interface PortPlaces {
-  readonly networks: readonly string[];
-  readonly subnets: readonly string[];
-}
-
-/** Where a port is, but for where it is on the other side of the change as well. */
-function placesOf(port: Port, other: Port | undefined): PortPlaces {
-  const subnets = new Set(port.addresses.map(({ subnet }) => subnet));
-  for (const { subnet } of other?.addresses ?? []) subnets.delete(subnet);
-  return { networks: port.network === other?.network ? [] : [port.network], subnets: [...subnets] };
-}
-
-/**
- * The places where this port is, or was, the only one of its host. Ports that were changed in the same commit or later do not
- * count against it: of several that come together, each may be the first.
- */
-function withoutThoseBefore(
-  fleet: FleetReader,
-  { networks, subnets }: PortPlaces,
-  of: { readonly id: string; readonly host: string; readonly revision: number | undefined },
-): PortPlaces {
-  if (networks.length + subnets.length === 0) return { networks, subnets };
-  const others = [...fleet.find(PORTS_BY_HOST, of.host)].filter(
-    (port) => port.id !== of.id && (of.revision === undefined || port.revision < of.revision),
-  );
-  return {
-    networks: networks.filter((network) => !others.some(({ doc }) => doc.network === network)),
-    subnets: subnets.filter((subnet) => !others.some(({ doc }) => doc.addresses.some((one) => one.subnet === subnet))),
-  };
 }
 
 function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {

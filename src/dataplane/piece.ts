@@ -78,6 +78,8 @@ export interface Ground {
   readonly routers: ReadonlyMap<string, number>;
   /** The hardware address of a next hop outside; undefined until it has answered. */
   readonly nextHop: (ip: string) => string | undefined;
+  /** Whether the heartbeat of a peer says anything: it is listened for, and was heard before. */
+  readonly listensFor: (peer: string) => boolean;
 }
 
 /** Compiles one type of service. */

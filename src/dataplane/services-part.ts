@@ -59,7 +59,7 @@ export const servicesPart: ViewPart = {
 };
 
 function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): ShownService {
-  const { type, epoch, designated, handOver } = doc;
+  const { type, epoch, designated, standby, handOver } = doc;
   const subnets = subnetsOfService(fleet, doc).flatMap((subnet) => shownSubnet(fleet, subnet));
   const other = handOver === undefined ? undefined : otherEnd(handOver, host);
   return {
@@ -68,6 +68,7 @@ function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): Sh
     epoch,
     role: roleOf(doc, host),
     ...(designated !== undefined && { designated: { host: designated.host, ...addressOf(fleet, designated.host) } }),
+    ...(standby !== undefined && { standby }),
     ...(handOver !== undefined &&
       other !== undefined && { handOver: { phase: handOver.phase, other, ...addressOf(fleet, other) } }),
     subnets,
@@ -94,10 +95,12 @@ function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via
 }
 
 /** The old host goes on doing what it did until it is told that it retires. */
-export function roleOf({ designated, handOver }: Pick<Service, 'designated' | 'handOver'>, host: string): Role {
+export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): Role {
+  const { designated, standby, handOver } = service;
   if (designated?.host === host) return 'designated';
-  if (handOver?.phase === 'preparing') return handOver.to === host ? 'preparing' : 'other';
-  return handOver?.from === host ? 'retiring' : 'other';
+  if (handOver?.phase === 'preparing' && handOver.to === host) return 'preparing';
+  if (handOver !== undefined && handOver.phase !== 'preparing' && handOver.from === host) return 'retiring';
+  return standby === host ? 'standby' : 'other';
 }
 
 function otherEnd({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
@@ -148,8 +151,8 @@ function hostOf(port: Port | undefined): string | undefined {
 }
 
 /** What others see of it: why it is where it is concerns nobody's switch. */
-function seen({ epoch, designated, handOver }: Service): string {
-  return [epoch, designated?.host, handOver?.from, handOver?.to, handOver?.phase].join('|');
+function seen({ epoch, designated, standby, handOver }: Service): string {
+  return [epoch, designated?.host, standby, handOver?.from, handOver?.to, handOver?.phase].join('|');
 }
 
 function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {

@@ -48,10 +48,10 @@ export interface ShownNetworks {
 }
 
 /**
- * `designated`: does it. `preparing`: is built to do it. `retiring`: did it until just now. `other`: sends what is to be done to
- * the designated host.
+ * `designated`: does it. `preparing`: is built to do it. `retiring`: did it until just now. `standby`: does what peers send to it when
+ * they do not hear the designated host. `other`: sends what is to be done to the designated host.
  */
-export type Role = 'designated' | 'preparing' | 'retiring' | 'other';
+export type Role = 'designated' | 'preparing' | 'retiring' | 'standby' | 'other';
 
 export interface ShownService {
   readonly id: string;
@@ -60,6 +60,8 @@ export interface ShownService {
   readonly role: Role;
   /** Who does it; absent while nobody does. */
   readonly designated?: { readonly host: string; readonly tunnelAddress?: string };
+  /** Who takes it over when that host is lost. */
+  readonly standby?: string;
   /** While it is handed over, for both ends: how far, and who is at the other end. */
   readonly handOver?: {
     readonly phase: 'preparing' | 'switched' | 'retiring';
@@ -92,6 +94,12 @@ export interface ShownSwitchPort {
   readonly addresses: readonly string[];
 }
 
+export interface ShownHeartbeats {
+  readonly everyMs: number;
+  /** Those with which this host exchanges them. */
+  readonly peers: readonly string[];
+}
+
 export interface DataplaneView {
   readonly host: string;
   readonly tombstoned: boolean;
@@ -101,6 +109,7 @@ export interface DataplaneView {
   readonly networks: ShownNetworks;
   readonly services: readonly ShownService[];
   readonly ports: readonly ShownSwitchPort[];
+  readonly heartbeats: ShownHeartbeats;
 }
 
 interface Parts {
@@ -108,14 +117,23 @@ interface Parts {
   readonly peers?: readonly ShownPeer[];
   readonly networks?: ShownNetworks;
   readonly services?: readonly ShownService[];
+  readonly heartbeats?: ShownHeartbeats;
   readonly instances?: readonly { readonly ports?: readonly ShownSwitchPort[] }[];
 }
 
+const NO_HEARTBEATS: ShownHeartbeats = { everyMs: 0, peers: [] };
 const NO_NETWORKS: ShownNetworks = { domains: [], routers: [] };
 
 /** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
 export function dataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const { self = {}, peers, networks = NO_NETWORKS, services, instances = [] } = parts as Parts;
+  const {
+    self = {},
+    peers,
+    networks = NO_NETWORKS,
+    services,
+    heartbeats = NO_HEARTBEATS,
+    instances = [],
+  } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
   return {
     host,
@@ -125,6 +143,7 @@ export function dataplaneView(host: string, parts: Readonly<Record<string, unkno
     networks,
     services,
     ports: instances.flatMap(({ ports = [] }) => ports),
+    heartbeats,
   };
 }
 

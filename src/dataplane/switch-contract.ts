@@ -1,6 +1,6 @@
 // What every switch keeps to, the simulated and the real ones.
 import { afterEach, describe, expect, test } from 'vitest';
-import { Numbers } from './keys.ts';
+import { heartbeatPort, Numbers } from './keys.ts';
 import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
 
 export interface SwitchUnderTest {
@@ -31,6 +31,16 @@ const putTunnel: SwitchChange = { kind: 'put-tunnel', tunnel };
 const putGroup: SwitchChange = { kind: 'put-group', group };
 const putFlow: SwitchChange = { kind: 'put-flow', flow };
 const ALL = [putTunnel, putGroup, putFlow];
+
+const heard: Tunnel = { ...tunnel, heartbeatMs: 100 };
+const putHeard: SwitchChange = { kind: 'put-tunnel', tunnel: heard };
+const [usual = ''] = group.buckets;
+const failover: Group = {
+  id: GROUP,
+  type: 'fast-failover',
+  buckets: [`watch_port:${heartbeatPort('c2')},actions=${usual}`, `watch_port:"muster-tun",actions=${usual}`],
+};
+const putFailover: SwitchChange = { kind: 'put-group', group: failover };
 
 export function switchContract(name: string, open: () => Promise<SwitchUnderTest>): void {
   describe(`switch contract: ${name}`, () => {
@@ -81,12 +91,26 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
         ALL,
         [{ kind: 'put-tunnel', tunnel: { ...tunnel, address: '172.16.0.9' } }],
       ],
+      ['a-group-watches-a-heartbeat-that-is-not-there', [putTunnel], [putFailover]],
+      ['a-heartbeat-that-a-group-watches-ends', [putHeard, putFailover], [putTunnel]],
     ])('%s is refused as a whole', async (_name, before, refused) => {
       const { it } = await start();
       await it.apply(before);
       const there = await it.read();
       await expect(it.apply([{ kind: 'put-flow', flow: plain }, ...refused])).rejects.toBeInstanceOf(SwitchRefused);
       expect(await it.read()).toEqual(there);
+    });
+
+    test('heartbeats-with-a-peer-come-and-go, and-a-group-watches-them', async () => {
+      const { it } = await start();
+      await it.apply([putTunnel]);
+      await it.apply([putHeard, putFailover, putFlow]);
+      expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [heard] });
+      await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, heartbeatMs: 200 } }]);
+      expect((await it.read()).tunnels).toEqual([{ ...heard, heartbeatMs: 200 }]);
+      await it.apply([putGroup, putTunnel]);
+      expect(await it.read()).toMatchObject({ flows: [flow], groups: [group] });
+      expect((await it.read()).tunnels).toEqual([tunnel]);
     });
 
     test('what-is-there-goes-in-the-reverse-order', async () => {

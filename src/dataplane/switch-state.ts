@@ -1,8 +1,9 @@
 // What a switch holds, and what it does not take: a flow that uses a group which is not there, anything that sends to a peer
 // without a tunnel. A list of changes is taken as a whole or not at all.
 import { flowKey } from './compile.ts';
+import { heartbeatPort } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
-import { groupsIn, peersIn } from './words.ts';
+import { groupsIn, heartbeatIn, peersIn } from './words.ts';
 
 type Undo = () => void;
 
@@ -16,6 +17,8 @@ export class SwitchState {
   readonly #uses = new Map<string, number>();
   /** Where the tunnel led that was changed last. */
   #left: string | undefined;
+  /** The port for heartbeats that it had. */
+  #leftHeartbeat: string | undefined;
 
   get contents(): SwitchContents {
     return {
@@ -61,16 +64,17 @@ export class SwitchState {
   #setTunnel(peer: string, tunnel: Tunnel | undefined): Undo {
     const before = this.#tunnels.get(peer);
     this.#left = before?.address;
-    if (before !== undefined) this.#count(`to/${before.address}`, -1);
-    if (tunnel !== undefined) this.#count(`to/${tunnel.address}`, 1);
+    this.#leftHeartbeat = before?.heartbeatMs === undefined ? undefined : heartbeatPort(peer);
+    this.#countTunnel(before, -1);
+    this.#countTunnel(tunnel, 1);
     replace(this.#tunnels, peer, tunnel);
     return () => this.#setTunnel(peer, before);
   }
 
   #setGroup(id: number, group: Group | undefined): Undo {
     const before = this.#groups.get(id);
-    for (const address of (before?.buckets ?? []).flatMap(peersIn)) this.#count(`sends/${address}`, -1);
-    for (const address of (group?.buckets ?? []).flatMap(peersIn)) this.#count(`sends/${address}`, 1);
+    this.#countBuckets(before?.buckets ?? [], -1);
+    this.#countBuckets(group?.buckets ?? [], 1);
     replace(this.#groups, id, group);
     return () => this.#setGroup(id, before);
   }
@@ -87,6 +91,17 @@ export class SwitchState {
     const before = this.#externalIds.get(key);
     replace(this.#externalIds, key, value);
     return () => this.#setExternalId(key, before);
+  }
+
+  #countTunnel(tunnel: Tunnel | undefined, by: number): void {
+    if (tunnel === undefined) return;
+    this.#count(`to/${tunnel.address}`, by);
+    if (tunnel.heartbeatMs !== undefined) this.#count(`heartbeat/${heartbeatPort(tunnel.peer)}`, by);
+  }
+
+  #countBuckets(buckets: readonly string[], by: number): void {
+    for (const address of buckets.flatMap(peersIn)) this.#count(`sends/${address}`, by);
+    for (const port of buckets.flatMap((bucket) => heartbeatIn(bucket) ?? [])) this.#count(`watches/${port}`, by);
   }
 
   #countFlow(flow: Flow | undefined, by: number): void {
@@ -107,7 +122,7 @@ export class SwitchState {
       case 'put-flow':
         return this.#flowProblem(change.flow);
       case 'put-group':
-        return this.#addressProblem(change.group.buckets.flatMap(peersIn), `group ${change.group.id}`);
+        return this.#groupProblem(change.group);
       case 'remove-group':
         return this.#uses.has(`group/${change.id}`) ? `group ${change.id} is used by a flow` : undefined;
       case 'put-tunnel':
@@ -125,6 +140,13 @@ export class SwitchState {
     return this.#addressProblem(peersIn(flow.actions), `flow ${flowKey(flow)}`);
   }
 
+  #groupProblem({ id, buckets }: Group): string | undefined {
+    const watched = buckets.flatMap((bucket) => heartbeatIn(bucket) ?? []);
+    const missing = watched.find((port) => !this.#uses.has(`heartbeat/${port}`));
+    if (missing !== undefined) return `group ${id} watches ${missing}, which is not there`;
+    return this.#addressProblem(buckets.flatMap(peersIn), `group ${id}`);
+  }
+
   #addressProblem(addresses: readonly string[], what: string): string | undefined {
     const missing = addresses.find((address) => !this.#uses.has(`to/${address}`));
     return missing === undefined ? undefined : `${what} sends to ${missing}, to which there is no tunnel`;
@@ -132,6 +154,10 @@ export class SwitchState {
 
   /** Whether something sends to the address that a tunnel just had. */
   #leftBehind(): string | undefined {
+    const port = this.#leftHeartbeat;
+    if (port !== undefined && this.#uses.has(`watches/${port}`) && !this.#uses.has(`heartbeat/${port}`)) {
+      return `something watches ${port}, which is not there any more`;
+    }
     const address = this.#left;
     if (address === undefined || !this.#uses.has(`sends/${address}`)) return undefined;
     return this.#addressProblem([address], 'something');

@@ -26,6 +26,8 @@ export interface Tunnel {
   /** The host at the other end. */
   readonly peer: string;
   readonly address: string;
+  /** How often heartbeats are exchanged with it, by a port for nothing else; absent where none are. */
+  readonly heartbeatMs?: number;
 }
 
 export interface SwitchContents {
@@ -113,6 +115,10 @@ export interface Switch {
   onChange?(listener: () => void): () => void;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
+  /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */
+  hasHeard?(peer: string): boolean;
+  /** Calls at once when a peer is heard no more, or again. */
+  onHearing?(listener: () => void): () => void;
   /** The translated connections of a zone, those first that are worth most: established ones, then those that last longest. */
   connections?(zone: number): Promise<readonly TrackedConnection[]>;
   /** Makes it know connections of another switch. One that it has already stays as it is. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { electionModel, SERVICE, serviceId, type Service } from '../election/index.ts';
-import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
+import { Fleet, idOf, put, Registry, remove, type Change, SETTING } from '../fleet/index.ts';
 import { HOST, hostsModel, type Host } from '../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
@@ -16,6 +16,7 @@ import {
 import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
+import { heartbeatsPart } from './heartbeats-part.ts';
 import { networksPart } from './networks-part.ts';
 import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
@@ -26,7 +27,14 @@ const HOSTS = ['c1', 'c2', 'c3', 'c4'];
 
 function newFleet(...changes: readonly Change[]): Fleet {
   const fleet = new Fleet(
-    new Registry([sitesModel, operationsModel, hostsModel, { ...networkModel, invariants: [] }, electionModel]),
+    new Registry([
+      { kinds: [SETTING] },
+      sitesModel,
+      operationsModel,
+      hostsModel,
+      { ...networkModel, invariants: [] },
+      electionModel,
+    ]),
   );
   fleet.apply(1, [put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED })]);
   fleet.apply(2, changes);
@@ -370,12 +378,14 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       name,
       name,
       fc.constantFrom('preparing', 'switched', 'retiring', undefined),
+      fc.option(name, { nil: undefined }),
     )
-    .map(([id, one, other, phase]) => {
+    .map(([id, one, other, phase, standby]) => {
       const [type, subject] = id.split(':') as [Service['type'], string];
       return service(type, subject, {
         ...at(one),
         ...(phase !== undefined && one !== other && passing(one, other, phase)),
+        ...(standby !== undefined && standby !== one && { standby }),
       });
     }),
   fc.constant(remove(SERVICE, serviceId('nat', 'edge'))),
@@ -391,7 +401,7 @@ const commits = fc.array(
 );
 
 describe('properties of the parts', () => {
-  test.each([peersPart, servicesPart, networksPart])(
+  test.each([peersPart, servicesPart, networksPart, heartbeatsPart])(
     'never: the part $name of a host changes and the host is not told',
     (part) => {
       fc.assert(

@@ -139,6 +139,13 @@ export function peersIn(text: string): string[] {
   return [...text.matchAll(PEER)].map(([, address]) => address ?? '');
 }
 
+const WATCHED = /^watch_port:("mh[^"]+")/;
+
+/** The port for heartbeats that a bucket watches. */
+export function heartbeatIn(bucket: string): string | undefined {
+  return WATCHED.exec(bucket)?.[1];
+}
+
 /** The ports that a match or actions name. */
 export function portsIn(text: string): string[] {
   if (!text.includes('"')) return [];

@@ -4,6 +4,7 @@ import { ELECTION_INVARIANTS } from './invariants.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,
+  SERVICES_BY_STANDBY,
   SERVICES_BY_SUBJECT,
   SERVICES_IN_HAND_OVER,
   SERVICES_TOUCHING_HOST,
@@ -12,7 +13,13 @@ import { STANDINGS } from './standings.ts';
 
 export const electionModel: Model = {
   kinds: [SERVICE],
-  indexes: [SERVICES_TOUCHING_HOST, SERVICES_BY_SUBJECT, SERVICES_BY_ORIGIN, SERVICES_IN_HAND_OVER],
+  indexes: [
+    SERVICES_TOUCHING_HOST,
+    SERVICES_BY_STANDBY,
+    SERVICES_BY_SUBJECT,
+    SERVICES_BY_ORIGIN,
+    SERVICES_IN_HAND_OVER,
+  ],
   projections: [STANDINGS],
   invariants: ELECTION_INVARIANTS,
 };

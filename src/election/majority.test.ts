@@ -117,6 +117,13 @@ describe('who listens for whom', () => {
     expect([...lists.values()].filter((peers) => peers.length === 0)).toHaveLength(8);
   });
 
+  test('a-standby-that-has-just-lost-its-last-port-is-listened-for-by-all-that-it-listens-for', async () => {
+    const world = await worldOf('a', 'b', 'c');
+    await world.unplug('c-s1');
+    expect(pair(world)).toBe('a c');
+    expect(['a', 'b', 'c'].map((name) => heartbeatPeers(world.fleet, name).join())).toEqual(['b,c', 'a,c', 'a,b']);
+  });
+
   test('nobody-when-it-is-switched-off', async () => {
     const world = await worldOf('a', 'b', 'c');
     await world.setting({ heartbeats: false });

@@ -160,6 +160,13 @@ export const SERVICES_TOUCHING_HOST: Index<'service', Service> = {
   ],
 };
 
+/** What a host would take over. */
+export const SERVICES_BY_STANDBY: Index<'service', Service> = {
+  name: 'services-by-standby',
+  kind: SERVICE,
+  keysOf: ({ standby }) => (standby === undefined ? [] : [standby]),
+};
+
 export const SERVICES_BY_SUBJECT: Index<'service', Service> = {
   name: 'services-by-subject',
   kind: SERVICE,

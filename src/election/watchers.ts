@@ -2,7 +2,7 @@
 // take it over, and both of those for them. Derived from services alone, so that both ends come to the same.
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { presenceOf } from '../network/index.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
+import { SERVICE, SERVICES_BY_STANDBY, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
 import { heartbeatsOf } from './settings.ts';
 import { hasStandby } from './standby.ts';
 import { presentHosts, servicesOfSubnet } from './wanted.ts';
@@ -10,10 +10,14 @@ import { presentHosts, servicesOfSubnet } from './wanted.ts';
 /** A majority of so many is as sure as one of more, and each costs the designated host a port. */
 export const WATCHERS_MAX = 64;
 
-/** The hosts that are listened for: who does it, and who would take it over. */
-export function watchedOf({ type, designated, standby }: Service): string[] {
+/**
+ * The hosts that are listened for: who does it, who would take it over, and both ends of a hand-over. Whoever still sends to the old
+ * one must not come to think that it is lost.
+ */
+export function watchedOf({ type, designated, standby, handOver }: Service): string[] {
   if (!hasStandby(type) || designated === undefined) return [];
-  return standby === undefined ? [designated.host] : [designated.host, standby];
+  const hosts = [designated.host, standby, handOver?.from, handOver?.to];
+  return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 
 /** The first of those with presence by name; `more` lets see who would be next. Costs O(presence). */
@@ -42,7 +46,9 @@ export function heartbeatPeers(fleet: FleetReader, host: string): string[] {
 
 function servicesNear(fleet: FleetReader, host: string): Map<string, StoredService> {
   const found = new Map<string, StoredService>();
-  for (const service of fleet.find(SERVICES_TOUCHING_HOST, host)) found.set(service.id, service);
+  for (const index of [SERVICES_TOUCHING_HOST, SERVICES_BY_STANDBY]) {
+    for (const service of fleet.find(index, host)) found.set(service.id, service);
+  }
   for (const subnet of presenceOf(fleet).subnetsOn(host)) {
     for (const id of servicesOfSubnet(fleet, subnet)) {
       const service = fleet.get(SERVICE, idOf(SERVICE, id));

@@ -3,7 +3,7 @@
 import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { agentSentences } from '../agent/index.ts';
-import { mayHaveTunnelsTo, networksPart, peersPart, servicesPart } from '../dataplane/index.ts';
+import { heartbeatsPart, mayHaveTunnelsTo, networksPart, peersPart, servicesPart } from '../dataplane/index.ts';
 import {
   designationEvacuator,
   ELECTION,
@@ -115,7 +115,14 @@ export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
 );
 
 /** What hosts' agents are shown. */
-export const VIEW_PARTS: readonly ViewPart[] = [selfPart, instancesPart, peersPart, networksPart, servicesPart];
+export const VIEW_PARTS: readonly ViewPart[] = [
+  selfPart,
+  instancesPart,
+  peersPart,
+  networksPart,
+  servicesPart,
+  heartbeatsPart,
+];
 
 /** What keeps a site from being deleted. */
 export const SITE_USES: readonly SiteUse[] = [hostsOfSite];

@@ -43,6 +43,9 @@ const ROLES: readonly Partial<ShownService>[] = [
   { role: 'preparing', handOver: { ...PASSING, phase: 'preparing' } },
   { role: 'retiring', handOver: PASSING },
   { role: 'retiring', handOver: { ...PASSING, phase: 'retiring' } },
+  { standby: 'c3' },
+  { role: 'standby', standby: 'c1' },
+  { role: 'designated', designated: { host: 'c1' }, standby: 'c3' },
 ];
 
 ovsSuite('the switch of a host on Open vSwitch', () => {
@@ -55,7 +58,9 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
       await daemons.vsctl('set', 'interface', 'ext0', 'type=dummy');
       for (const facts of ROLES) {
         const services = [nat(facts), subnetService('subnet-route', facts), subnetService('dhcp', facts)];
-        const { contents } = compile(view({ services, tombstoned: true }));
+        const { contents } = compile(
+          view({ services, tombstoned: true, heartbeats: { everyMs: 100, peers: ['c2', 'c3'] } }),
+        );
         const { changes, missing } = diff(contents, await it.read());
         expect(missing).toEqual([]);
         await it.apply(changes);

@@ -4,6 +4,7 @@ import type { Operation } from '../ovsdb/operation.ts';
 import { numberIn, textIn, textsIn, uuidsIn } from '../ovsdb/read-column.ts';
 import { mapOf, setOf, type Row } from '../ovsdb/value.ts';
 import type { Identity, Tunnel } from '../switch.ts';
+import { heartbeatPort } from '../keys.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../tables.ts';
 
 export const DATABASE = 'Open_vSwitch';
@@ -200,6 +201,58 @@ export function unplugging(tables: Tables, bridge: string, name: string): Operat
   return [{ op: 'mutate', table: 'Bridge', where: [['name', '==', bridge]], mutations }];
 }
 
+/** Not VXLAN: a port per peer would take what the one for all is there for. Its key tells it from others' tunnels. */
+const HEARTBEAT_KEY = '1';
+
+const heartbeatName = (peer: string): string => bare(heartbeatPort(peer));
+
+function heartbeatRow({ address, heartbeatMs }: Tunnel): Row {
+  const ms = String(heartbeatMs);
+  return {
+    type: 'geneve',
+    options: mapOf({ remote_ip: address, key: HEARTBEAT_KEY }),
+    bfd: mapOf({ enable: 'true', min_tx: ms, min_rx: ms }),
+  };
+}
+
+/** What it takes to exchange heartbeats with a peer as often as is said, or not at all. */
+export function heartbeatChange(tables: Tables, bridge: string, tunnel: Tunnel): Operation[] {
+  const name = heartbeatName(tunnel.peer);
+  if (tunnel.heartbeatMs === undefined) return unplugging(tables, bridge, name);
+  const row = heartbeatRow(tunnel);
+  const found = bridgeIn(tables, bridge);
+  if (named(tables, 'Port', name) === undefined) return newPort({ uuid: found?.uuid, name: bridge }, { name, row });
+  return [{ op: 'update', table: 'Interface', where: [['name', '==', name]], row }];
+}
+
+/** By their names: there may be as many as peers. */
+function interfacesIn(tables: Tables): ReadonlyMap<string, Row> {
+  return new Map([...tables.table('Interface').values()].map((row) => [textIn(row, 'name') ?? '', row]));
+}
+
+function heartbeatMsOf(row: Row | undefined, address: string): number | undefined {
+  const { enable, min_tx: ms } = textsIn(row, 'bfd');
+  return enable === 'true' && textsIn(row, 'options')['remote_ip'] === address ? Number(ms) : undefined;
+}
+
+export interface Listening {
+  readonly peer: string;
+  /** Since the port is there: who was never heard may just not have begun. */
+  readonly hasHeard: boolean;
+  readonly hears: boolean;
+}
+
+/** Whom this host listens for, in the order of names. */
+export function listeningIn(tables: Tables, bridge: string): Listening[] {
+  const interfaces = interfacesIn(tables);
+  return idsIn(tables, bridge).tunnels.flatMap(({ peer, heartbeatMs }) => {
+    if (heartbeatMs === undefined) return [];
+    const status = textsIn(interfaces.get(heartbeatName(peer)), 'bfd_status');
+    // It counts every change between forwarding and not.
+    return [{ peer, hasHeard: Number(status['flap_count'] ?? 0) > 0, hears: status['forwarding'] === 'true' }];
+  });
+}
+
 /** With flow-based tunnels there is no port per peer: whom the host has tunnels with is written down beside the bridge. */
 const TUNNEL_ID = 'muster-tunnel:';
 
@@ -210,9 +263,13 @@ export interface OutsideIds {
 
 export function idsIn(tables: Tables, bridge: string): OutsideIds {
   const ids = Object.entries(textsIn(bridgeIn(tables, bridge)?.row, 'external_ids'));
-  const tunnels = ids.flatMap(([key, address]) =>
-    key.startsWith(TUNNEL_ID) ? [{ peer: key.slice(TUNNEL_ID.length), address }] : [],
-  );
+  const interfaces = interfacesIn(tables);
+  const tunnels = ids.flatMap(([key, address]): Tunnel[] => {
+    if (!key.startsWith(TUNNEL_ID)) return [];
+    const peer = key.slice(TUNNEL_ID.length);
+    const heartbeatMs = heartbeatMsOf(interfaces.get(heartbeatName(peer)), address);
+    return [{ peer, address, ...(heartbeatMs !== undefined && { heartbeatMs }) }];
+  });
   return {
     tunnels: tunnels.sort((one, other) => (one.peer < other.peer ? -1 : 1)),
     externalIds: Object.fromEntries(ids.filter(([key]) => !key.startsWith(TUNNEL_ID))),

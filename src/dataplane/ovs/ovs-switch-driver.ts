@@ -9,6 +9,7 @@ import { applyTransaction } from '../ovsdb/applied.ts';
 import { DaemonFailure } from '../ovsdb/failures.ts';
 import type { Monitor } from '../ovsdb/monitor.ts';
 import type { Operation } from '../ovsdb/operation.ts';
+import type { RowChange } from '../ovsdb/replica.ts';
 import { OvsdbClient } from '../ovsdb/ovsdb-client-driver.ts';
 import {
   SwitchDown,
@@ -20,6 +21,7 @@ import {
   type SwitchChange,
   type SwitchContents,
   type TrackedConnection,
+  type Tunnel,
 } from '../switch.ts';
 import { problemWith } from '../switch-state.ts';
 import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
@@ -28,15 +30,18 @@ import {
   DATABASE,
   EXTERNAL_NAME,
   externalIn,
+  heartbeatChange,
   idChange,
   identityIn,
   idsIn,
+  listeningIn,
   plugging,
   portsIn,
   settingUp,
   tunnelChange,
   unplugging,
   type BridgePlan,
+  type Listening,
 } from './bridge.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { warmNeighbours } from './neighbours-driver.ts';
@@ -66,6 +71,10 @@ export class OvsSwitch implements Switch {
   readonly #database: OvsdbClient;
   readonly #openFlow: OpenFlowClient;
   readonly #listeners = new Set<() => void>();
+  readonly #hearers = new Set<() => void>();
+  /** Who is not heard, and who was ever heard, as it was told last. */
+  #hearing = '';
+  #known = '';
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
 
@@ -132,9 +141,11 @@ export class OvsSwitch implements Switch {
       const before = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
       const after = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
       await this.#transact(before.map((change) => this.#operation(change)));
+      await this.#heartbeats(changes, 'begin');
       await this.#warm(before);
       const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
       await this.#openFlow.bundle(mods);
+      await this.#heartbeats(changes, 'end');
       await this.#transact(after.map((change) => this.#operation(change)));
       // The bundle is taken, and packets still follow what was cached of the flows before it.
       if (mods.length > 0) await this.control.waitForRevalidators();
@@ -142,7 +153,26 @@ export class OvsSwitch implements Switch {
   }
 
   unheardPeers(): Promise<readonly string[] | undefined> {
-    return Promise.resolve(undefined);
+    return Promise.resolve(this.#unheard());
+  }
+
+  hasHeard(peer: string): boolean {
+    return this.#listening().some((one) => one.peer === peer && one.hasHeard);
+  }
+
+  onHearing(listener: () => void): () => void {
+    this.#hearers.add(listener);
+    return () => this.#hearers.delete(listener);
+  }
+
+  #listening(): readonly Listening[] {
+    return this.#monitor === undefined ? [] : listeningIn(this.#monitor, this.#options.bridge);
+  }
+
+  #unheard(): readonly string[] | undefined {
+    const listening = this.#listening();
+    if (listening.length === 0) return undefined;
+    return listening.flatMap(({ peer, hasHeard, hears }) => (hasHeard && !hears ? [peer] : []));
   }
 
   async connections(zone: number): Promise<readonly TrackedConnection[]> {
@@ -192,9 +222,22 @@ export class OvsSwitch implements Switch {
     const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
     this.#monitor = monitor;
     monitor.onChange((changes) => {
-      if (changes.some(({ table }) => table !== 'Open_vSwitch')) this.#changed();
+      this.#listen();
+      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#changed();
     });
     return monitor;
+  }
+
+  /** Somebody is heard no more, or again; or for the first time, from when on he is watched. */
+  #listen(): void {
+    const listening = this.#listening();
+    const heardBefore = listening.filter(({ hasHeard }) => hasHeard).map(({ peer }) => peer);
+    const [hearing, known] = [this.#unheard()?.join() ?? '', heardBefore.join()];
+    const [isNews, isFirst] = [hearing !== this.#hearing, known !== this.#known];
+    this.#hearing = hearing;
+    this.#known = known;
+    if (isNews) for (const listener of this.#hearers) listener();
+    if (isFirst) this.#changed();
   }
 
   async #setUp(tables: Monitor): Promise<void> {
@@ -217,6 +260,21 @@ export class OvsSwitch implements Switch {
     if (operations.length === 0) return;
     await this.#database.transact(DATABASE, operations);
     // Updates come before the answer to what is asked after them: what is read next shows the change.
+    await this.#database.echo();
+  }
+
+  /** Ports begin before something watches them, and end after nothing does any more. They have numbers when the switch has them. */
+  async #heartbeats(changes: readonly SwitchChange[], what: 'begin' | 'end'): Promise<void> {
+    const tables = await this.#open();
+    const tunnels = changes.flatMap((change): Tunnel[] => {
+      if (change.kind === 'put-tunnel') return [change.tunnel];
+      return change.kind === 'remove-tunnel' ? [{ peer: change.peer, address: '' }] : [];
+    });
+    const last = [...new Map(tunnels.map((tunnel) => [tunnel.peer, tunnel])).values()];
+    const due = last.filter(({ heartbeatMs }) => (heartbeatMs === undefined) === (what === 'end'));
+    const operations = due.flatMap((tunnel) => heartbeatChange(tables, this.#options.bridge, tunnel));
+    if (operations.length === 0) return;
+    await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
     await this.#database.echo();
   }
 
@@ -261,6 +319,15 @@ export class OvsSwitch implements Switch {
       name: (number) => this.#ports().find((port) => port.ofport === number)?.name,
     };
   }
+}
+
+/** What the switch says of a port by itself: whether heartbeats come, mostly. */
+function isStatusAlone(change: RowChange): boolean {
+  if (change.kind !== 'changed' || change.table !== 'Interface') return false;
+  const { before, after } = change;
+  return ['name', 'type', 'ofport', 'error', 'options', 'bfd'].every(
+    (column) => JSON.stringify(before[column]) === JSON.stringify(after[column]),
+  );
 }
 
 function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {

@@ -191,7 +191,8 @@ describe('new resources while a scale-in is under way', () => {
 
 describe('recovery', () => {
   test.each(dying(2))('spec-recovered-host-gets-its-flows (%s)', async (_, everyNth) => {
-    const of = await scene('d', 'a', 'e');
+    // What d does e would take over, before and after.
+    const of = await scene('d', 'e', 'a');
     const { world } = of;
     const before = world.switchOf('a').contents;
     const until = restless(world, everyNth);

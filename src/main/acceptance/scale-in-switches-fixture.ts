@@ -77,8 +77,9 @@ function natAddress(world: ScaleInWorld, router: string): string {
 /** The hosts that a host's groups send what is to be done elsewhere. */
 export function sendsTo(world: ScaleInWorld, host: string): string[] {
   const { groups } = world.switchOf(host).contents;
-  const away = groups.filter(({ type }) => type === 'indirect');
-  const addresses = away.flatMap(({ buckets }) => buckets.flatMap(addressesIn));
+  const away = groups.filter(({ type }) => type !== 'all');
+  // The first one, as long as nobody is lost.
+  const addresses = away.flatMap(({ buckets }) => buckets.slice(0, 1).flatMap(addressesIn));
   return [...new Set(addresses.map(hostAt))].sort();
 }
 

@@ -1,0 +1,83 @@
+// What a host is shown of heartbeats: how often they are sent, and the peers with which it exchanges them. Both ends are told of each
+// other in the same commit.
+import { SETTING, type Applied, type FleetReader } from '../fleet/index.ts';
+import {
+  ELECTION,
+  heartbeatPeers,
+  heartbeatsOf,
+  SERVICE,
+  SERVICES_BY_SUBJECT,
+  watchedOf,
+  watchersOf,
+  type Service,
+} from '../election/index.ts';
+import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
+import { ROUTER, type Router } from '../network/index.ts';
+import { firstOrLastPlaces } from './port-places.ts';
+import { hostsOfRouter, servicesOfSubnets } from './relations.ts';
+import type { ShownHeartbeats } from './shown.ts';
+
+export const heartbeatsPart: ViewPart = {
+  name: 'heartbeats',
+  build: (fleet, id): ShownHeartbeats | undefined => {
+    const host = findHost(fleet, id)?.doc;
+    if (host === undefined) return undefined;
+    const { everyMs } = heartbeatsOf(fleet);
+    return { everyMs, peers: isTrusted(host) ? heartbeatPeers(fleet, id) : [] };
+  },
+  affects: (fleet, change) => {
+    switch (change.kind) {
+      case SERVICE.name:
+        return byService(fleet, change);
+      case ROUTER.name:
+        return byRouter(fleet, change);
+      case HOST.name:
+        return isTrusted(change.before?.doc) === isTrusted(change.after?.doc)
+          ? []
+          : [(change.after ?? change.before)?.id ?? ''];
+      case SETTING.name:
+        return (change.after ?? change.before)?.id === ELECTION.name ? [...fleet.all(HOST)].map(({ id }) => id) : [];
+      default:
+        return byPort(fleet, change);
+    }
+  },
+};
+
+function isTrusted(doc: unknown): boolean {
+  const host = doc as Host | undefined;
+  return host !== undefined && host.quarantined === undefined && host.state !== 'removed';
+}
+
+/** Whoever comes among the first ones by name, or goes, makes room for somebody or takes it. */
+const NEIGHBOURS = 8;
+
+function concerned(fleet: FleetReader, doc: Service): string[] {
+  return [...watchedOf(doc), ...watchersOf(fleet, doc, NEIGHBOURS)];
+}
+
+function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
+  const [old, now] = [was, is].map((side) => (side === undefined ? '' : watchedOf(side).join()));
+  if (old === now) return [];
+  return [...new Set([was, is].flatMap((side) => (side === undefined ? [] : concerned(fleet, side))))];
+}
+
+function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+  const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
+  if (was?.subnets.join() === is?.subnets.join()) return [];
+  const id = (after ?? before)?.id ?? '';
+  const hosts = hostsOfRouter(fleet, id, [...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
+  for (const { doc } of fleet.find(SERVICES_BY_SUBJECT, id)) for (const host of watchedOf(doc)) hosts.add(host);
+  return [...hosts];
+}
+
+function byPort(fleet: FleetReader, change: Applied): readonly string[] {
+  const hosts = new Set<string>();
+  for (const { host, places } of firstOrLastPlaces(fleet, change)) {
+    hosts.add(host);
+    for (const { doc } of servicesOfSubnets(fleet, places.subnets).values()) {
+      for (const one of concerned(fleet, doc)) hosts.add(one);
+    }
+  }
+  return [...hosts];
+}
