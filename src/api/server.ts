@@ -67,6 +67,11 @@ const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const HEADER_BYTES_MAX = 16 * 1024;
+/**
+ * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
+ * every agent open a connection for every heartbeat.
+ */
+const KEEP_ALIVE_MS = 72_000;
 /** Ids have up to 200 characters, and an escape takes three. */
 const PARAM_LENGTH_MAX = 600;
 
@@ -160,6 +165,7 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
         maxHeaderSize: HEADER_BYTES_MAX,
         headersTimeout: HEADERS_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
       };
       const { tls } = options;
       return tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler);
