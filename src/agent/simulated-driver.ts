@@ -72,6 +72,14 @@ export class SimulatedDriver implements LocalDriver {
     return { kind: 'applied' };
   }
 
+  async isInLine(view: View): Promise<boolean> {
+    return (await this.#line?.isFollowed(view)) ?? true;
+  }
+
+  onChanged(changed: () => void): () => void {
+    return this.#machine.switch?.onChanged?.(changed) ?? ((): void => undefined);
+  }
+
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
   async #leave(): Promise<Performed> {
     this.#parts = undefined;

@@ -85,4 +85,9 @@ export interface Switch {
   apply(changes: readonly SwitchChange[]): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
+  /**
+   * Calls when it may hold something else than before: it came back, or was changed by whomever. May call too often, also for our
+   * own changes. Answers how to stop it. Absent for one that notices nothing: it is read now and then.
+   */
+  onChanged?(changed: () => void): () => void;
 }
