@@ -133,10 +133,10 @@ test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-do
   expect(world.liveness.isQuiet('central')).toBe(false);
 });
 
-test('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look', async () => {
+test.each([30, 370, 990])('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look: %i ms', async (laterMs) => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
-  world.nowMs += 370;
+  world.nowMs += laterMs;
   world.liveness.heard('c2');
   const heardMs = world.nowMs;
   const over = new AbortController();
@@ -151,6 +151,26 @@ test('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look', async () =
   expect(world.connectionOf('c2')?.sinceMs).toBe(heardMs + 15_000);
   // Nobody looks more often than each second before that.
   expect(slept.length).toBeLessThan(20);
+});
+
+test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async () => {
+  const names = Array.from({ length: 100 }, (_, nth) => `c${nth}`);
+  const world = await hearing('up', ...names);
+  await world.pass(10, 'up', ...names);
+  for (const name of names) {
+    world.nowMs += 7;
+    world.liveness.heard(name);
+  }
+  const over = new AbortController();
+  let looks = 0;
+  await world.run(over.signal, (ms) => {
+    looks += 1;
+    world.nowMs += ms;
+    world.liveness.heard('up');
+    if (!/c\d+ up/.test(world.states) || looks > 1000) over.abort();
+  });
+  expect(world.states).toContain('c99 suspect');
+  expect(looks).toBeLessThan(15 + 10);
 });
 
 test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {

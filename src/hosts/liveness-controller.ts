@@ -33,8 +33,8 @@ export interface LivenessOptions {
 }
 
 const LOOK_MS = 1000;
-/** A host is missed when its time is up and not at the next look; of many that fall silent one after the other, some together. */
-const SOONEST_LOOK_MS = 100;
+/** A host is missed when its time is up and not at the next look; but of many that fall silent one by one, some are missed together. */
+const BETWEEN_EARLY_LOOKS_MS = 100;
 /** A look that comes later than this was not late by itself: the process or the machine stood still. */
 const ABSENT_AFTER_MS = 5000;
 /** Hosts per commit: a site that comes back is a few commits, none of them large. */
@@ -51,6 +51,7 @@ export class LivenessController {
   #lookedMs = 0;
   /** When the first of those that are heard is suspect, if it is not heard again. */
   #dueMs: number | undefined;
+  #earlyLookMs = 0;
   /** Found when it is asked for the first time after a look: nobody asks while no host is missed. */
   #quiet: ReadonlySet<string> | undefined;
 
@@ -97,8 +98,11 @@ export class LivenessController {
 
   #untilNextLookMs(): number {
     const { clock, lookMs = LOOK_MS } = this.#options;
-    if (this.#dueMs === undefined) return lookMs;
-    return Math.min(lookMs, Math.max(SOONEST_LOOK_MS, this.#dueMs - clock.nowMs()));
+    const nowMs = clock.nowMs();
+    const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyLookMs + BETWEEN_EARLY_LOOKS_MS);
+    if (earlyMs >= nowMs + lookMs) return lookMs;
+    this.#earlyLookMs = Math.max(earlyMs, nowMs);
+    return this.#earlyLookMs - nowMs;
   }
 
   /** Judges every host once. */
