@@ -5,7 +5,7 @@ import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stor
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { DEFAULT_TRANSPORT_ZONE, HOST, LEFT_ZONES_MAX, type Host, type HOST_FACTS, type HostId } from './model.ts';
 
 export type StoredHost = Stored<'host', Host>;
 
@@ -183,10 +183,21 @@ export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost):
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
       ...(transportZone !== null && transportZone !== undefined && { transportZone }),
+      ...leftZones(host, transportZone ?? DEFAULT_TRANSPORT_ZONE),
       changedBy: by,
       changedAtMs: nowMs,
     };
   });
+}
+
+/** Where its peers were before. Kept until it is removed: who has followed is not known here. */
+function leftZones(
+  { transportZone = DEFAULT_TRANSPORT_ZONE, leftZones: before = [] }: Host,
+  now: string,
+): Partial<Host> {
+  if (transportZone === now) return {};
+  const left = [transportZone, ...before.filter((zone) => zone !== transportZone && zone !== now)];
+  return { leftZones: left.slice(0, LEFT_ZONES_MAX) };
 }
 
 export interface Decree {

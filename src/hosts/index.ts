@@ -5,6 +5,7 @@ export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
 export {
+  DEFAULT_TRANSPORT_ZONE,
   HOST,
   HOSTS_BY_IDENTITY,
   hostsModel,
