@@ -33,6 +33,13 @@ interface Interrupted {
   readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
 }
 
+interface MoveTime {
+  readonly kind: string;
+  readonly moves: number;
+  readonly eachMs: number;
+  readonly measuredOver?: number;
+}
+
 export interface Preview {
   readonly plan: string;
   readonly hosts: readonly {
@@ -54,7 +61,7 @@ export interface Preview {
   readonly estimate: {
     readonly durationMs: number;
     readonly moves: number;
-    readonly assuming: readonly { readonly kind: string; readonly moves: number; readonly eachMs: number }[];
+    readonly assuming: readonly MoveTime[];
     readonly budgets: { readonly movesAtOnce: number; readonly movesPerHostAtOnce: number };
   };
 }
@@ -166,11 +173,13 @@ function interruptionText({ interruptions }: Preview): string {
 function estimateText({ estimate, counts }: Preview): string {
   const { durationMs, moves, assuming, budgets } = estimate;
   if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
-  const assumed = assuming.map(
-    ({ kind, moves: count, eachMs }) => `${counted(count, kind)} of ${eachMs / 1000} s each`,
-  );
   const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
-  return `It should take about ${spanText(durationMs)}: ${assumed.join(', ')}, ${atOnce}.`;
+  return `It should take about ${spanText(durationMs)}: ${assuming.map(timeText).join(', ')}, ${atOnce}.`;
+}
+
+function timeText({ kind, moves, eachMs, measuredOver }: MoveTime): string {
+  const basis = measuredOver === undefined ? 'assumed' : `measured over ${counted(measuredOver, 'moves')}`;
+  return `${counted(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
 }
 
 function startText({ hosts, plan }: Preview): string {

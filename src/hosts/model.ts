@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
+import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
 
 const CLOSED = { additionalProperties: false };
@@ -247,6 +248,6 @@ const activeWasHeard: Invariant = {
 export const hostsModel: Model = {
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
-  projections: [SERVICE_VERSIONS],
+  projections: [SERVICE_VERSIONS, MOVE_TIMES],
   invariants: [legalStates, hasSite, activeWasHeard],
 };

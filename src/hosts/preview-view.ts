@@ -66,7 +66,16 @@ export const PREVIEW = Type.Object({
   estimate: Type.Object({
     durationMs: Type.Integer(),
     moves: Type.Integer(),
-    assuming: Type.Array(Type.Object({ kind: Type.String(), moves: Type.Integer(), eachMs: Type.Integer() })),
+    assuming: Type.Array(
+      Type.Object({
+        kind: Type.String(),
+        moves: Type.Integer(),
+        eachMs: Type.Integer(),
+        measuredOver: Type.Optional(
+          Type.Integer({ description: 'over how many moves that was measured; absent when it is assumed' }),
+        ),
+      }),
+    ),
     budgets: Type.Object({ movesAtOnce: Type.Integer(), movesPerHostAtOnce: Type.Integer() }),
   }),
 });
