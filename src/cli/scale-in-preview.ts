@@ -33,6 +33,13 @@ interface Interrupted {
   readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
 }
 
+interface Touches {
+  readonly tunnels: number;
+  readonly flows: number;
+  readonly groups: number;
+  readonly services: number;
+}
+
 interface MoveTime {
   readonly kind: string;
   readonly moves: number;
@@ -48,6 +55,7 @@ export interface Preview {
     readonly connection: string;
     readonly count: number;
     readonly tenants: readonly Tenant[];
+    readonly touches: Touches;
   }[];
   readonly counts: { readonly tenants: number; readonly blocked: number; readonly ends: number };
   readonly blocked: readonly {
@@ -122,6 +130,7 @@ function show(session: Session, preview: Preview): void {
   if (rows.length < counts.tenants) terminal.out(`These are the first ${rows.length} of ${counts.tenants}.\n`);
   if (blocked.length > 0) terminal.out(`\n${blockedText(preview)}\n`);
   terminal.out(loadsText(preview, paint));
+  terminal.out(touchedText(preview, paint));
   terminal.out(`\n${[interruptionText(preview), estimateText(preview)].filter((text) => text !== '').join('\n')}\n`);
   terminal.out(`Plan ${preview.plan}\n`);
   session.note(`Start exactly this with: ${startText(preview)}`);
@@ -145,6 +154,25 @@ function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint
   ];
   const more = hosts - busiest.length;
   return `\n${renderTable(busiest, columns, paint)}${more > 0 ? `and ${more} more hosts, with less each\n` : ''}`;
+}
+
+const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
+  { title: 'on others, of', of: ({ host }) => host, colour: 'bold' },
+  { title: 'tunnels go', of: ({ tunnels }) => tunnels, align: 'right' },
+  { title: 'flows go', of: ({ flows }) => flows, align: 'right' },
+  { title: 'groups turned', of: ({ groups }) => groups, align: 'right' },
+  { title: 'services', of: ({ services }) => services, align: 'right' },
+];
+/** As many as anybody reads. */
+const TOUCHES_MAX = 20;
+
+/** What is touched on the hosts that stay. */
+function touchedText({ hosts }: Preview, paint: Session['paint']): string {
+  const some = hosts.map(({ host, touches }) => ({ host, ...touches })).filter(({ tunnels }) => tunnels > 0);
+  if (some.length === 0) return '';
+  const more = some.length - TOUCHES_MAX;
+  const rest = more > 0 ? `and of ${more} more hosts\n` : '';
+  return `\n${renderTable(some.slice(0, TOUCHES_MAX), TOUCHES, paint)}${rest}`;
 }
 
 const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {

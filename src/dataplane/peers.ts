@@ -22,7 +22,7 @@ import {
 import { hostsOfRouter, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
 import type { ShownPeer } from './shown.ts';
 
-function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
+export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
   const zone = zoneOfHost(fleet, host);
   return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
 }

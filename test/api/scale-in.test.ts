@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
+import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { networked } from './networked.ts';
@@ -35,7 +36,11 @@ const stateOf = (name: string): string | undefined => hostOf(name)?.state;
 
 interface Preview {
   readonly plan: string;
-  readonly hosts: readonly { readonly host: string; readonly tenants: readonly object[] }[];
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly tenants: readonly object[];
+    readonly touches: { readonly tunnels: number; readonly byPeer: readonly { readonly host: string }[] };
+  }[];
   readonly loads: { readonly busiest: readonly object[] };
 }
 
@@ -66,6 +71,28 @@ describe('a preview', () => {
     expect(JSON.stringify(theirs)).not.toContain('"to":');
     expect(theirs.loads.busiest).toEqual([]);
     expect(theirs.plan).toBe(mine.plan);
+  });
+
+  test('peers-of-other-sites-are-counted-and-not-named', async () => {
+    const end = (nth: number) => ({ tunnelAddress: `192.0.2.${nth}` });
+    await world.commit(
+      hostChange('north-0', { site: 'north', ...end(1) }),
+      hostChange('north-1', { site: 'north', ...end(2) }),
+      hostChange('central-1', end(3)),
+      put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), {
+        name: 'default',
+        mesh: 'full',
+        changedBy: 'test',
+        changedAtMs: 0,
+      }),
+    );
+    const seen = async (secret: string): Promise<unknown> => {
+      const { tunnels, byPeer } = (await preview(['north-0'], secret)).hosts[0]?.touches ?? { tunnels: 0, byPeer: [] };
+      return [tunnels, byPeer.map(({ host }) => host)];
+    };
+    const [all, mine] = [await seen(operator), await seen(north)];
+    expect(all).toEqual([expect.any(Number), expect.arrayContaining(['central-1', 'north-1'])]);
+    expect(mine).toEqual([(all as [number])[0], ['north-1']]);
   });
 
   test('lists-are-bounded-and-counted', async () => {
