@@ -98,7 +98,7 @@ describe('scale-out', () => {
     await world.until('it is done', () => world.operationDoc(operation).state === 'succeeded');
     await world.rest();
     watch.stop();
-    expect(SERVICES.map((id) => world.at(id)).toSorted()).toEqual(hosts);
+    expect(SERVICES.map((id) => world.at(id) ?? '').toSorted()).toEqual(hosts);
     for (const { id, doc } of world.all(SERVICE)) expect(servers(world, id)).toEqual([doc.designated?.host]);
     // The new host is joined with all others, and sends to whoever does what it has presence for.
     for (const host of HOSTS) expect(areJoined(world, host, 'h')).toBe(true);

@@ -185,7 +185,7 @@ export interface ScaleInFixture extends GroundOptions {
   readonly mesh?: 'full' | 'needed';
 }
 
-/** Seven hosts, so that two that are cut off are not taken for a silent site. Memory is the same: names decide. */
+/** Seven hosts, so that a few that are cut off are not taken for a silent site. Memory is the same: names decide. */
 export async function scaleInWorld({
   hosts = {},
   dhcp = false,
