@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Route, View, World } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
@@ -172,22 +172,21 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
     },
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
+  app.addContentTypeParser(['application/json', YANG_JSON], { parseAs: 'string' }, (request, body, done) => {
     try {
-      done(null, parseJson(body as string));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.addContentTypeParser(YANG_JSON, { parseAs: 'string' }, (request, body, done) => {
-    try {
-      refuseYangElsewhere(request.admitted?.route);
-      done(null, parseJson(body as string));
+      done(null, bodyOf(request, body as string));
     } catch (error) {
       done(error as Error);
     }
   });
   return app;
+}
+
+/** What no route takes is not looked at: that there is none is the answer. */
+function bodyOf(request: FastifyRequest, text: string): unknown {
+  if (request.is404) return undefined;
+  refuseYangElsewhere(request.headers['content-type'], request.admitted?.route);
+  return parseJson(text);
 }
 
 interface Wiring extends Parts {

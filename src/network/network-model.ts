@@ -27,7 +27,6 @@ import {
   FLOATING_ADDRESSES_BY_NETWORK,
   FLOATING_ADDRESSES_BY_PORT,
   FLOATING_ADDRESSES_BY_ROUTER,
-  HOSTS_BY_TRANSPORT_ZONE,
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
@@ -35,6 +34,7 @@ import {
 } from './router-model.ts';
 import { STOCK } from './stock.ts';
 import { TOPOLOGY } from './topology.ts';
+import { HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDS_BY_ZONE } from './tunnel-ends.ts';
 
 export const networkModel: Model = {
   kinds: [NETWORK, SEGMENT, SUBNET, PORT, CLAIM, QUOTA, ROUTER, FLOATING_ADDRESS, TRANSPORT_ZONE],
@@ -56,6 +56,8 @@ export const networkModel: Model = {
     FLOATING_ADDRESSES_BY_ROUTER,
     FLOATING_ADDRESSES_BY_NETWORK,
     HOSTS_BY_TRANSPORT_ZONE,
+    TUNNEL_ENDS_BY_ZONE,
+    HOSTS_BY_LEFT_ZONE,
   ],
   projections: [TOPOLOGY, STOCK, MACS, USAGE, PRESENCE],
   invariants: [...NETWORK_INVARIANTS, ...ROUTER_INVARIANTS],

@@ -147,6 +147,21 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
+  test('scale-in-25: two-of-five-that-die-together-are-lost, as the rest of their site is heard', async () => {
+    const world = await scaleInWorld();
+    await world.start(['f', 'g']);
+    await world.untilState('drained', 'f', 'g');
+    await world.end(['f', 'g'], { disconnect: true });
+    await world.untilState('removed', 'f', 'g');
+    await presentOn(world, 'a', 'd', 'e');
+    const cutOffMs = world.nowMs;
+    for (const host of ['a', 'b']) await world.agents.stop(host);
+    await world.until('others are designated', () => SPREAD.every(([service, host]) => world.at(service) === host));
+    expect(world.nowMs - cutOffMs).toBeLessThanOrEqual(MISSED_MS);
+    await world.until('they are down', () => ['a', 'b'].every((host) => world.host(host).connection.state === 'down'));
+    expectSound(world);
+  });
+
   test('scale-in-25: a-service-may-hold-on-while-peers-hear-its-host', async () => {
     const world = await scaleInWorld();
     const http = await Http.of(world);
