@@ -63,6 +63,7 @@ export const INSTANCE_MARKS: readonly string[] = [
 
 /** Those that the fixed seeds of the world whose hosts come and go must hit. */
 export const SCALE_IN_MARKS: readonly string[] = [
+  'agent-finds-machine-changed',
   'desk-removed-host',
   'drain-waits-for-a-dead-host',
   'drain-waits-for-others',

@@ -1,7 +1,10 @@
-// Switches that do not answer, or say that they have what they lost; and agents of the version before services.
+// Switches that do not answer, forget, or say that they have what they lost; and agents of the version before services.
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
+
+/** Its agent finds it within half a minute: all is well again before the world is judged. */
+const FORGETS_WITHIN_MS = 60_000;
 
 function one({ machines, rng }: World): Machine | undefined {
   return machines.length === 0 ? undefined : rng.pick(machines);
@@ -19,6 +22,20 @@ export const switchDown: Fault = {
       world.rng.between(500, 40_000),
       `the switch of ${machine.name} answers`,
       () => (faults.down = false),
+    );
+    return machine.name;
+  },
+};
+
+/** It is set up anew: nobody tells its agent. It may come when everything else has settled and no view changes any more. */
+export const switchForgets: Fault = {
+  name: 'switch-forgets',
+  weight: 3,
+  strike: (world) => {
+    const machine = one(world);
+    if (machine === undefined) return undefined;
+    world.scheduler.after(world.rng.between(1, FORGETS_WITHIN_MS), `the switch of ${machine.name} forgets`, () =>
+      machine.switch.forget(),
     );
     return machine.name;
   },

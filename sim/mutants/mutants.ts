@@ -43,6 +43,7 @@ import {
   peersNotAwaited,
   quarantineForgotten,
   removedStillShown,
+  switchLeftAsItIs,
   switchedToUnready,
   targetNotVerified,
   unreachablePeersForgotten,
@@ -98,4 +99,5 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   quarantineForgotten,
   targetNotVerified,
   removedStillShown,
+  switchLeftAsItIs,
 ];

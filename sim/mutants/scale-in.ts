@@ -261,6 +261,20 @@ export const targetNotVerified: Mutant = {
     }),
 };
 
+export const switchLeftAsItIs: Mutant = {
+  name: 'switch-left-as-it-is',
+  bug: 'an agent takes its switch to be as it left it, whatever others did there',
+  scenario: SCALE_IN,
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => {
+      const driver = { ...ports.driver, isInLine: () => Promise.resolve(true) };
+      return parts.agent({ ...ports, driver }, options);
+    },
+  }),
+};
+
 export const removedStillShown: Mutant = {
   name: 'removed-still-shown',
   bug: 'hosts are shown peers that are past the point of no return',

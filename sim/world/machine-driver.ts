@@ -76,6 +76,12 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
         });
       }),
+    isInLine: (view) =>
+      program.call<boolean>('driver', 'isInLine', (reply) => {
+        const ms = rng.between(1, 50);
+        void simulated.isInLine(view).then((inLine) => void reply.answer(ms, inLine));
+      }),
+    onChanged: (changed) => simulated.onChanged(changed),
     perform: (task: Task, fence) =>
       program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
         follow(fence.stamp, task.id, task.id);

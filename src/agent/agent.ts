@@ -15,12 +15,19 @@ export interface AgentOptions extends MembershipOptions {
   /** Where servers answer, at least one. Any of them will do: they name the holder. */
   readonly servers: readonly string[];
   readonly heartbeatMs?: number;
+  /** How often the machine is compared with the view. */
+  readonly checkMs?: number;
   /** What this agent knows; less than the program does, to try out what older ones do. */
   readonly serviceVersion?: number;
 }
 
 /** Three of them fit into the 15 s after which a silent host is suspect. */
 const HEARTBEAT_MS = 5000;
+/**
+ * A switch that lost what was on it forwards nothing until somebody looks: half a minute is soon enough for what rarely happens,
+ * and to read ten thousand flows that often costs next to nothing.
+ */
+const CHECK_MS = 30_000;
 
 export interface AgentStatus {
   readonly host: string | undefined;
@@ -47,7 +54,8 @@ export class Agent {
   readonly #driver: LocalDriver;
 
   constructor(ports: AgentPorts, options: AgentOptions) {
-    const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = CURRENT_SERVICE_VERSION } = options;
+    const { servers, heartbeatMs = HEARTBEAT_MS, checkMs = CHECK_MS } = options;
+    const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const memory = new Memory(ports.disk, ports.log);
     const line = new Line(servers, ports.log);
     const membership = new Membership(ports, options, { line, memory });
@@ -62,7 +70,8 @@ export class Agent {
     const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
     this.#applier = new Applier(ports, {
       view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, knowsSwitch)),
-      applied: () => this.#heart.soon(),
+      changed: () => this.#heart.soon(),
+      checkMs,
     });
     membership.onStay = () => this.#applier.redo();
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
@@ -103,9 +112,7 @@ export class Agent {
     await this.#membership.load();
     await this.#viewer.load();
     await this.#tasks.load();
-    const stop = this.#driver.onChange?.(() => this.#applier.check());
     await Promise.all([this.#applier.run(signal), this.#driver.run?.(signal), this.#talk(signal)]);
-    stop?.();
   }
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */

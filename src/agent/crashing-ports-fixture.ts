@@ -52,6 +52,7 @@ export class CrashingPorts {
     return {
       apply: (...args) => this.#call('driver.apply', () => driver.apply(...args)),
       perform: (...args) => this.#call('driver.perform', () => driver.perform(...args)),
+      isInLine: (...args) => this.#call('driver.isInLine', async () => (await driver.isInLine?.(...args)) ?? true),
       inspect: () => this.#call('driver.inspect', () => driver.inspect()),
     };
   }

@@ -221,4 +221,26 @@ describe('waiters', () => {
     expect(woken).toContain('c3 changed');
     expect(waiters.size).toBe(0);
   });
+
+  test('end-in-time-also-behind-somebody-who-asked-earlier-and-waits-longer', async () => {
+    const waiters = new Waiters();
+    const woken: string[] = [];
+    for (const [host, untilMs] of [
+      ['c1', 300],
+      ['c2', 100],
+      ['c3', 300],
+      ['c4', 200],
+    ] as const)
+      void waiters.wait(host, untilMs).then((how) => woken.push(`${host} ${how}`));
+    expect(waiters.size).toBe(4);
+    waiters.expire(200);
+    await Promise.resolve();
+    expect(woken).toEqual(['c2 over', 'c4 over']);
+    // Whoever asks again in another place has still one wait only.
+    void waiters.wait('c1', 250).then((how) => woken.push(`c1 again ${how}`));
+    expect(waiters.size).toBe(2);
+    waiters.expire(300);
+    await Promise.resolve();
+    expect(woken.slice(2).sort()).toEqual(['c1 again over', 'c1 over', 'c3 over']);
+  });
 });

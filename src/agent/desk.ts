@@ -108,11 +108,11 @@ export class Desk {
   }
 
   #compose(host: string): View | undefined {
-    const { journal, source } = this.#options;
+    const { journal, source, clock } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
     if (leaseEpoch === undefined) return undefined;
     const view = composeView(journal.fleet, source, host, { journalId: journal.journalId, leaseEpoch });
-    this.#composed.note(host, view.digest, view.stamp.revision);
+    this.#composed.note(host, { digest: view.digest, revision: view.stamp.revision, atMs: clock.nowMs() });
     return view;
   }
 
@@ -120,6 +120,7 @@ export class Desk {
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, lookMs = LOOK_MS } = this.#options;
     this.#open = true;
+    this.#composed.clear(); // nobody listened to what happened to hosts
     const stops = [
       journal.onCommit((_commit, applied) => this.#touch(applied)),
       journal.onRebuilt(() => this.#startAnew()),
@@ -203,8 +204,8 @@ export class Desk {
     return host?.doc.state === 'removed' ? notInFleet(id, host) : undefined;
   }
 
-  #refusalOf(speaker: Speaker): Refusal | undefined {
-    const refusal = speakerRefusal(this.#options.journal.fleet, speaker);
+  #refusalOf(speaker: Speaker, host = findHost(this.#options.journal.fleet, speaker.host)): Refusal | undefined {
+    const refusal = speakerRefusal(host, speaker);
     if (refusal?.code === 'host-removed') this.knocked(speaker.host);
     return refusal;
   }
@@ -237,14 +238,14 @@ export class Desk {
   heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = this.#refusalOf(speaker);
-    if (refusal !== undefined) return refused(refusal);
     const { host } = speaker;
+    const stored = findHost(journal.fleet, host);
+    const refusal = this.#refusalOf(speaker, stored);
+    if (refusal !== undefined) return refused(refusal);
     liveness.heard(host);
     const word = this.#words.get(host);
     const report = beat.report ?? word?.report;
-    const doc = findHost(journal.fleet, host)?.doc;
-    if (doc !== undefined) this.#reports.heard(host, doc, { beat, report });
+    if (stored !== undefined) this.#reports.heard(host, stored.doc, { beat, report });
     if (word === undefined || word.applied !== beat.applied || word.report !== report) {
       this.#words.set(host, { applied: beat.applied, report });
       if (word?.applied !== beat.applied) for (const hear of this.#hearers) hear(host);
@@ -260,12 +261,20 @@ export class Desk {
       if (this.#lacksLease()) return this.#elsewhere();
       const refusal = this.#refusalOf(speaker);
       if (refusal !== undefined) return refused(refusal);
-      const view = this.#compose(speaker.host);
-      if (view === undefined) return this.#elsewhere();
-      if (isNews(ask, view)) return this.#given(view);
+      if (!this.#isKnown(speaker.host, ask)) {
+        const view = this.#compose(speaker.host);
+        if (view === undefined) return this.#elsewhere();
+        if (isNews(ask, view)) return this.#given(view);
+      }
       if (clock.nowMs() >= untilMs) return UNCHANGED;
       if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
     }
+  }
+
+  /** The agent has what composing its view would give: nearly every poll finds it so. */
+  #isKnown(host: string, { digest, leaseEpoch }: ViewAsk): boolean {
+    if (digest === undefined || leaseEpoch !== this.#epoch) return false;
+    return this.#composed.isStill(host, digest, this.#options.clock.nowMs());
   }
 
   /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */

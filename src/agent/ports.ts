@@ -99,10 +99,15 @@ export interface LocalDriver {
   apply(view: View, signal: AbortSignal): Promise<Applied>;
   /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
   perform(task: Task, fence: Fence): Promise<Performed>;
+  /**
+   * Whether the machine is still as it was brought in line with this view: others have their hands on it too. Changes nothing; no
+   * when it cannot be told. Absent where nobody else can change anything.
+   */
+  isInLine?(view: View, signal: AbortSignal): Promise<boolean>;
+  /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */
+  onChanged?(changed: () => void): () => void;
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspected>;
-  /** Calls whenever something on the machine may have become different by itself. */
-  onChange?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
   run?(signal: AbortSignal): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */

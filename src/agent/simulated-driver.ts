@@ -85,9 +85,9 @@ export class SimulatedDriver implements LocalDriver {
     if (shown !== undefined) this.#machine.packets?.follow(shown);
   }
 
-  onChange(listener: () => void): () => void {
+  onChanged(changed: () => void): () => void {
     const { packets, switch: of } = this.#machine;
-    const stops = [packets?.onChange(listener), of?.onChange?.(listener)];
+    const stops = [packets?.onChange(changed), of?.onChanged?.(changed)];
     return () => {
       for (const stop of stops) stop?.();
     };
@@ -100,6 +100,10 @@ export class SimulatedDriver implements LocalDriver {
   #learn({ host, parts }: View): void {
     const domains = dataplaneView(host, parts)?.networks.domains ?? [];
     this.#machine.learn?.(domains.flatMap(({ subnets = [] }) => subnets));
+  }
+
+  async isInLine(view: View): Promise<boolean> {
+    return (await this.#line?.isFollowed(view)) ?? true;
   }
 
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */

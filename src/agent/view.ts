@@ -50,7 +50,7 @@ export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: Sto
   return kinds.get(operation.kind)?.task?.(fleet, item);
 }
 
-/** The hosts whose view may be another after this change. One that is missed here is shown at its next poll. */
+/** The hosts whose view may be another after this change. One that is missed here is shown at a later poll. */
 export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: Applied): Set<string> {
   const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
   if (change.kind !== ITEM.name) return hosts;

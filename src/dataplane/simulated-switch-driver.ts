@@ -23,6 +23,8 @@ export interface SimulatedSwitchOptions {
   readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
   /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
   readonly hears?: (peer: string) => boolean;
+  /** Whether it says at once that it was changed, as one does that is watched. */
+  readonly tells?: boolean;
 }
 
 /** What can go wrong with it. Each stays armed until it is taken back. */
@@ -48,6 +50,7 @@ export class SimulatedSwitch implements Switch {
   #state = new SwitchState();
   #changes = 0;
   #opened: Promise<void> | undefined;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: SimulatedSwitchOptions) {
     this.#options = options;
@@ -80,6 +83,7 @@ export class SimulatedSwitch implements Switch {
     const problem = this.#state.apply(kept);
     if (problem !== undefined) throw new SwitchRefused(problem);
     this.#changes += kept.length;
+    this.#tell();
     await this.#remember();
   }
 
@@ -90,15 +94,26 @@ export class SimulatedSwitch implements Switch {
     return this.contents.tunnels.flatMap(({ peer }) => (hears(peer) ? [] : [peer]));
   }
 
+  onChanged(changed: () => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
+  }
+
+  #tell(): void {
+    if (this.#options.tells === true) for (const changed of this.#listeners) changed();
+  }
+
   /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
   meddle(changes: readonly SwitchChange[]): void {
     const problem = this.#state.apply(changes);
     if (problem !== undefined) throw new Error(problem);
+    this.#tell();
   }
 
   /** It was set up anew: nothing is on it any more. */
   forget(): void {
     this.#state = new SwitchState();
+    this.#tell();
   }
 
   #isLost({ kind }: SwitchChange): boolean {

@@ -16,8 +16,14 @@ export class SwitchState {
   readonly #uses = new Map<string, number>();
   /** Where the tunnel led that was changed last. */
   #left: string | undefined;
+  #shown: SwitchContents | undefined;
 
+  /** The same object until something changes: whoever has seen it knows that nothing did. */
   get contents(): SwitchContents {
+    return (this.#shown ??= this.#show());
+  }
+
+  #show(): SwitchContents {
     return {
       flows: [...this.#flows.values()].sort((one, other) => (flowKey(one) < flowKey(other) ? -1 : 1)),
       groups: [...this.#groups.values()].sort((one, other) => one.id - other.id),
@@ -28,6 +34,7 @@ export class SwitchState {
 
   /** Makes all of the changes, or none and says why. */
   apply(changes: readonly SwitchChange[]): string | undefined {
+    this.#shown = undefined;
     const undone: Undo[] = [];
     for (const change of changes) {
       undone.push(this.#make(change));

@@ -177,6 +177,25 @@ describe('peers', () => {
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
   });
 
+  test.each<[string, Partial<Host>, Partial<Host>]>([
+    ['that-it-was-with-before', { transportZone: 'edge', leftZones: ['default'] }, {}],
+    ['that-was-with-it-before', {}, { transportZone: 'edge', leftZones: ['rack', 'default'] }],
+    [
+      'that-is-elsewhere-as-well',
+      { transportZone: 'edge', leftZones: ['default'] },
+      { transportZone: 'rack', leftZones: ['default'] },
+    ],
+  ])('somebody-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
+    const fleet = newFleet(
+      zone('default', 'full'),
+      zone('edge', 'full'),
+      host('c1', { state: 'finalizing', ...going }),
+      host('c2', other),
+      host('c3', { transportZone: 'far' }),
+    );
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
+  });
+
   test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
     const fleet = newFleet(
       zone('default', 'full'),

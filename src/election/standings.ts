@@ -1,8 +1,8 @@
 // How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts looks each of
 // them up once and reads no documents.
 import type { Applied, Projected, Projection } from '../fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, isTombstoned, type Host } from '../hosts/index.ts';
-import { DEFAULT_TRANSPORT_ZONE, TRANSPORT_ZONE } from '../network/index.ts';
+import { DEFAULT_TRANSPORT_ZONE, DESIGNATIONS_VERSION, HOST, isTombstoned, type Host } from '../hosts/index.ts';
+import { TRANSPORT_ZONE } from '../network/index.ts';
 import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
 
 export interface Standing {

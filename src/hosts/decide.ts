@@ -5,7 +5,7 @@ import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stor
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { DEFAULT_TRANSPORT_ZONE, HOST, LEFT_ZONES_MAX, type Host, type HOST_FACTS, type HostId } from './model.ts';
 
 export type StoredHost = Stored<'host', Host>;
 
@@ -25,6 +25,8 @@ export interface JoinHosts {
   readonly operation: OperationId;
   readonly deadlineMs: number;
   readonly by: string;
+  /** The site that whoever asks is bound to: what was of another one is not theirs to let in again. */
+  readonly boundTo?: string | undefined;
   readonly why?: string;
   readonly nowMs: number;
 }
@@ -64,9 +66,9 @@ interface Registered {
 /** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
 export function registerHosts(
   fleet: FleetReader,
-  { hosts, by, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'nowMs'>,
+  { hosts, by, boundTo, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'boundTo' | 'nowMs'>,
 ): Registered | Refusal {
-  const problem = batchProblem(fleet, hosts);
+  const problem = batchProblem(fleet, hosts, boundTo);
   if (problem !== undefined) return problem;
   const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
   const [site] = sites;
@@ -128,12 +130,19 @@ function keptOf(before: Host): Partial<Host> {
 }
 
 /** What is wrong with a list of hosts: every bad name is told, not the first one only. */
-function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
+function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[], boundTo?: string): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
   if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
   const known = names.filter((name) => isId(name) && isTaken(fleet, name));
   if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
+  const foreign = names.filter(
+    (name) => boundTo !== undefined && (findHost(fleet, name)?.doc.site ?? boundTo) !== boundTo,
+  );
+  if (foreign.length > 0) {
+    const what = `Your token is bound to site "${boundTo}", and these were hosts of another site`;
+    return listed('forbidden', 'other-site', what, foreign);
+  }
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }
@@ -174,10 +183,21 @@ export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost):
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
       ...(transportZone !== null && transportZone !== undefined && { transportZone }),
+      ...leftZones(host, transportZone ?? DEFAULT_TRANSPORT_ZONE),
       changedBy: by,
       changedAtMs: nowMs,
     };
   });
+}
+
+/** Where its peers were before. Kept until it is removed: who has followed is not known here. */
+function leftZones(
+  { transportZone = DEFAULT_TRANSPORT_ZONE, leftZones: before = [] }: Host,
+  now: string,
+): Partial<Host> {
+  if (transportZone === now) return {};
+  const left = [transportZone, ...before.filter((zone) => zone !== transportZone && zone !== now)];
+  return { leftZones: left.slice(0, LEFT_ZONES_MAX) };
 }
 
 export interface Decree {

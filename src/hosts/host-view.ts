@@ -8,7 +8,7 @@ const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.
 export const HOST_VIEW = viewOf<'host', Host>({
   kind: HOST,
   siteOf: (doc) => doc.site,
-  show: ({ credential: _, ...doc }) => ({
+  show: ({ credential: _, leftZones: __, ...doc }) => ({
     ...doc,
     enabled: doc.disabled === undefined,
     tombstoned: isTombstoned(doc),

@@ -5,8 +5,10 @@ export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
 export {
+  DEFAULT_TRANSPORT_ZONE,
   HOST,
   HOSTS_BY_IDENTITY,
+  HOSTS_BY_STATE,
   hostsModel,
   hostsOfSite,
   identityForms,
@@ -24,6 +26,7 @@ export {
   SERVICE_VERSIONS,
 } from './service-version.ts';
 export type * from './evacuator.ts';
+export type { Touched, TouchedBy } from './touched.ts';
 export { builtElsewhere } from './built-elsewhere.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';

@@ -33,7 +33,7 @@ test('all-of-them', () => {
       "lives-here: Host c1 still has instance web-1.",
       "more-live-here: Host c1 has more than the 100 that are named.",
       "not-drained: Host c1 has not been found empty yet. "muster scale-in status" says what it waits for.",
-      "still-connected: Host c1 is still connected. Stop its agent, or let it be told to leave with --disconnect.",
+      "still-connected: Host c1 is still connected. Stop its agent, or let it be told to leave with "muster scale-in end c1 --disconnect".",
       "host-down: Host c1 is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down c1": then it is built elsewhere.",
       "budget: Host c1 waits for its turn: as many moves are under way as the setting "scale-in" allows at once.",
       "moves-under-way: Moves off host c1 are under way.",

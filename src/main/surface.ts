@@ -4,6 +4,7 @@ import { tokenRoutes } from '../access/runtime.ts';
 import { agentRoutes } from '../agent/runtime.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
+import { touchedBy } from '../dataplane/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
@@ -53,7 +54,7 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       ...tokenRoutes({ site: SITE, host: HOST }),
       ...siteRoutes(SITE_USES),
       ...hostRoutes,
-      ...scaleInRoutes({ evacuators: EVACUATORS, explain }),
+      ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),
       ...agentRoutes(desk),

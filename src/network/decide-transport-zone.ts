@@ -1,16 +1,11 @@
 // Deciding on transport zones: create, edit, delete. Hosts may name a zone before it is there; a zone that hosts are in stays.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
-import type { Host } from '../hosts/index.ts';
+import { DEFAULT_TRANSPORT_ZONE, type Host } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { taken } from './decide-network.ts';
 import { conflict, unknown } from './refusal.ts';
-import {
-  DEFAULT_TRANSPORT_ZONE,
-  HOSTS_BY_TRANSPORT_ZONE,
-  TRANSPORT_ZONE,
-  type StoredTransportZone,
-  type TransportZone,
-} from './router-model.ts';
+import { TRANSPORT_ZONE, type StoredTransportZone, type TransportZone } from './router-model.ts';
+import { HOSTS_BY_TRANSPORT_ZONE } from './tunnel-ends.ts';
 
 interface By {
   readonly by: string;

@@ -113,7 +113,8 @@ export class OperationsController {
     }
     let steps: readonly (Next | Finish)[];
     try {
-      steps = planOperation(journal.fleet, kind, { ...due, busy: this.#room.busy }, nowMs);
+      const { busy, queued } = this.#room;
+      steps = planOperation(journal.fleet, kind, { ...due, busy, queued }, nowMs);
     } catch (error) {
       // A bug in the kind's plan: the operation stops where it is and says so.
       await this.#stop(due.operation, error);

@@ -26,6 +26,8 @@ export interface Due {
   readonly items: 'all' | readonly StoredItem[];
   /** Items with an action under way: whatever would be planned for them comes too early. */
   readonly busy?: { has(item: string): boolean };
+  /** Items that wait for room: not planned for by a look at all, which would cost as much each time. */
+  readonly queued?: { has(item: string): boolean };
 }
 
 export function planOperation(
@@ -45,8 +47,9 @@ export function planOperation(
   }
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
-  const byId = new Map(items.map((item) => [item.id, item.doc]));
-  return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(byId.get(next.item), next));
+  const called = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
+  const byId = new Map(called.map((item) => [item.id, item.doc]));
+  return kind.plan(fleet, operation, called, nowMs).filter((next) => !isSame(byId.get(next.item), next));
 }
 
 function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {

@@ -81,7 +81,7 @@ export class OvsSwitch implements Switch {
   }
 
   /** Told whenever something may have become different behind our back. */
-  onChange(listener: () => void): () => void {
+  onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
