@@ -1,6 +1,6 @@
 // Presence: the hosts on which something of a subnet or a network lives. Derived from bound ports and from nothing else, port
 // by port, so that one that goes does not take the host's row with it while others remain.
-import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import { IdGroups, type Applied, type FleetReader, type Projected, type Projection } from '../fleet/index.ts';
 import { PORT, type Port } from './model.ts';
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
@@ -13,31 +13,35 @@ class Counts {
     return this.#rows.get(outer) ?? NOBODY;
   }
 
-  add(outer: string, inner: string, by: number): void {
+  /** Answers how many there were before. */
+  add(outer: string, inner: string, by: number): number {
     const row = this.#rows.get(outer);
     if (row === undefined) {
       this.#rows.set(outer, new Map([[inner, by]]));
-      return;
+      return 0;
     }
-    const count = (row.get(inner) ?? 0) + by;
-    if (count !== 0) row.set(inner, count);
+    const before = row.get(inner) ?? 0;
+    if (before + by !== 0) row.set(inner, before + by);
     else if (row.size > 1) row.delete(inner);
     else this.#rows.delete(outer);
+    return before;
   }
 }
 
 /** One kind of subject, both ways round. */
 class Places {
   readonly hosts = new Counts();
-  readonly subjects = new Counts();
+  /** Counted once, there: here is only who has any, so that most ports change nothing here. */
+  readonly #subjects = new IdGroups();
 
-  add(subject: string, host: string, by: number): void {
-    this.hosts.add(subject, host, by);
-    this.subjects.add(host, subject, by);
+  add(subject: string, host: string, by: 1 | -1): void {
+    const before = this.hosts.add(subject, host, by);
+    if (before === 0) this.#subjects.add(host, subject);
+    else if (before + by === 0) this.#subjects.delete(host, subject);
   }
 
   on(host: string): string[] {
-    return [...this.subjects.of(host).keys()].sort();
+    return [...this.#subjects.inOrder(host)];
   }
 }
 
