@@ -2,9 +2,9 @@
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
 import type { Applied, FleetReader } from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
-import { findHost, HOST, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
+import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
-  DEFAULT_TRANSPORT_ZONE,
+  HOSTS_BY_FORMER_ZONE,
   HOSTS_BY_TRANSPORT_ZONE,
   PORT,
   PORTS_BY_HOST,
@@ -33,19 +33,17 @@ function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefin
   return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
 }
 
-function zoneName({ transportZone }: Host): string {
-  return transportZone ?? DEFAULT_TRANSPORT_ZONE;
-}
-
 /** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
 function neighbours(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   const mesh = meshOf(fleet, doc);
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
-      ? [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(doc))]
+      ? [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(doc))]
       : [...hostsSharing(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
-  return found.filter((other) => other.id !== id && zoneName(other.doc) === zoneName(doc) && canHaveTunnels(other.doc));
+  return found.filter(
+    (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
+  );
 }
 
 export const peersPart: ViewPart = {
@@ -85,14 +83,20 @@ export function peersOf(fleet: FleetReader, id: string): readonly string[] {
 }
 
 /**
- * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now. Tunnels come and go
- * with what lives on hosts, with addresses and with the mesh, and whoever has not followed yet has what was right before.
+ * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now, and whoever was in
+ * a zone with it before. Tunnels come and go with what lives on hosts, with addresses, zones and the mesh, and whoever has not
+ * followed yet has what was right before.
  */
 export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host === undefined) return [];
-  const zone = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))];
-  return zone.flatMap((other): string[] => (other.id === id ? [] : [other.id]));
+  const hosts = new Set<string>();
+  for (const zone of [transportZoneOf(host.doc), ...(host.doc.formerZones ?? [])]) {
+    for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zone)) hosts.add(other.id);
+    for (const other of fleet.find(HOSTS_BY_FORMER_ZONE, zone)) hosts.add(other.id);
+  }
+  hosts.delete(id);
+  return [...hosts];
 }
 
 function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
@@ -105,7 +109,7 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
     const mesh = meshOf(fleet, side);
     if (mesh === 'needed') for (const other of hostsSharing(fleet, id)) hosts.add(other);
     else if (mesh === 'full') {
-      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(side))) hosts.add(other.id);
+      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(side))) hosts.add(other.id);
     }
   }
   return [...hosts];
@@ -113,7 +117,7 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
 
 /** What others see of a host here: the same for as long as nothing of it concerns them. */
 function tunnelFacts(host: Host | undefined): string {
-  return host !== undefined && canHaveTunnels(host) ? `${zoneName(host)}|${host.tunnelAddress}` : '';
+  return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }
 
 function byZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {

@@ -169,6 +169,18 @@ describe('peers', () => {
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
   });
 
+  test('whoever-was-in-a-zone-with-it-before-may-have-one', () => {
+    const fleet = newFleet(
+      zone('default', 'full'),
+      host('c1', { state: 'finalizing', transportZone: 'edge', formerZones: ['rack'] }),
+      host('c2', { transportZone: 'rack' }),
+      host('c3', { formerZones: ['edge'] }),
+      host('c4', { formerZones: ['rack'] }),
+      host('c5'),
+    );
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c3', 'c2', 'c4']);
+  });
+
   test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
     const fleet = newFleet(
       zone('default', 'full'),

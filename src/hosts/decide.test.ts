@@ -131,6 +131,17 @@ describe('maintenance', () => {
     expect(after(fleet, editHost(fleet, { ...who, edit: { tunnelAddress: null } })).tunnelAddress).toBeUndefined();
   });
 
+  test('the-zones-that-a-host-was-in-are-kept, the last one first', () => {
+    let fleet = joined('c1');
+    for (const transportZone of ['far', 'near', null, 'far'] as const) {
+      const edited = after(fleet, editHost(fleet, { ...who, edit: { transportZone } }));
+      fleet = fleetWith(put(HOST, idOf(HOST, 'c1'), edited));
+    }
+    expect(fleet.get(HOST, idOf(HOST, 'c1'))?.doc.formerZones).toEqual(['default', 'near']);
+    const same = after(fleet, editHost(fleet, { ...who, edit: { transportZone: 'far' } }));
+    expect(same.formerZones).toEqual(['default', 'near']);
+  });
+
   test.each([
     ['disable', () => disableHost(fleetWith(), { ...who, reason: 'x' })],
     ['enable', () => enableHost(fleetWith(), who)],

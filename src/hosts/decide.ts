@@ -6,6 +6,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
 import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { formerZones } from './transport-zone.ts';
 
 export type StoredHost = Stored<'host', Host>;
 
@@ -111,6 +112,7 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     changedBy: by,
     changedAtMs: nowMs,
     ...(before !== undefined && keptOf(before)),
+    ...(before !== undefined && before.state !== 'removed' && formerZones(before, said)),
   };
   return put(HOST, idOf(HOST, spec.name), host);
 }
@@ -169,11 +171,13 @@ export interface EditHost {
 
 export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
   return changeHost(fleet, id, (host) => {
-    const { tunnelAddress, transportZone, ...rest } = { ...host, ...edit };
+    const { tunnelAddress, transportZone, formerZones: _, ...rest } = { ...host, ...edit };
+    const zone = transportZone !== null && transportZone !== undefined ? { transportZone } : {};
     return {
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
-      ...(transportZone !== null && transportZone !== undefined && { transportZone }),
+      ...zone,
+      ...formerZones(host, zone),
       changedBy: by,
       changedAtMs: nowMs,
     };

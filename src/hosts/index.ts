@@ -14,6 +14,7 @@ export {
   SWITCH_IDENTITY,
 } from './model.ts';
 export type { Host, HostId, SwitchIdentity } from './model.ts';
+export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
 export {

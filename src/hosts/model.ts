@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
+import { FORMER_ZONES_MAX } from './transport-zone.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -122,6 +123,8 @@ const HOST_SCHEMA = Type.Object(
     resources: Type.Optional(HOST_FACTS.resources),
     bindsAt: Type.Optional(HOST_FACTS.bindsAt),
     transportZone: Type.Optional(HOST_FACTS.transportZone),
+    /** The transport zones that it was in before, the last one first. */
+    formerZones: Type.Optional(words(FORMER_ZONES_MAX)),
     switch: Type.Optional(SWITCH_IDENTITY),
     /** Set from the start of its scale-in until it is active again. */
     leaving: Type.Optional(LEAVING),

@@ -45,10 +45,10 @@ export { portDelete, portSentences } from './port-delete.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { RequestedNetworks, ResolvedNic } from './resolve.ts';
 export {
-  DEFAULT_TRANSPORT_ZONE,
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
   FLOATING_ADDRESSES_BY_ROUTER,
+  HOSTS_BY_FORMER_ZONE,
   HOSTS_BY_TRANSPORT_ZONE,
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,

@@ -2,7 +2,7 @@
 // address has one owner, whoever uses it.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Index, type Stored } from '../fleet/index.ts';
-import { HOST, type Host } from '../hosts/index.ts';
+import { HOST, transportZoneOf, type Host } from '../hosts/index.ts';
 import { NAME } from '../sites/index.ts';
 import { IP, PROJECT } from './model.ts';
 
@@ -48,9 +48,6 @@ export const FLOATING_ADDRESS_SCHEMA = Type.Object(
 export type FloatingAddress = Static<typeof FLOATING_ADDRESS_SCHEMA>;
 export type StoredFloatingAddress = Stored<'floating-address', FloatingAddress>;
 export const FLOATING_ADDRESS = schemaKind('floating-address', FLOATING_ADDRESS_SCHEMA);
-
-/** The zone of hosts that name none, while it is enabled. */
-export const DEFAULT_TRANSPORT_ZONE = 'default';
 
 export const TRANSPORT_ZONE_SCHEMA = Type.Object(
   {
@@ -100,5 +97,12 @@ export const FLOATING_ADDRESSES_BY_NETWORK: Index<'floating-address', FloatingAd
 export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
   name: 'hosts-by-transport-zone',
   kind: HOST,
-  keysOf: ({ state, transportZone }) => (state === 'removed' ? [] : [transportZone ?? DEFAULT_TRANSPORT_ZONE]),
+  keysOf: (doc) => (doc.state === 'removed' ? [] : [transportZoneOf(doc)]),
+};
+
+/** The hosts that were in a zone and are in another one now. */
+export const HOSTS_BY_FORMER_ZONE: Index<'host', Host> = {
+  name: 'hosts-by-former-zone',
+  kind: HOST,
+  keysOf: ({ formerZones = [] }) => formerZones,
 };

@@ -1,0 +1,23 @@
+// The transport zone that a host is in, and those that it was in before: whoever was in one of them with it may have a tunnel
+// to it for as long as they have not heard that it went elsewhere.
+import type { Host } from './model.ts';
+
+/** The zone of hosts that name none, while it is enabled. */
+export const DEFAULT_TRANSPORT_ZONE = 'default';
+
+/** Hosts hardly ever go to another zone. Of one that goes round and round the last ones count. */
+export const FORMER_ZONES_MAX = 16;
+
+type Zoned = Pick<Host, 'transportZone' | 'formerZones'>;
+
+export function transportZoneOf({ transportZone = DEFAULT_TRANSPORT_ZONE }: Zoned): string {
+  return transportZone;
+}
+
+/** What is kept of the zones that a host was in, when it is in another one from now on. */
+export function formerZones(before: Zoned, after: Zoned): Pick<Host, 'formerZones'> {
+  const now = transportZoneOf(after);
+  const zones = new Set([transportZoneOf(before), ...(before.formerZones ?? [])]);
+  zones.delete(now);
+  return zones.size === 0 ? {} : { formerZones: [...zones].slice(0, FORMER_ZONES_MAX) };
+}
