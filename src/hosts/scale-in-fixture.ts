@@ -32,7 +32,7 @@ import { SITE, sitesModel } from '../sites/index.ts';
 import { findHost } from './decide.ts';
 import { hostJoin } from './join.ts';
 import { HOST, hostsModel, type Host, type HostState } from './model.ts';
-import { peerCleanUp } from './pending-clean-up.ts';
+import { PENDING_CLEAN_UP, peerCleanUp } from './pending-clean-up.ts';
 import { hostChange } from './preview-fixture.ts';
 import type { ScaleInAnswer } from './scale-in-answer.ts';
 import { ScaleInController } from './scale-in-controller.ts';
@@ -303,6 +303,11 @@ export class World {
 
   states(...names: readonly string[]): string {
     return names.map((name) => `${name} ${this.host(name)?.state ?? 'gone'}`).join(', ');
+  }
+
+  /** What peers still have to clean, by its id. */
+  pending(): string[] {
+    return [...this.fleet.all(PENDING_CLEAN_UP)].map(({ id }): string => id);
   }
 
   /** Open items: what is under way, and what it waits for. */
