@@ -35,8 +35,8 @@ export const removedEverywhere: Checker = {
   }),
 };
 
-/** It is not trusted, not one of us yet, or going itself: what is on its switch goes as a whole when it is heard. */
-function isNobody({ state, quarantined, credential }: Host): boolean {
-  const isGone = state === 'removed' || state === 'finalizing';
-  return isGone || quarantined !== undefined || (state === 'joining' && credential === undefined);
+/** It is going or gone itself and wiped when it is heard, or somebody who was never here. */
+function isNobody({ state, credential, readmitted }: Host): boolean {
+  const isNew = state === 'joining' && credential === undefined && readmitted !== true;
+  return state === 'removed' || state === 'finalizing' || isNew;
 }

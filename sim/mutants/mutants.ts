@@ -48,6 +48,7 @@ import {
   unreachablePeersForgotten,
 } from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
+import { formerZonesForgotten, oldAgentsBelieved } from './peers.ts';
 
 /** Every planted bug. */
 export const MUTANTS: readonly Mutant[] = [
@@ -98,4 +99,6 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   quarantineForgotten,
   targetNotVerified,
   removedStillShown,
+  formerZonesForgotten,
+  oldAgentsBelieved,
 ];

@@ -86,6 +86,8 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
       return of(reason['host']).machine?.life === undefined;
     case 'peer-not-heard':
       return !isHeard(of(reason['peer']));
+    case 'peer-too-old':
+      return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
     case 'agent-not-heard':
       return !isHeard(of(target.id));
     case 'agent-not-joined':
@@ -151,12 +153,13 @@ function heldForNothing({ truth }: World): string[] {
   });
 }
 
-/** The host that a service is designated to is the only one that is shown to be it. */
+/** Of the hosts that are heard, only the one that a service is designated to does it. What an agent before services leaves on its switch nobody can help. */
 function shownTwice({ machines, truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const doing = machines.filter((machine) => {
       const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-      if (machine.life === undefined || host === undefined || host.connection.state !== 'up') return false;
+      if (machine.life === undefined || host?.connection.state !== 'up') return false;
+      if (host.serviceVersion < DESIGNATIONS_VERSION) return false;
       const services = dataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
       return services.some((one) => one.id === id && one.role === 'designated');
     });
@@ -196,7 +199,8 @@ function pendingAtRest(
 ): string[] {
   const doc = truth.get(HOST, idOf(HOST, peer))?.doc;
   const machine = machines.find(({ name }) => name === peer);
-  return isHeard({ host: doc, machine }) ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
+  const isTold = isHeard({ host: doc, machine }) && (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  return isTold ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
 }
 
 /** The same hosts or services, named the other way round, come to the same. */
