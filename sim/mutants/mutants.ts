@@ -45,10 +45,15 @@ import {
   removedStillShown,
   switchedToUnready,
   targetNotVerified,
-  unreachablePeersForgotten,
 } from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
-import { formerZonesForgotten, oldAgentsBelieved } from './peers.ts';
+import {
+  forceLeavesThings,
+  formerZonesForgotten,
+  leavesUnwiped,
+  oldAgentsBelieved,
+  unreachablePeersForgotten,
+} from './peers.ts';
 
 /** Every planted bug. */
 export const MUTANTS: readonly Mutant[] = [
@@ -101,4 +106,6 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   removedStillShown,
   formerZonesForgotten,
   oldAgentsBelieved,
+  forceLeavesThings,
+  leavesUnwiped,
 ];
