@@ -74,7 +74,7 @@ export const makeBeforeBreak: Checker = {
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
         for (const { id, was, is } of hostSteps(applied)) {
-          if (isListening(is) !== isListening(was)) heardSince.set(id, isListening(is) ? revision : Infinity);
+          if (follows(is) !== follows(was)) heardSince.set(id, follows(is) ? revision : Infinity);
         }
         for (const { id, was, is } of becameOf(applied)) {
           const since = phaseSince.get(id) ?? Infinity;
@@ -100,6 +100,11 @@ function phaseOf(service: Service | undefined): string {
 
 function isListening(host: Host | undefined): boolean {
   return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
+}
+
+/** An agent before services does not touch its switch: nobody can wait for it. */
+function follows(host: Host | undefined): boolean {
+  return isListening(host) && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
 }
 
 /** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */

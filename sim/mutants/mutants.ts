@@ -46,9 +46,15 @@ import {
   switchLeftAsItIs,
   switchedToUnready,
   targetNotVerified,
-  unreachablePeersForgotten,
 } from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
+import {
+  forceLeavesThings,
+  formerZonesForgotten,
+  leavesUnwiped,
+  oldAgentsBelieved,
+  unreachablePeersForgotten,
+} from './peers.ts';
 
 /** Every planted bug. */
 export const MUTANTS: readonly Mutant[] = [
@@ -100,4 +106,8 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   targetNotVerified,
   removedStillShown,
   switchLeftAsItIs,
+  formerZonesForgotten,
+  oldAgentsBelieved,
+  forceLeavesThings,
+  leavesUnwiped,
 ];

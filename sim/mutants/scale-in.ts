@@ -1,10 +1,9 @@
 // Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
-import { HOST, scaleInEndKind, type Host } from '../../src/hosts/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
 import type { Journal } from '../../src/journal/index.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { epochsGrow, makeBeforeBreak, toTheAble } from '../checkers/designations.ts';
 import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
@@ -132,23 +131,6 @@ export const peersNotAwaited: Mutant = {
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
   plant: unwatched('views', (step) => step === 'finalize'),
-};
-
-export const unreachablePeersForgotten: Mutant = {
-  name: 'unreachable-peers-forgotten',
-  bug: 'peers that cannot be told of a removal are not written down',
-  scenario: SCALE_IN,
-  caughtBy: [removedEverywhere.name],
-  plant: (parts) =>
-    withKinds(parts, ['scale-in-end'], () =>
-      scaleInEndKind({
-        evacuators: EVACUATORS,
-        peersOf: (fleet, id) =>
-          [...fleet.all(HOST)].flatMap(({ id: peer, doc }) =>
-            peer !== id && doc.connection.state === 'up' ? [peer] : [],
-          ),
-      }),
-    ),
 };
 
 function silent(doc: object): object {

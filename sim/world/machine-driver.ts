@@ -8,6 +8,7 @@ import {
   type LocalDriver,
   type Performed,
 } from '../../src/agent/runtime.ts';
+import { dataplaneView } from '../../src/dataplane/index.ts';
 import type { Task } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
@@ -72,7 +73,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
-          if (applied.kind !== 'failed') machine.view = view;
+          if (applied.kind !== 'failed' && dataplaneView(view.host, view.parts) !== undefined) machine.view = view;
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
         });
       }),

@@ -83,6 +83,7 @@ export class Agent {
       tellsOfSwitch: knowsSwitch,
       heartbeatMs,
       applied: () => this.#applier.applied,
+      asOf: () => this.#viewer.view?.stamp.revision,
       problems: () => this.#problems(),
       refusedView: () => this.#viewer.refusedView,
     });

@@ -61,6 +61,8 @@ export class Desk {
   readonly #waiters = new Waiters();
   readonly #words = new Map<string, AgentWord>();
   readonly #composed = new Composed();
+  /** The view that was last given to each host. */
+  readonly #given = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reports: Reports;
   readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
@@ -146,6 +148,7 @@ export class Desk {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#words.clear();
+    this.#given.clear();
     this.#startAnew();
   }
 
@@ -174,6 +177,7 @@ export class Desk {
     const id = (after ?? before)?.id ?? '';
     if (!gone) return;
     this.#words.delete(id);
+    this.#given.delete(id);
     this.#composed.forget(id);
   }
 
@@ -246,11 +250,21 @@ export class Desk {
     const word = this.#words.get(host);
     const report = beat.report ?? word?.report;
     if (stored !== undefined) this.#reports.heard(host, stored.doc, { beat, report });
-    if (word === undefined || word.applied !== beat.applied || word.report !== report) {
-      this.#words.set(host, { applied: beat.applied, report });
-      if (word?.applied !== beat.applied) for (const hear of this.#hearers) hear(host);
+    const applied = this.#appliedBy(beat, stored?.doc, host);
+    if (word === undefined || word.applied !== applied || word.report !== report) {
+      this.#words.set(host, { applied, report });
+      if (word?.applied !== applied) for (const hear of this.#hearers) hear(host);
     }
     return report === undefined ? WANTED : KNOWN;
+  }
+
+  /** What the host is in line with, as far as a heartbeat tells. */
+  #appliedBy({ applied, asOf, serviceVersion }: Heartbeat, doc: Host | undefined, host: string): string | undefined {
+    // What an agent makes of its view depends on what it knows: until that is written down, it is in line with nothing.
+    if (doc?.serviceVersion !== serviceVersion) return undefined;
+    // It was said before the agent got its last view, and came late.
+    const isOld = asOf !== undefined && asOf < (this.#given.get(host)?.stamp.revision ?? 0);
+    return isOld ? this.#words.get(host)?.applied : applied;
   }
 
   /** The view, as soon as it is another than what the agent has. */
@@ -261,10 +275,12 @@ export class Desk {
       if (this.#lacksLease()) return this.#elsewhere();
       const refusal = this.#refusalOf(speaker);
       if (refusal !== undefined) return refused(refusal);
-      if (!this.#isKnown(speaker.host, ask)) {
+      // One that has another view than it was given last did not get that: it must not seem to be busy with it.
+      const { digest = ask.digest } = this.#given.get(speaker.host) ?? {};
+      if (digest !== ask.digest || !this.#isKnown(speaker.host, ask)) {
         const view = this.#compose(speaker.host);
         if (view === undefined) return this.#elsewhere();
-        if (isNews(ask, view)) return this.#given(view);
+        if (isNews(ask, view) || digest !== ask.digest) return this.#give(view);
       }
       if (clock.nowMs() >= untilMs) return UNCHANGED;
       if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
@@ -278,7 +294,8 @@ export class Desk {
   }
 
   /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
-  #given(view: View): Reply<ViewAnswer> {
+  #give(view: View): Reply<ViewAnswer> {
+    this.#given.set(view.host, { digest: view.digest, stamp: view.stamp });
     const word = this.#words.get(view.host);
     if (word?.applied !== undefined && word.applied !== view.digest)
       this.#words.set(view.host, { ...word, applied: undefined });

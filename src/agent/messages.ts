@@ -84,6 +84,8 @@ export const HEARTBEAT = closed({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   /** The view that the host is in line with. */
   applied: Type.Optional(Type.String({ maxLength: 100 })),
+  /** The revision of the last view that it took: what was said before it got a newer one says nothing of what it has now. */
+  asOf: Type.Optional(Type.Integer({ minimum: 0 })),
   report: Type.Optional(REPORT),
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;

@@ -1,8 +1,8 @@
 // A transport zone that hosts leave together: who of it stays, and with whom of them one of the leavers has tunnels. What they have in
 // common is looked at once for all of them, and a network that everybody is in is counted once.
 import type { FleetReader } from '../fleet/index.ts';
-import { findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
-import { canHaveTunnels, presenceOf, TUNNEL_ENDS_BY_ZONE, zoneName, type TransportZone } from '../network/index.ts';
+import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
+import { canHaveTunnels, presenceOf, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
 import { meshOf } from './peers.ts';
 import { circleOf } from './relations.ts';
 
@@ -26,7 +26,7 @@ export class LeavingZones {
 
   /** The zone of a host; undefined when nobody there has tunnels. */
   of(host: Host): LeavingZone | undefined {
-    const [name, mesh] = [zoneName(host), meshOf(this.#fleet, host)];
+    const [name, mesh] = [transportZoneOf(host), meshOf(this.#fleet, host)];
     if (mesh === undefined) return undefined;
     let zone = this.#zones.get(name);
     if (zone === undefined) {
@@ -69,7 +69,7 @@ class LeavingZone {
   #isEnd(id: string): boolean {
     const { fleet, name } = this.#options;
     const host = findHost(fleet, id)?.doc;
-    return host !== undefined && zoneName(host) === name && canHaveTunnels(host);
+    return host !== undefined && transportZoneOf(host) === name && canHaveTunnels(host);
   }
 
   stays(id: string): boolean {

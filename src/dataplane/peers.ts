@@ -2,7 +2,7 @@
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
 import type { Applied, FleetReader } from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
-import { findHost, HOST, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
+import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
   canHaveTunnels,
   HOSTS_BY_LEFT_ZONE,
@@ -12,7 +12,6 @@ import {
   ROUTER,
   TRANSPORT_ZONE,
   TUNNEL_ENDS_BY_ZONE,
-  zoneName,
   zoneOfHost,
   type Port,
   type Router,
@@ -33,9 +32,11 @@ function neighbours(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
-      ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, zoneName(doc))]
+      ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, transportZoneOf(doc))]
       : [...hostsSharing(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
-  return found.filter((other) => other.id !== id && zoneName(other.doc) === zoneName(doc) && canHaveTunnels(other.doc));
+  return found.filter(
+    (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
+  );
 }
 
 export const peersPart: ViewPart = {
@@ -83,7 +84,7 @@ export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly strin
   const host = findHost(fleet, id);
   if (host === undefined) return [];
   const found = new Set<string>();
-  for (const zone of [zoneName(host.doc), ...(host.doc.leftZones ?? [])]) {
+  for (const zone of [transportZoneOf(host.doc), ...(host.doc.leftZones ?? [])]) {
     for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zone)) found.add(other.id);
     for (const other of fleet.find(HOSTS_BY_LEFT_ZONE, zone)) found.add(other.id);
   }
@@ -101,7 +102,7 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
     const mesh = meshOf(fleet, side);
     if (mesh === 'needed') for (const other of hostsSharing(fleet, id)) hosts.add(other);
     else if (mesh === 'full') {
-      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(side))) hosts.add(other.id);
+      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(side))) hosts.add(other.id);
     }
   }
   return [...hosts];
@@ -109,7 +110,7 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
 
 /** What others see of a host here: the same for as long as nothing of it concerns them. */
 function tunnelFacts(host: Host | undefined): string {
-  return host !== undefined && canHaveTunnels(host) ? `${zoneName(host)}|${host.tunnelAddress}` : '';
+  return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }
 
 function byZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {

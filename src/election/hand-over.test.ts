@@ -74,6 +74,15 @@ test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
+test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () => {
+  const world = await leaving();
+  await world.put(fitHost('y', { serviceVersion: 3 }));
+  world.views.behind.add('y');
+  await world.settle();
+  expect(world.views.log).toEqual(['prepare x', 'switch b x', 'retire a', 'clear a']);
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+});
+
 describe('the target before the switch', () => {
   test('one-that-dies-is-replaced-while-the-old-host-serves', async () => {
     const world = await leaving();

@@ -5,7 +5,8 @@ import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stor
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { DEFAULT_TRANSPORT_ZONE, HOST, LEFT_ZONES_MAX, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { leftZones } from './transport-zone.ts';
 
 export type StoredHost = Stored<'host', Host>;
 
@@ -113,6 +114,7 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     changedBy: by,
     changedAtMs: nowMs,
     ...(before !== undefined && keptOf(before)),
+    ...(before !== undefined && before.state !== 'removed' && leftZones(before, said)),
   };
   return put(HOST, idOf(HOST, spec.name), host);
 }
@@ -178,26 +180,17 @@ export interface EditHost {
 
 export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
   return changeHost(fleet, id, (host) => {
-    const { tunnelAddress, transportZone, ...rest } = { ...host, ...edit };
+    const { tunnelAddress, transportZone, leftZones: _, ...rest } = { ...host, ...edit };
+    const zone = transportZone !== null && transportZone !== undefined ? { transportZone } : {};
     return {
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
-      ...(transportZone !== null && transportZone !== undefined && { transportZone }),
-      ...leftZones(host, transportZone ?? DEFAULT_TRANSPORT_ZONE),
+      ...zone,
+      ...leftZones(host, zone),
       changedBy: by,
       changedAtMs: nowMs,
     };
   });
-}
-
-/** Where its peers were before. Kept until it is removed: who has followed is not known here. */
-function leftZones(
-  { transportZone = DEFAULT_TRANSPORT_ZONE, leftZones: before = [] }: Host,
-  now: string,
-): Partial<Host> {
-  if (transportZone === now) return {};
-  const left = [transportZone, ...before.filter((zone) => zone !== transportZone && zone !== now)];
-  return { leftZones: left.slice(0, LEFT_ZONES_MAX) };
 }
 
 export interface Decree {

@@ -1,4 +1,5 @@
-// How a host is shown: with what follows from its document, and without its credential.
+// How a host is shown: with what follows from its document, and without its credential and what only tunnels are
+// traced by.
 import { Type } from 'typebox';
 import { viewOf } from '../access/index.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';

@@ -5,7 +5,6 @@ export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { livenessSentences } from './liveness-plan.ts';
 export {
-  DEFAULT_TRANSPORT_ZONE,
   HOST,
   HOSTS_BY_IDENTITY,
   HOSTS_BY_STATE,
@@ -16,6 +15,7 @@ export {
   SWITCH_IDENTITY,
 } from './model.ts';
 export type { Host, HostId, SwitchIdentity } from './model.ts';
+export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
 export {

@@ -4,6 +4,7 @@ import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
+import { LEFT_ZONES_MAX } from './transport-zone.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -17,12 +18,6 @@ const AGGREGATES_MAX = 64;
 const TRAITS_MAX = 200;
 const PHYSICAL_NETWORKS_MAX = 64;
 const RESOURCES_MAX = 64;
-/** Whoever was away through more changes of zone than this is found by its own reconciliation when it is back. */
-export const LEFT_ZONES_MAX = 16;
-
-/** The transport zone of hosts that name none, while it is enabled. */
-export const DEFAULT_TRANSPORT_ZONE = 'default';
-
 export const HOST_STATES = ['joining', 'active', 'draining', 'drained', 'finalizing', 'removed', 'recovering'] as const;
 export type HostState = (typeof HOST_STATES)[number];
 

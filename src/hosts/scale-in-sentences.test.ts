@@ -46,6 +46,7 @@ test('all-of-them', () => {
       "brought-back: Host c1 was brought back meanwhile.",
       "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts force-up c1".",
       "peer-not-heard: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
+      "peer-too-old: The agent of host c2 is too old to look after its switch, which may still have flows and tunnels to host c1. They go as soon as it is upgraded.",
       "hosts-behind: These hosts have not applied their newest view yet: c2, c3.",
     ]
   `);

@@ -41,5 +41,7 @@ export const scaleInSentences: ReasonSentences = {
     `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts force-up ${said(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
     `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
+  'peer-too-old': ({ peer, host }) =>
+    `The agent of host ${said(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${said(host)}. They go as soon as it is upgraded.`,
   'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
 };

@@ -3,6 +3,7 @@
 import type { Reason } from '../fleet/index.ts';
 import { record, type Next, type RecordStep, type StoredItem } from '../operations/index.ts';
 import type { Host } from './model.ts';
+import { DESIGNATIONS_VERSION } from './service-version.ts';
 
 export function toBeInLine(
   item: StoredItem,
@@ -18,9 +19,11 @@ export function toBeInLine(
   };
 }
 
-/** Whether it has a view like others: one that is removed or not trusted is shown none of its peers. */
-export function isTrusted({ state, quarantined }: Host): boolean {
-  return state !== 'removed' && quarantined === undefined;
+/** Why a peer cannot be told to take something off its switch now; undefined when it can. */
+export function deafness({ connection, serviceVersion }: Host): 'peer-not-heard' | 'peer-too-old' | undefined {
+  if (connection.state !== 'up') return 'peer-not-heard';
+  // It leaves its switch as a newer agent left it, and is in line with what it knows of its view all the same.
+  return serviceVersion < DESIGNATIONS_VERSION ? 'peer-too-old' : undefined;
 }
 
 /** Hosts that do well are in line at once; of the others every try is written down. */

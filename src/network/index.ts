@@ -65,11 +65,5 @@ export type { StoredPort } from './topology.ts';
 export { TUNNEL_KEY, tunnelKeyOf } from './tunnel-key.ts';
 export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';
-export {
-  canHaveTunnels,
-  HOSTS_BY_LEFT_ZONE,
-  HOSTS_BY_TRANSPORT_ZONE,
-  TUNNEL_ENDS_BY_ZONE,
-  zoneName,
-} from './tunnel-ends.ts';
+export { canHaveTunnels, HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDS_BY_ZONE } from './tunnel-ends.ts';
 export type { TunnelEnd } from './tunnel-ends.ts';

@@ -1,7 +1,7 @@
 // Hosts by transport zone: all of one, those that can have tunnels, and those that were in it before. Kept as indexes, so that what
 // a zone has is counted without looking at it.
 import type { Index } from '../fleet/index.ts';
-import { DEFAULT_TRANSPORT_ZONE, HOST, type Host } from '../hosts/index.ts';
+import { HOST, transportZoneOf, type Host } from '../hosts/index.ts';
 
 export type TunnelEnd = Host & { readonly tunnelAddress: string };
 
@@ -13,22 +13,18 @@ export function canHaveTunnels(host: Host): host is TunnelEnd {
   return state !== 'removed' && state !== 'finalizing';
 }
 
-export function zoneName({ transportZone }: Pick<Host, 'transportZone'>): string {
-  return transportZone ?? DEFAULT_TRANSPORT_ZONE;
-}
-
 /** The hosts of a zone, defined or not; those that name none are in the default one. A removed host is in none. */
 export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
   name: 'hosts-by-transport-zone',
   kind: HOST,
-  keysOf: (doc) => (doc.state === 'removed' ? [] : [zoneName(doc)]),
+  keysOf: (doc) => (doc.state === 'removed' ? [] : [transportZoneOf(doc)]),
 };
 
 /** The hosts of a zone that can have tunnels. */
 export const TUNNEL_ENDS_BY_ZONE: Index<'host', Host> = {
   name: 'tunnel-ends-by-zone',
   kind: HOST,
-  keysOf: (doc) => (canHaveTunnels(doc) ? [zoneName(doc)] : []),
+  keysOf: (doc) => (canHaveTunnels(doc) ? [transportZoneOf(doc)] : []),
 };
 
 /** The hosts that were in a zone before. */

@@ -207,9 +207,9 @@ export class OvsSwitch implements Switch {
   /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
   async #spokenTo(): Promise<void> {
     if (this.#openFlow.isUp) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stop = this.#openFlow.onUp(resolve);
-    await Promise.race([promise, this.#options.clock.sleep(SPOKEN_TO_MS)]);
+    const up = new AbortController();
+    const stop = this.#openFlow.onUp(() => up.abort());
+    await this.#options.clock.sleep(SPOKEN_TO_MS, up.signal);
     stop();
   }
 
