@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { HERE, nat, subnetService, view } from '../dataplane/dataplane-fixture.ts';
-import { macOf } from '../dataplane/keys.ts';
-import { encodeArpFrame } from '../dataplane/packets/arp.ts';
-import { encodeNdFrame } from '../dataplane/packets/nd-frame.ts';
+import {
+  encodeArpFrame,
+  encodeNdFrame,
+  HERE,
+  macOf,
+  nat,
+  subnetService,
+  view,
+} from '../dataplane/dataplane-fixture.ts';
 import { PacketDesk, type HeardPacket, type SentPacket } from './packet-desk.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
@@ -32,7 +37,7 @@ function opened(): Opened {
     },
     desk: new PacketDesk({
       clock,
-      log: quiet as never,
+      log: quiet,
       wire: {
         onPacket: (listener) => {
           listeners.add(listener);

@@ -99,7 +99,7 @@ export class SimulatedDriver implements LocalDriver {
 
   #learn({ host, parts }: View): void {
     const domains = dataplaneView(host, parts)?.networks.domains ?? [];
-    this.#machine.learn?.(domains.flatMap(({ subnets = [] }) => subnets));
+    this.#machine.learn?.(domains.flatMap(({ subnets }) => subnets));
   }
 
   async isInLine(view: View): Promise<boolean> {

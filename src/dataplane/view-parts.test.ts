@@ -1,104 +1,30 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { electionModel, SERVICE, serviceId, type Service } from '../election/index.ts';
-import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../hosts/index.ts';
-import {
-  FLOATING_ADDRESS,
-  networkModel,
-  PORT,
-  ROUTER,
-  TRANSPORT_ZONE,
-  TUNNEL_KEY,
-  type FloatingAddress,
-  type Router,
-} from '../network/index.ts';
-import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
-import { operationsModel } from '../operations/index.ts';
-import { SITE, sitesModel } from '../sites/index.ts';
+import { SERVICE, serviceId, type Service } from '../election/index.ts';
+import { idOf, put, remove, type Change } from '../fleet/index.ts';
+import type { Host } from '../hosts/index.ts';
+import { FLOATING_ADDRESS, PORT, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type FloatingAddress } from '../network/index.ts';
+import { subnet } from '../network/network-fixture.ts';
 import { networksPart } from './networks-part.ts';
 import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
-import type { ShownNetworks, ShownPeer, ShownService } from './shown.ts';
-
-const CHANGED = { changedBy: 'test', changedAtMs: 0 };
-const HOSTS = ['c1', 'c2', 'c3', 'c4'];
-
-function newFleet(...changes: readonly Change[]): Fleet {
-  const fleet = new Fleet(
-    new Registry([sitesModel, operationsModel, hostsModel, { ...networkModel, invariants: [] }, electionModel]),
-  );
-  fleet.apply(1, [put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED })]);
-  fleet.apply(2, changes);
-  return fleet;
-}
-
-function host(name: string, facts: Partial<Host> = {}): Change {
-  const doc = plainHost(name).doc as Host;
-  const tunnelAddress = `172.16.0.${name.slice(1)}`;
-  return put(HOST, idOf(HOST, name), { ...doc, tunnelAddress, switch: { datapathId: '00000000000000a1' }, ...facts });
-}
-
-function zone(name: string, mesh: 'full' | 'needed'): Change {
-  return put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, name), { name, mesh, ...CHANGED });
-}
-
-function portOn(id: string, at: string | undefined, of: string): Change {
-  const addresses = [{ ip: `10.0.${of.length}.${id.length}`, subnet: `${of}-v4`, chosenBy: 'create' as const }];
-  const binding = at === undefined ? {} : { binding: { host: at, serial: 1, type: 'x' } };
-  return plainPort(id, of, { addresses, serial: 1, ...binding });
-}
-
-function router(name: string, subnets: readonly string[], ip = '198.51.100.7'): Change {
-  const doc: Router = {
-    name,
-    project: 'default',
-    subnets: [...subnets],
-    externalNetwork: 'ext',
-    nat: { port: 'p', ip },
-    ...CHANGED,
-  };
-  return put(ROUTER, idOf(ROUTER, name), doc);
-}
-
-function service(type: Service['type'], subject: string, facts: Partial<Service> = {}): Change {
-  const doc: Service = { type, subject, exclusion: 'soft', onControlLoss: 'move', epoch: 1, ...CHANGED, ...facts };
-  return put(SERVICE, serviceId(type, subject), doc);
-}
-
-const at = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
-const WHY = {
-  cause: 'host-leaving',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-} as const;
-const passing = (
-  from: string,
-  to: string,
-  phase: 'preparing' | 'switched' | 'retiring',
-): Pick<Service, 'handOver'> => ({
-  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: { ...WHY, candidates: [], rejected: [] } },
-});
-
-const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];
-const red = [network('red'), subnet('red-v4', 'red', '10.0.3.0/24')];
-
-const keys = [key(100, 'network', 'blue'), key(101, 'network', 'red'), key(200, 'router', 'edge')];
-
-function key(number: number, kind: 'network' | 'router', id: string): Change {
-  return put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: kind, id });
-}
-
-function peers(fleet: Fleet, name: string): string[] {
-  return (peersPart.build(fleet, name) as readonly ShownPeer[]).map((peer) => peer.host);
-}
-
-function services(fleet: Fleet, name: string): readonly ShownService[] {
-  return servicesPart.build(fleet, name) as readonly ShownService[];
-}
+import {
+  CHANGED,
+  HOSTS,
+  at,
+  blue,
+  host,
+  keys,
+  newFleet,
+  passing,
+  peers,
+  portOn,
+  red,
+  router,
+  service,
+  services,
+  zone,
+} from './view-parts-fixture.ts';
 
 describe('peers', () => {
   const all = HOSTS.map((name) => host(name));
@@ -204,62 +130,6 @@ describe('peers', () => {
       host('c3', { state: 'removed' }),
     );
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual([]);
-  });
-});
-
-describe('networks', () => {
-  const shown = (fleet: Fleet, name: string): ShownNetworks => networksPart.build(fleet, name) as ShownNetworks;
-  const hosts = HOSTS.map((name) => host(name));
-
-  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
-    const fleet = newFleet(
-      ...hosts,
-      ...blue,
-      ...red,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      portOn('p22', 'c2', 'blue'),
-      portOn('p3', 'c3', 'red'),
-      portOn('p4', undefined, 'blue'),
-    );
-    expect(shown(fleet, 'c1').domains).toMatchObject([
-      { id: 'network/blue', key: 100, ports: [{ id: 'p22', addresses: ['10.0.4.3'], host: 'c2' }] },
-    ]);
-    expect(shown(fleet, 'c3').domains).toMatchObject([{ id: 'network/red', key: 101, ports: [] }]);
-    expect(shown(fleet, 'c4')).toEqual({ domains: [], routers: [] });
-  });
-
-  test('a router brings the networks behind it, and whoever does its work knows them all', () => {
-    const fleet = newFleet(
-      ...hosts,
-      ...blue,
-      ...red,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      portOn('p3', 'c3', 'red'),
-      router('edge', ['blue-v4', 'red-v4']),
-      service('nat', 'edge', at('c4')),
-    );
-    for (const name of ['c1', 'c3', 'c4']) {
-      expect(shown(fleet, name).domains.map(({ id }) => id)).toEqual(['network/blue', 'network/red']);
-      expect(shown(fleet, name).routers).toMatchObject([{ id: 'edge', key: 200 }]);
-    }
-    expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
-  });
-
-  test('what-has-no-key-is-not-told-of', () => {
-    const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
-    expect(shown(fleet, 'c1').domains).toEqual([]);
-  });
-
-  test('a-quarantined-host-is-told-of-no-network', () => {
-    const fleet = newFleet(
-      ...blue,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
-    );
-    expect(shown(fleet, 'c1')).toEqual({ domains: [], routers: [] });
   });
 });
 

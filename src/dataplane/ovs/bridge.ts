@@ -24,7 +24,7 @@ export interface BridgePlan {
 }
 
 const bare = (quoted: string): string => quoted.slice(1, -1);
-export const TUNNEL_NAME = bare(TUNNEL_PORT);
+const TUNNEL_NAME = bare(TUNNEL_PORT);
 export const EXTERNAL_NAME = bare(EXTERNAL_PORT);
 const FAR_EXTERNAL_NAME = `${EXTERNAL_NAME}-far`;
 
@@ -39,7 +39,7 @@ function named(tables: Tables, table: string, name: string): Found | undefined {
   return undefined;
 }
 
-export function bridgeIn(tables: Tables, name: string): Found | undefined {
+function bridgeIn(tables: Tables, name: string): Found | undefined {
   return named(tables, 'Bridge', name);
 }
 
