@@ -77,6 +77,30 @@ export interface Identity {
   readonly bridge?: string;
 }
 
+interface TrackedEnds {
+  readonly src: string;
+  readonly dst: string;
+  /** What it is seen as from outside; of an echo the port is its id there. */
+  readonly outside: { readonly ip: string; readonly port: number };
+}
+
+/** A connection that a switch translates, as it was begun inside. Addresses tell which version of IP it is of. Plain JSON. */
+export type TrackedConnection =
+  | (TrackedEnds & { readonly protocol: 'udp' | 'tcp'; readonly sport: number; readonly dport: number })
+  | (TrackedEnds & {
+      readonly protocol: 'icmp';
+      readonly id: number;
+      readonly type: number;
+      readonly code: number;
+    });
+
+/** What became of connections that a switch was given: `already` had them, `failed` could not be had. */
+export interface Seeded {
+  readonly taken: number;
+  readonly already: number;
+  readonly failed: number;
+}
+
 /** Rejects with `SwitchDown`. Every call may be repeated. */
 export interface Switch {
   identity(): Promise<Identity>;
@@ -89,4 +113,10 @@ export interface Switch {
   onChange?(listener: () => void): () => void;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
+  /** The translated connections of a zone, those first that are worth most: established ones, then those that last longest. */
+  connections?(zone: number): Promise<readonly TrackedConnection[]>;
+  /** Makes it know connections of another switch. One that it has already stays as it is. */
+  seed?(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded>;
+  /** Forgets every connection of a zone. */
+  flush?(zone: number): Promise<void>;
 }
