@@ -12,7 +12,7 @@ import {
   type Model,
   type Refusal,
 } from '../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../hosts/index.ts';
+import { HOST, hostsModel, SEEDING_VERSION, type Host } from '../hosts/index.ts';
 import { accept, Journal, type Clock, type Decision } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { networkModel, PORT, ROUTER, TRANSPORT_ZONE, type Port, type Router, type Subnet } from '../network/index.ts';
@@ -55,7 +55,7 @@ export function fitHost(name: string, facts: Partial<Host> = {}): Change {
   for (let at = 0; at < name.length; at += 1) digits = (digits * 31 + name.charCodeAt(at)) % 2 ** 40;
   const fit: Host = {
     ...(doc as Host),
-    serviceVersion: 4,
+    serviceVersion: SEEDING_VERSION,
     switch: { datapathId: digits.toString(16).padStart(16, '0') },
     tunnelAddress: `10.200.${Math.floor(digits / 250) % 250}.${1 + (digits % 250)}`,
     ...facts,
