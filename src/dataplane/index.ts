@@ -3,6 +3,7 @@ export type { Surroundings } from './compile.ts';
 export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';
+export { CONNECTION_PATTERN, connectionText, readConnection } from './tracked-connection.ts';
 export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
