@@ -4,12 +4,15 @@ import { Bell } from './bell.ts';
 import type { View } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts, Applied } from './ports.ts';
+import type { Seeder } from './seeder.ts';
 
 export interface ApplierParts {
   /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
   readonly view: () => View | undefined;
   /** Called when the machine is in line with another view. */
   readonly applied: () => void;
+  /** What else a view asks for before it counts; absent where the agent does not know of it. */
+  readonly seeder?: Seeder | undefined;
 }
 
 export class Applier {
@@ -57,10 +60,14 @@ export class Applier {
     while (!signal.aborted) {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = undefined;
-      if (view === undefined || (view.digest === this.#applied && !this.#suspect)) await this.#bell.wait(signal);
+      if (view === undefined || this.#isInLine(view)) await this.#bell.wait(signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
     }
+  }
+
+  #isInLine(view: View): boolean {
+    return view.digest === this.#applied && !this.#suspect && this.#parts.seeder?.isDue(view) !== true;
   }
 
   async #bring(view: View, signal: AbortSignal): Promise<boolean> {
@@ -81,7 +88,10 @@ export class Applier {
 
   async #tryApply(view: View, signal: AbortSignal): Promise<Applied> {
     try {
-      return await this.#ports.driver.apply(view, signal);
+      const applied = await this.#ports.driver.apply(view, signal);
+      if (applied.kind === 'failed') return applied;
+      const problems = (await this.#parts.seeder?.follow(view, signal)) ?? [];
+      return problems.length === 0 ? applied : { kind: 'failed', problems };
     } catch (error) {
       // A driver answers with failures; what it throws is a bug. It must not silence the host as well.
       this.#ports.log.error({ err: error }, 'the local driver failed by a fault of the program');

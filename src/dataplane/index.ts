@@ -8,7 +8,7 @@ export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView, domainOf } from './shown.ts';
-export type { DataplaneView, ShownSubnet } from './shown.ts';
+export type { DataplaneView, ShownService, ShownSubnet } from './shown.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';
 export { announcementFrames, nextAnnouncement } from './answers/announce.ts';
