@@ -79,6 +79,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     // All links are mended: whoever is heard is in line.
     case undefined:
     case 'hosts-behind':
+    case 'connections-not-copied':
     case 'hand-over-drains':
     case 'has-left':
       return false;

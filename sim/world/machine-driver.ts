@@ -63,6 +63,13 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
   const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch });
   const preflight = (): Performed =>
     machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+  const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
+    program.call<T>('driver', what, (reply) => {
+      void ask().then(
+        (found) => void reply.answer(rng.between(1, longestMs), found),
+        (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
+      );
+    });
   return {
     apply: (view, signal) =>
       program.call<Applied>('driver', 'apply', (reply) => {
@@ -96,6 +103,9 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         }
       }),
     ...(machine.listens && { unheardPeers: () => simulated.unheardPeers() }),
+    connectionsOf: (service) => asked('connections', 20, () => simulated.connectionsOf(service)),
+    takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
+    forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
     inspect: () =>
       program.call('driver', 'inspect', (reply) => {
         void simulated

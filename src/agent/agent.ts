@@ -1,6 +1,6 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
-import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION } from '../hosts/index.ts';
+import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION } from '../hosts/index.ts';
 import { Applier } from './applier.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
@@ -8,6 +8,7 @@ import { Membership, type MembershipOptions, type Unwelcome } from './membership
 import { Memory } from './memory.ts';
 import type { Report, Stamp, View } from './messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
+import { Seeder } from './seeder.ts';
 import { Tasks } from './tasks.ts';
 import { Viewer } from './viewer.ts';
 
@@ -72,6 +73,7 @@ export class Agent {
       view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, knowsSwitch)),
       changed: () => this.#heart.soon(),
       checkMs,
+      seeder: serviceVersion >= SEEDING_VERSION ? new Seeder(ports, { line, membership }) : undefined,
     });
     membership.onStay = () => this.#applier.redo();
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);

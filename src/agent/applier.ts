@@ -6,6 +6,7 @@ import { Bell } from './bell.ts';
 import type { View } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts, Applied } from './ports.ts';
+import type { Seeder } from './seeder.ts';
 
 export interface ApplierParts {
   /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
@@ -14,6 +15,8 @@ export interface ApplierParts {
   readonly changed: () => void;
   /** How often the machine is compared with the view. */
   readonly checkMs: number;
+  /** What else a view asks for before it counts; absent where the agent does not know of it. */
+  readonly seeder?: Seeder | undefined;
 }
 
 /** A tenth either way: machines that were brought in line together are not all read at once for ever. */
@@ -70,7 +73,8 @@ export class Applier {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = undefined;
       if (view === undefined) await this.#bell.wait(signal);
-      else if (view.digest === this.#applied) await this.#keep(view, signal);
+      else if (view.digest === this.#applied && this.#parts.seeder?.isDue(view) !== true)
+        await this.#keep(view, signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
     }
@@ -124,7 +128,10 @@ export class Applier {
 
   async #tryApply(view: View, signal: AbortSignal): Promise<Applied> {
     try {
-      return await this.#ports.driver.apply(view, signal);
+      const applied = await this.#ports.driver.apply(view, signal);
+      if (applied.kind === 'failed') return applied;
+      const problems = (await this.#parts.seeder?.follow(view, signal)) ?? [];
+      return problems.length === 0 ? applied : { kind: 'failed', problems };
     } catch (error) {
       // A driver answers with failures; what it throws is a bug. It must not silence the host as well.
       this.#ports.log.error({ err: error }, 'the local driver failed by a fault of the program');

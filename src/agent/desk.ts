@@ -8,9 +8,14 @@ import type { Log, TaskAnswer } from '../operations/index.ts';
 import { hostOfRevoked, notInFleet, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
 import { agentName, credentialId, joinAgent, recordAnswer, type JoinCommand } from './decide.ts';
+import { Exchange } from './exchange.ts';
 import { notRecorded, Reports } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
+  type Collect,
+  type Collected,
+  type Deposit,
+  type Deposited,
   type Heard,
   type Heartbeat,
   type Join,
@@ -64,6 +69,7 @@ export class Desk {
   /** The view that was last given to each host. */
   readonly #given = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reports: Reports;
+  readonly #exchange: Exchange;
   readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
   #touched = new Set<string>();
@@ -74,6 +80,7 @@ export class Desk {
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#reports = new Reports(options);
+    this.#exchange = new Exchange(options);
   }
 
   /** How many agents wait for their view to change. */
@@ -130,6 +137,7 @@ export class Desk {
     while (!signal.aborted) {
       this.#lookAtLease();
       this.#waiters.expire(clock.nowMs());
+      this.#exchange.expire(clock.nowMs());
       await clock.sleep(lookMs, signal);
     }
     for (const stop of stops) stop();
@@ -140,6 +148,7 @@ export class Desk {
   close(): void {
     this.#open = false;
     this.#waiters.changedAll();
+    this.#exchange.clear();
   }
 
   /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
@@ -149,16 +158,19 @@ export class Desk {
     this.#epoch = epoch;
     this.#words.clear();
     this.#given.clear();
+    this.#exchange.clear();
     this.#startAnew();
   }
 
   #startAnew(): void {
     this.#composed.clear();
     this.#waiters.changedAll();
+    this.#exchange.look();
   }
 
   #touch(applied: readonly Applied[]): void {
     const { journal, source, clock } = this.#options;
+    this.#exchange.touch(applied);
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
         this.#touched.add(host);
@@ -304,11 +316,26 @@ export class Desk {
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
   async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
-    if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = this.#refusalOf(speaker);
-    if (refusal !== undefined) return refused(refusal);
+    const unheard = this.#notHeard(speaker);
+    if (unheard !== undefined) return unheard;
     const results = await Promise.all(answers.map((answer) => this.#record(speaker.host, answer)));
     return { kind: 'answer', answer: { results } };
+  }
+
+  /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
+  deposit(speaker: Speaker, deposit: Deposit): Reply<Deposited> {
+    return this.#notHeard(speaker) ?? this.#exchange.deposit(speaker.host, deposit);
+  }
+
+  collect(speaker: Speaker, ask: Collect): Promise<Reply<Collected>> {
+    return this.#exchange.collect(speaker.host, ask, () => this.#notHeard(speaker));
+  }
+
+  /** What is said to one who does not get any further here. */
+  #notHeard(speaker: Speaker): Reply<never> | undefined {
+    if (this.#lacksLease()) return this.#elsewhere();
+    const refusal = this.#refusalOf(speaker);
+    return refusal === undefined ? undefined : refused(refusal);
   }
 
   async #record(host: string, answer: TaskAnswer): Promise<Observation> {

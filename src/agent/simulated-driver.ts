@@ -1,7 +1,14 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
-import { dataplaneView, SwitchDown, type ShownSubnet, type Switch } from '../dataplane/index.ts';
+import {
+  dataplaneView,
+  SwitchDown,
+  type Seeded,
+  type ShownSubnet,
+  type Switch,
+  type TrackedConnection,
+} from '../dataplane/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
@@ -111,6 +118,18 @@ export class SimulatedDriver implements LocalDriver {
     this.#parts = undefined;
     const lined = await this.#line?.wipe();
     return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
+  }
+
+  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
+    return (await this.#line?.connectionsOf(service)) ?? [];
+  }
+
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    return (await this.#line?.takeOver(service, connections)) ?? { taken: 0, already: 0, failed: connections.length };
+  }
+
+  async forgetConnections(service: string): Promise<void> {
+    await this.#line?.forgetConnections(service);
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {

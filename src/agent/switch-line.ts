@@ -9,9 +9,11 @@ import {
   SwitchRefused,
   WIPED,
   type DataplaneView,
+  type Seeded,
   type Surroundings,
   type Switch,
   type SwitchContents,
+  type TrackedConnection,
 } from '../dataplane/index.ts';
 import type { View } from './messages.ts';
 
@@ -37,6 +39,10 @@ export class SwitchLine {
   #last: Promise<unknown> = Promise.resolve();
   #gaps: readonly string[] = [];
   #found: Found | undefined;
+  /** Of the last view. */
+  #zones: ReadonlyMap<string, number> = new Map();
+  /** Of services that were in a view since connections were last forgotten there. */
+  readonly #tracked = new Map<string, number>();
 
   constructor(of: Switch, around: Surroundings = NOBODY_AROUND) {
     this.#switch = of;
@@ -53,7 +59,9 @@ export class SwitchLine {
     const view = dataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
     const wanted = compile(view, this.#around);
-    const { gaps } = wanted;
+    const { gaps, zones } = wanted;
+    this.#zones = zones;
+    for (const [service, zone] of zones) this.#tracked.set(service, zone);
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
@@ -81,6 +89,26 @@ export class SwitchLine {
     this.#wipes += 1;
     this.#gaps = [];
     return this.#alone(() => this.#bring(WIPED));
+  }
+
+  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
+    const zone = this.#zones.get(service);
+    return (zone === undefined ? undefined : await this.#switch.connections?.(zone)) ?? [];
+  }
+
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    const zone = this.#zones.get(service);
+    const seeded = zone === undefined ? undefined : await this.#switch.seed?.(zone, connections);
+    return seeded ?? { taken: 0, already: 0, failed: connections.length };
+  }
+
+  /** A zone that another service has by now is left alone. */
+  async forgetConnections(service: string): Promise<void> {
+    const zone = this.#tracked.get(service);
+    if (zone === undefined) return;
+    const isTaken = [...this.#zones].some(([other, its]) => other !== service && its === zone);
+    if (!isTaken) await this.#switch.flush?.(zone);
+    this.#tracked.delete(service);
   }
 
   async #compare(wanted: SwitchContents, digest: string): Promise<Lined> {

@@ -208,6 +208,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
     app.route({
       method: route.method,
       url: route.path,
+      ...(route.bodyBytesMax !== undefined && { bodyLimit: route.bodyBytesMax }),
       exposeHeadRoute: route.method === 'GET' && route.kind === 'read',
       onRequest: gate.hook(route),
       handler: handlerOf(route, wiring),

@@ -17,6 +17,8 @@ export interface Compiled {
   /** Why a flow is there, by its key. */
   readonly reasons: ReadonlyMap<string, Why>;
   readonly gaps: readonly Gap[];
+  /** In which zone the connections of a service that translates are tracked, by its id. */
+  readonly zones: ReadonlyMap<string, number>;
 }
 
 /** What only the host itself can know. */
@@ -34,7 +36,7 @@ export const TOMBSTONED_KEY = 'tombstoned';
 const NOTHING: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
 /** What is wanted of a switch that is not ours any more. */
-export const WIPED: Compiled = { contents: NOTHING, owners: new Map(), reasons: new Map(), gaps: [] };
+export const WIPED: Compiled = { contents: NOTHING, owners: new Map(), reasons: new Map(), gaps: [], zones: new Map() };
 
 export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUND): Compiled {
   if (view.outcast) return WIPED;
@@ -53,7 +55,13 @@ export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUN
     owners,
     reasons,
     gaps: [...pieces.flatMap(({ gaps = [] }) => gaps), ...doubles],
+    zones: zonesOf(view, ground),
   };
+}
+
+function zonesOf({ services }: DataplaneView, { numbers }: RouterGround): ReadonlyMap<string, number> {
+  const translated = byName(services, ({ id }) => id).filter(({ type }) => type === 'nat');
+  return new Map(translated.map(({ id }) => [id, numbers.zone(id)]));
 }
 
 function groundOf({ host, peers, networks, ports }: DataplaneView, around: Surroundings): RouterGround {

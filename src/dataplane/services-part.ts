@@ -1,7 +1,13 @@
 // What a host is shown of services: those that it has presence for or something to do with, its own role in each, and what is
 // needed to compile it. Where several hosts are told the same, they are told it in the same commit.
 import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type Service, type StoredService } from '../election/index.ts';
+import {
+  isBeforeSwitch,
+  SERVICE,
+  SERVICES_TOUCHING_HOST,
+  type Service,
+  type StoredService,
+} from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
@@ -69,7 +75,9 @@ function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): Sh
     role: roleOf(doc, host),
     ...(designated !== undefined && { designated: { host: designated.host, ...addressOf(fleet, designated.host) } }),
     ...(handOver !== undefined &&
-      other !== undefined && { handOver: { phase: handOver.phase, other, ...addressOf(fleet, other) } }),
+      other !== undefined && {
+        handOver: { phase: handOver.phase, operation: handOver.operation, other, ...addressOf(fleet, other) },
+      }),
     subnets,
     ...(type === 'nat' && { router: doc.subject, ...natFacts(fleet, host, doc.subject) }),
     ...(type === 'subnet-route' && routeFacts(fleet, doc.subject)),
@@ -96,8 +104,9 @@ function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via
 /** The old host goes on doing what it did until it is told that it retires. */
 export function roleOf({ designated, handOver }: Pick<Service, 'designated' | 'handOver'>, host: string): Role {
   if (designated?.host === host) return 'designated';
-  if (handOver?.phase === 'preparing') return handOver.to === host ? 'preparing' : 'other';
-  return handOver?.from === host ? 'retiring' : 'other';
+  if (handOver === undefined) return 'other';
+  if (isBeforeSwitch(handOver)) return handOver.to === host ? 'preparing' : 'other';
+  return handOver.from === host ? 'retiring' : 'other';
 }
 
 function otherEnd({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
@@ -149,7 +158,7 @@ function hostOf(port: Port | undefined): string | undefined {
 
 /** What others see of it: why it is where it is concerns nobody's switch. */
 function seen({ epoch, designated, handOver }: Service): string {
-  return [epoch, designated?.host, handOver?.from, handOver?.to, handOver?.phase].join('|');
+  return [epoch, designated?.host, handOver?.operation, handOver?.from, handOver?.to, handOver?.phase].join('|');
 }
 
 function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {

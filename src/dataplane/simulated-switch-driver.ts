@@ -3,14 +3,17 @@
 import type { Clock } from '../journal/index.ts';
 import { simulatedIdentity } from './keys.ts';
 import { SwitchState } from './switch-state.ts';
+import { connectionText } from './tracked-connection.ts';
 import {
   SwitchDown,
   SwitchRefused,
   type Flow,
   type Identity,
+  type Seeded,
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type TrackedConnection,
 } from './switch.ts';
 
 export interface SimulatedSwitchOptions {
@@ -37,9 +40,11 @@ export interface SwitchFaults {
   losesFlows: number;
 }
 
-type Call = 'identity' | 'read' | 'apply';
+type Call = 'identity' | 'read' | 'apply' | 'connections' | 'seed' | 'flush';
 
 const CALLS_KEPT = 1000;
+/** Of a connection's text: all but what it is outside. */
+const ASKED_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, slowMs: 0, losesFlows: 0 };
@@ -48,6 +53,8 @@ export class SimulatedSwitch implements Switch {
   identityNow: Identity;
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
+  /** By zone, and there by what tells one from another. */
+  readonly #tracked = new Map<number, Map<string, TrackedConnection>>();
   #changes = 0;
   #opened: Promise<void> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -87,6 +94,34 @@ export class SimulatedSwitch implements Switch {
     await this.#remember();
   }
 
+  async connections(zone: number): Promise<readonly TrackedConnection[]> {
+    await this.#called('connections');
+    return [...(this.#tracked.get(zone)?.values() ?? [])];
+  }
+
+  async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    await this.#called('seed');
+    const before = this.#tracked.get(zone)?.size ?? 0;
+    this.track(zone, connections);
+    const taken = (this.#tracked.get(zone)?.size ?? 0) - before;
+    return { taken, already: connections.length - taken, failed: 0 };
+  }
+
+  async flush(zone: number): Promise<void> {
+    await this.#called('flush');
+    this.#tracked.delete(zone);
+  }
+
+  /** Connections that packets began; they are gone with the switch. */
+  track(zone: number, connections: readonly TrackedConnection[]): void {
+    const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
+    for (const one of connections) {
+      const asked = connectionText(one).split(' ', ASKED_FIELDS).join(' ');
+      if (!there.has(asked)) there.set(asked, one);
+    }
+    this.#tracked.set(zone, there);
+  }
+
   async unheardPeers(): Promise<readonly string[] | undefined> {
     const { hears } = this.#options;
     if (hears === undefined || this.faults.down) return undefined;
@@ -113,6 +148,7 @@ export class SimulatedSwitch implements Switch {
   /** It was set up anew: nothing is on it any more. */
   forget(): void {
     this.#state = new SwitchState();
+    this.#tracked.clear();
     this.#tell();
   }
 

@@ -67,7 +67,7 @@ const WHY = {
 export const passing = (
   from: string,
   to: string,
-  phase: 'preparing' | 'switched' | 'retiring',
+  phase: NonNullable<Service['handOver']>['phase'],
 ): Pick<Service, 'handOver'> => ({
   handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: { ...WHY, candidates: [], rejected: [] } },
 });

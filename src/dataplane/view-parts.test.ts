@@ -206,8 +206,10 @@ describe('services', () => {
     ['at-rest', at('c1'), ['designated', 'other', 'other']],
     ['nobody', {}, ['other', 'other', 'other']],
     ['preparing', { ...at('c1'), ...passing('c1', 'c2', 'preparing') }, ['designated', 'preparing', 'other']],
+    ['seeding', { ...at('c1'), ...passing('c1', 'c2', 'seeding') }, ['designated', 'preparing', 'other']],
     ['switched', { ...at('c2'), ...passing('c1', 'c2', 'switched') }, ['retiring', 'designated', 'other']],
     ['retiring', { ...at('c2'), ...passing('c1', 'c2', 'retiring') }, ['retiring', 'designated', 'other']],
+    ['reseeding', { ...at('c2'), ...passing('c1', 'c2', 'reseeding') }, ['retiring', 'designated', 'other']],
   ])('roles: %s', (_name, doc, roles) => {
     expect(['c1', 'c2', 'c3'].map((name) => roleOf(doc as Service, name))).toEqual(roles);
   });
@@ -216,7 +218,7 @@ describe('services', () => {
     const fleet = newFleet(...ground, service('dhcp', 'blue-v4', { ...at('c3'), ...passing('c4', 'c3', 'switched') }));
     expect(services(fleet, 'c4')[0]).toMatchObject({
       role: 'retiring',
-      handOver: { phase: 'switched', other: 'c3', tunnelAddress: '172.16.0.3' },
+      handOver: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
     });
     expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handOver: { other: 'c4' } });
     expect(services(fleet, 'c1')[0]).not.toHaveProperty('handOver');
@@ -258,7 +260,7 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       fc.constantFrom('nat:edge', 'dhcp:blue-v4'),
       name,
       name,
-      fc.constantFrom('preparing', 'switched', 'retiring', undefined),
+      fc.constantFrom('preparing', 'seeding', 'switched', 'retiring', 'reseeding', undefined),
     )
     .map(([id, one, other, phase]) => {
       const [type, subject] = id.split(':') as [Service['type'], string];

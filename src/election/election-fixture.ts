@@ -1,7 +1,7 @@
 // A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it, with the real controller
 // and hosts that follow their views or not.
 import { idOf, put, remove, SETTING, type Change, type FleetReader, type Model } from '../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../hosts/index.ts';
+import { HOST, hostsModel, SEEDING_VERSION, type Host } from '../hosts/index.ts';
 import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
 import { networkModel, PORT, ROUTER, TRANSPORT_ZONE, type Port, type Router, type Subnet } from '../network/index.ts';
 import { host, network, port, subnet } from '../network/network-fixture.ts';
@@ -42,7 +42,7 @@ export function fitHost(name: string, facts: Partial<Host> = {}): Change {
   for (let at = 0; at < name.length; at += 1) digits = (digits * 31 + name.charCodeAt(at)) % 2 ** 40;
   const fit: Host = {
     ...(doc as Host),
-    serviceVersion: 4,
+    serviceVersion: SEEDING_VERSION,
     switch: { datapathId: digits.toString(16).padStart(16, '0') },
     tunnelAddress: `10.200.${Math.floor(digits / 250) % 250}.${1 + (digits % 250)}`,
     ...facts,

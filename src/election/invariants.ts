@@ -4,7 +4,7 @@ import type { Applied, FleetReader, Invariant } from '../fleet/index.ts';
 import { findHost, HOST, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
+import { isBeforeSwitch, SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
 import { isPassing } from './passing.ts';
 import { allServices, isWanted, subjectOf } from './wanted.ts';
 
@@ -50,7 +50,7 @@ const oneHandOver: Invariant = {
     ...becameOf(changed).flatMap(({ id, is: { designated, handOver } }) => {
       if (handOver === undefined) return [];
       const { from, to, phase } = handOver;
-      const has = phase === 'preparing' ? from : to;
+      const has = isBeforeSwitch(handOver) ? from : to;
       return from !== to && designated?.host === has
         ? []
         : [`${id}: ${from} to ${to}, ${phase}, at ${designated?.host}`];

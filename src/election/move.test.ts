@@ -120,6 +120,15 @@ describe('a move', () => {
       {},
       { kind: 'conflict', code: 'hand-over-under-way' },
     ],
+    [
+      'of-what-has-its-connections-copied',
+      async (world) => {
+        await world.commit(move(world));
+        await world.until('nat:r1', 'seeding');
+      },
+      {},
+      { kind: 'conflict', code: 'hand-over-under-way' },
+    ],
   ];
 
   test.each(refusals)('is-refused: %s', async (_name, prepare, facts, expected) => {

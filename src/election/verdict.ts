@@ -5,7 +5,7 @@ import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import { choose, type Asked } from './choose.ts';
 import { healthOf, type Senses } from './health.ts';
-import type { Cause, Service, StoredService } from './model.ts';
+import { isBeforeSwitch, type Cause, type Service, type StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
 import { whyOf, type Choice } from './why.ts';
 
@@ -65,7 +65,7 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { except: [designated.host] }),
       // It has been built there in part, or wholly.
-      ...(handOver?.phase === 'preparing' && { prefer: handOver.to }),
+      ...(handOver !== undefined && isBeforeSwitch(handOver) && { prefer: handOver.to }),
     },
     nowMs,
   );

@@ -23,6 +23,7 @@ export {
   DESIGNATIONS_VERSION,
   EARLY_BIND_VERSION,
   EARLY_CREATE_VERSION,
+  SEEDING_VERSION,
   SERVICE_VERSIONS,
 } from './service-version.ts';
 export type * from './evacuator.ts';

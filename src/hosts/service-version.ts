@@ -9,7 +9,9 @@ export const EARLY_CREATE_VERSION = 2;
 export const EARLY_BIND_VERSION = 3;
 /** From here on a host does services for others: its view tells it which, and it reports its switch. */
 export const DESIGNATIONS_VERSION = 4;
-export const CURRENT_SERVICE_VERSION = 4;
+/** From here on a host copies its connections to whoever takes a service over from it, and takes those of others. */
+export const SEEDING_VERSION = 5;
+export const CURRENT_SERVICE_VERSION = 5;
 
 class ServiceVersions implements Projected {
   readonly #counts = new Map<number, number>();

@@ -203,6 +203,14 @@ const TABLE: Readonly<Record<string, Row>> = {
     who: OPERATE_FLEET,
     body: { 'scalein-api:input': { 'recover-node-ids': ['central-0'] } },
   },
+  'POST /api/v1/agent/connections/deposit': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', connections: [], inAll: 0 },
+  },
+  'POST /api/v1/agent/connections/collect': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', waitMs: 0 },
+  },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };
 
