@@ -48,7 +48,7 @@ test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () 
   await world.put(fitHost('y', { serviceVersion: 3 }));
   world.views.behind.add('y');
   await world.settle();
-  expect(world.views.log).toEqual(['prepare x', 'switch b x', 'retire a', 'clear a']);
+  expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x', 'retire a', 'reseed a x', 'clear a']);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
