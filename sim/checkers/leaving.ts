@@ -6,6 +6,7 @@ import { HOST, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, PORT, ROUTER, type Claim, type Port } from '../../src/network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../src/operations/index.ts';
+import type { Ledger } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 
 /** The hosts that have a port of what a service is for. */
@@ -48,6 +49,16 @@ export function livesOn(truth: Fleet, host: string): string[] {
       return touches && elsewhere ? [`service ${id}`] : [];
     }),
   ];
+}
+
+/** The last that was known of a removed host before it was removed. */
+export function beforeRemoval({ entries }: Ledger, host: string): Host | undefined {
+  for (const { changes } of entries.toReversed()) {
+    const change = changes.find(({ kind, id }) => kind === HOST.name && id === host);
+    const doc = change?.doc as Host | null | undefined;
+    if (change !== undefined && doc?.state !== 'removed') return doc ?? undefined;
+  }
+  return undefined;
 }
 
 interface Step {

@@ -9,6 +9,7 @@ import type { Ledger } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { looking, type Checker } from './checker.ts';
+import { beforeRemoval } from './leaving.ts';
 
 interface Copy {
   readonly machine: Machine;
@@ -45,15 +46,10 @@ export function isOurs({ truth, ledger }: World, host: string): boolean {
 const OURS = new WeakMap<Host, boolean>();
 
 /** Whether the last that was known of it before it was removed is somebody's word, and no evidence. */
-function wasLeftByWord({ entries }: Ledger, host: string, { leaving }: Host): boolean {
+function wasLeftByWord(ledger: Ledger, host: string, { leaving }: Host): boolean {
   if (leaving?.forced !== undefined) return true;
-  for (const { changes } of entries.toReversed()) {
-    const change = changes.find(({ kind, id }) => kind === HOST.name && id === host);
-    const before = change?.doc as Host | null | undefined;
-    if (change === undefined || before?.state === 'removed') continue;
-    return before?.forcedDown !== undefined || before?.leaving?.rebuilt === true;
-  }
-  return false;
+  const before = beforeRemoval(ledger, host);
+  return before?.forcedDown !== undefined || before?.leaving?.rebuilt === true;
 }
 
 function isSwept(truth: Fleet, id: string, host: string): boolean {

@@ -30,6 +30,7 @@ export const formerZonesForgotten: Mutant = {
   name: 'former-zones-forgotten',
   bug: 'of a host that goes, only those are told who are in its zone now',
   scenario: SCALE_IN,
+  likely: 23,
   caughtBy: [removedEverywhere.name],
   plant: ending({
     peersOf: (fleet, id) => {
@@ -56,7 +57,8 @@ export const forceLeavesThings: Mutant = {
   name: 'force-leaves-things',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
-  caughtBy: [removedWithAll.name],
+  likely: 20,
+  caughtBy: [removedWithAll.name, AT_REST],
   plant: ending({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };
 

@@ -182,6 +182,7 @@ export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
   scenario: SCALE_IN,
+  likely: 38,
   caughtBy: [vouchedOffDistrusted.name],
   plant: (parts) => ({
     ...parts,

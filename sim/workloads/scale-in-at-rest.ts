@@ -20,7 +20,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
+import { beforeRemoval, leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
 import { namedOn, wantedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Life } from '../world/server.ts';
@@ -184,13 +184,16 @@ function switchAtRest(world: World, machine: Machine): string[] {
   if (host.state === 'removed') return wipedAtRest(machine);
   if (host.connection.state !== 'up' || host.credential === undefined) return [];
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  const isDeaf = host.serviceVersion < DESIGNATIONS_VERSION;
   const ofGone = gone
     .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
+    // One that joined again and was given up goes without a word to its peers. Those that can hear find it gone from their view.
+    .filter(({ id }) => !isDeaf || beforeRemoval(world.ledger, id)?.state === 'finalizing')
     .flatMap(({ id }) =>
       namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );
-  // An agent of the version before services leaves its switch as it was.
-  if (host.serviceVersion < DESIGNATIONS_VERSION) return ofGone;
+  // An agent of the version before services leaves its switch as it was: what it has of removed hosts is written down.
+  if (isDeaf) return ofGone;
   const wanted = wantedOn(world, machine.name);
   if (wanted === undefined) return [`${machine.name} is shown nothing of the data plane`];
   const { changes } = diff(wanted, machine.switch.contents);

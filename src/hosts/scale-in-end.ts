@@ -20,7 +20,7 @@ import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up.ts';
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
-import { removedHost } from './scale-in-removed.ts';
+import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
 import { deafness, stillBehind, toBeInLine } from './views-action.ts';
 
@@ -204,7 +204,7 @@ function removed(look: Look, host: StoredHost): RecordStep {
   const changes = [
     ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
     ...revoked(fleet, id, nowMs),
-    put(HOST, id, removedHost(doc, how)),
+    put(HOST, id, remainsOf(doc, how)),
   ];
   return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });
 }
