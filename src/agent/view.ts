@@ -24,8 +24,7 @@ export interface ViewSource {
 export type Authority = Omit<Stamp, 'revision'>;
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
-  const built = source.parts.map((part) => [part.name, part.build(fleet, host)] as const);
-  const parts = Object.fromEntries(built.filter(([, part]) => part !== undefined));
+  const parts = partsOf(fleet, source.parts, host);
   const tasks = tasksOf(fleet, source.kinds, host);
   return {
     host,
@@ -34,6 +33,12 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
     parts,
     tasks,
   };
+}
+
+/** What the rooms say to a host, by the names of their parts. */
+export function partsOf(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+  const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
+  return Object.fromEntries(built.filter(([, part]) => part !== undefined));
 }
 
 function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {

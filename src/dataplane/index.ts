@@ -1,5 +1,15 @@
 export { compile, NOBODY_AROUND, WIPED } from './compile.ts';
 export type { Surroundings } from './compile.ts';
+export { compareWith } from './compare.ts';
+export {
+  explainFlows,
+  explainGaps,
+  explainGroups,
+  isOwner,
+  matchesFilter,
+  NEXT_HOPS_BY_NAME,
+  TABLE_WORDS,
+} from './explain.ts';
 export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';
@@ -21,3 +31,4 @@ export { answerNeighbour, routerAdvertisement } from './answers/neighbour.ts';
 export { askNow, learn, resolvingOf } from './answers/resolve.ts';
 export type { Resolving } from './answers/resolve.ts';
 export { questionFrame, saidIn } from './answers/resolve-frames.ts';
+export { annotate } from './trace-text.ts';

@@ -92,6 +92,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/operations/:id/retry': { who: OPERATE },
   'GET /api/v1/hosts/:id/segments': { who: SEE_SITE },
   'GET /api/v1/hosts/:id/tenants': { who: SEE_SITE },
+  'GET /api/v1/hosts/:id/dataplane': { who: SEE_SITE },
   'GET /api/v1/networks': { who: SEE_FLEET },
   'GET /api/v1/networks/:id': { who: SEE_FLEET },
   'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
