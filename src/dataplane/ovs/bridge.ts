@@ -39,7 +39,7 @@ function named(tables: Tables, table: string, name: string): Found | undefined {
   return undefined;
 }
 
-function bridgeIn(tables: Tables, name: string): Found | undefined {
+export function bridgeIn(tables: Tables, name: string): Found | undefined {
   return named(tables, 'Bridge', name);
 }
 
