@@ -68,6 +68,7 @@ describe('a run', () => {
     await scratch.write('test/postgres/install.ts', installer('ensurePostgres', "{ kind: 'ready' }"));
     await scratch.write('test/durability/install.ts', installer('ensureStrace', "{ kind: 'ready' }"));
     await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
+    await scratch.write('test/ovs/install.ts', installer('ensureOvs', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {
