@@ -96,6 +96,21 @@ describe('packets of an agent', () => {
     await stop();
   });
 
+  test('an-agent-that-is-started-anew-goes-on-by-what-is-on-the-switch, until-the-next-hop-answers', () => {
+    const { desk, hear } = opened();
+    const there = '02:aa:00:00:00:09';
+    const flow = { table: 35, priority: 10, cookie: '4d55000000000001', match: 'ip,reg0=0x2000,ct_state=-inv+trk' };
+    desk.remember({
+      flows: [
+        { ...flow, actions: `set_field:02:bb:00:00:00:01->eth_src,set_field:${there}->eth_dst,output:"muster-ext"` },
+      ],
+    });
+    expect([desk.around.nextHop('198.51.100.1'), desk.around.nextHop('2001:db8:ff::1')]).toEqual([there, undefined]);
+    desk.follow(view({ services: [nat(AT_C1)] }));
+    hear(answer);
+    expect(desk.around.nextHop('198.51.100.1')).toBe(GATEWAY);
+  });
+
   test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {
     const { desk, clock, sent, hear, stop } = opened();
     const here = view({ services: [nat(AT_C1)] });

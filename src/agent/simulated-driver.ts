@@ -54,6 +54,7 @@ export class SimulatedDriver implements LocalDriver {
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
   #known: ReadonlySet<string> | undefined;
   #changes = 0;
+  #remembers = false;
 
   constructor(machine: SimulatedMachine) {
     const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
@@ -77,6 +78,7 @@ export class SimulatedDriver implements LocalDriver {
       const problems = this.#machine.obstacles?.() ?? [];
       if (problems.length > 0) return { kind: 'failed', problems };
     }
+    await this.#remember();
     // The same view says nothing of whether the switch still holds what it should.
     const lined = (await this.#line?.follow(view)) ?? { kind: 'already' };
     this.#followPackets(view);
@@ -84,6 +86,18 @@ export class SimulatedDriver implements LocalDriver {
     this.#parts = wanted;
     this.#changes += 1;
     return { kind: 'applied' };
+  }
+
+  /** Once, before anything is changed: what an agent before this one found out is on the switch. */
+  async #remember(): Promise<void> {
+    const { packets, switch: of } = this.#machine;
+    if (packets === undefined || of === undefined || this.#remembers) return;
+    try {
+      packets.remember(await of.read());
+      this.#remembers = true;
+    } catch (error) {
+      if (!(error instanceof SwitchDown)) throw error;
+    }
   }
 
   /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */

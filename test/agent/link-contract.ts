@@ -69,6 +69,8 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
       const { link, plane, session } = await joined();
       const beat = { serviceVersion: 1, applied: 'digest' };
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('wanted');
+      // What it says that it applied counts once its version is written down.
+      await plane.leader.journal.idle();
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');

@@ -11,10 +11,14 @@ import { linkPackages, makeScratch, run, type Outcome, type Scratch } from './sc
 
 describe('options', () => {
   test.each([
-    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim'], filters: [] }],
+    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim', 'packets'], filters: [] }],
     ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [] }],
     ['two-parts', ['--only', 'checks', '--only', 'unit'], { kind: 'run', parts: ['checks', 'unit'], filters: [] }],
-    ['a-filter-leaves-the-checks-out', ['fleet'], { kind: 'run', parts: ['unit', 'real', 'sim'], filters: ['fleet'] }],
+    [
+      'a-filter-leaves-the-checks-out',
+      ['fleet'],
+      { kind: 'run', parts: ['unit', 'real', 'sim', 'packets'], filters: ['fleet'] },
+    ],
     ['help', ['--help'], { kind: 'help' }],
   ])('%s', (_name, args, expected) => {
     expect(readOptions(args)).toEqual(expected);
