@@ -134,8 +134,13 @@ function servicesAtRest(world: World): string[] {
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
   // A host that is called back and does not come is neither leaving nor there: the service says so still.
   const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
-    const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
-    return state === 'recovering' ? [`${id} is degraded without cause`] : [];
+    const host = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc;
+    // Whoever is only suspect for so long is silent together with its site: that is held against nobody, also when it leaves.
+    const isCutOff = host?.connection.state === 'suspect';
+    return [
+      ...(host?.state === 'recovering' ? [`${id} is degraded without cause`] : []),
+      ...(isCutOff ? [`${id} stays at leaving ${doc.designated?.host} and does not say so`] : []),
+    ];
   });
   const wrong = wrongAtRest(truth).filter(
     (sentence) => !stranded.includes(sentence) && !passing.has(sentence.replace(' is being handed over', '')),
@@ -181,10 +186,16 @@ function switchAtRest(world: World, machine: Machine): string[] {
   const stamp = { journalId: disk.journalId, leaseEpoch: 1 };
   const view = dataplaneView(machine.name, composeView(truth, viewSource(world), machine.name, stamp).parts);
   if (view === undefined) return [`${machine.name} is shown nothing of the data plane`];
-  const { changes } = diff(compile(view).contents, machine.switch.contents);
+  const { contents, zones } = compile(view);
+  const { changes } = diff(contents, machine.switch.contents);
+  const kept = view.services.filter(
+    ({ id, type, role }) =>
+      type === 'nat' && role === 'other' && machine.switch.trackedIn(zones.get(id) ?? 0).length > 0,
+  );
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
   return [
     ...changes.slice(0, 1).map((change) => `the switch of ${machine.name} lacks ${JSON.stringify(change)}`),
+    ...kept.map(({ id }) => `the switch of ${machine.name} has connections of ${id}, which it does not do`),
     ...gone.flatMap(({ id }) =>
       namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     ),
