@@ -136,8 +136,13 @@ function servicesAtRest(world: World): string[] {
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
   // A host that is called back and does not come is neither leaving nor there: the service says so still, until it comes or leaves.
   const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
-    const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
-    return state === 'recovering' ? [`${id} is degraded without cause`] : [];
+    const host = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc;
+    // Whoever is only suspect for so long is silent together with its site: that is held against nobody, also when it leaves.
+    const isCutOff = host?.connection.state === 'suspect';
+    return [
+      ...(host?.state === 'recovering' ? [`${id} is degraded without cause`] : []),
+      ...(isCutOff ? [`${id} stays at leaving ${doc.designated?.host} and does not say so`] : []),
+    ];
   });
   // Whoever has an item that is open says why, and that is judged as such: see `operationAtRest`.
   const wrong = wrongAtRest(truth).filter(

@@ -8,7 +8,7 @@ import {
   type LocalDriver,
   type Performed,
 } from '../../src/agent/runtime.ts';
-import { dataplaneView } from '../../src/dataplane/index.ts';
+import { compile, dataplaneView } from '../../src/dataplane/index.ts';
 import type { Task } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
@@ -47,6 +47,19 @@ export class WatchedHypervisor extends SimulatedHypervisor {
   }
 }
 
+/** Whoever does a translation has connections of it: here one for each time that it became so. */
+function translate({ name, switch: its }: Machine, { parts }: View): void {
+  const shown = dataplaneView(name, parts);
+  const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
+  if (shown === undefined || doing.length === 0) return;
+  const { zones } = compile(shown);
+  for (const { id, epoch } of doing) {
+    const outside = { ip: '198.51.100.1', port: epoch % 60_000 };
+    const ends = { src: '10.0.0.1', sport: epoch % 60_000, dst: '203.0.113.1', dport: 53, outside };
+    its.track(zones.get(id) ?? 0, [{ protocol: 'udp', ...ends }]);
+  }
+}
+
 export interface DriverParts {
   readonly world: World;
   readonly machine: Machine;
@@ -80,7 +93,10 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
-          if (applied.kind !== 'failed' && dataplaneView(view.host, view.parts) !== undefined) machine.view = view;
+          if (applied.kind !== 'failed' && dataplaneView(view.host, view.parts) !== undefined) {
+            machine.view = view;
+            translate(machine, view);
+          }
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
         });
       }),

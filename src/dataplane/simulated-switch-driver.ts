@@ -96,7 +96,7 @@ export class SimulatedSwitch implements Switch {
 
   async connections(zone: number): Promise<readonly TrackedConnection[]> {
     await this.#called('connections');
-    return [...(this.#tracked.get(zone)?.values() ?? [])];
+    return this.trackedIn(zone);
   }
 
   async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
@@ -120,6 +120,11 @@ export class SimulatedSwitch implements Switch {
       if (!there.has(asked)) there.set(asked, one);
     }
     this.#tracked.set(zone, there);
+  }
+
+  /** What it tracks, for those who look at the machine and not through the agent. */
+  trackedIn(zone: number): readonly TrackedConnection[] {
+    return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {

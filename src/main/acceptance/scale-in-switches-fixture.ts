@@ -45,6 +45,16 @@ export function servers(world: ScaleInWorld, service: string): string[] {
   return HOSTS.filter((host) => has(world, host, wanted));
 }
 
+/** The zone in which a host's switch tracks what it translates to the address of a router. */
+export function zoneOf(world: ScaleInWorld, host: string, router: string): number {
+  const translation = new RegExp(`zone=(\\d+),nat\\(src=${natAddress(world, router).replaceAll('.', '\\.')}\\)`);
+  for (const { actions } of world.switchOf(host).contents.flows) {
+    const zone = translation.exec(actions)?.[1];
+    if (zone !== undefined) return Number(zone);
+  }
+  throw new Error(`${host} does not translate for ${router}`);
+}
+
 /** Whose switch would do the service for what reaches it; while it is handed over, both ends. Those that are cut off do not count. */
 function takers(world: ScaleInWorld, service: string): string[] {
   const [type, subject = ''] = service.split(':');
