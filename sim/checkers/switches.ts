@@ -25,12 +25,26 @@ function namedIn(contents: Machine['switch']['contents'], host: string): string[
   ];
 }
 
-/** What would be on a host's switch if it followed what it is shown now. */
-export function wantedOn(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
+/** What a host is shown now of the data plane. */
+function shownTo(world: World, host: string): ReturnType<typeof dataplaneView> {
   const { truth, disk } = world;
   const { parts } = composeView(truth, viewSource(world), host, { journalId: disk.journalId, leaseEpoch: 1 });
-  const view = dataplaneView(host, parts);
+  return dataplaneView(host, parts);
+}
+
+/** What would be on a host's switch if it followed what it is shown now. */
+export function wantedOn(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
+  const view = shownTo(world, host);
   return view && compile(view).contents;
+}
+
+/** The translations that a machine does not do, and has connections of. */
+export function keptOn(world: World, machine: Machine): string[] {
+  const view = shownTo(world, machine.name);
+  if (view === undefined) return [];
+  const { zones } = compile(view);
+  const isKept = (id: string): boolean => machine.switch.trackedIn(zones.get(id) ?? 0).length > 0;
+  return view.services.flatMap(({ id, type, role }) => (type === 'nat' && role === 'other' && isKept(id) ? [id] : []));
 }
 
 export const removedEverywhere: Checker = {

@@ -2,6 +2,7 @@
 // each service has its one host, switches hold what their views say and name nobody who is gone, drained hosts are empty, and
 // what would be decided now does not depend on the order in which things are named.
 import { isDeepStrictEqual } from 'node:util';
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { dataplaneView, diff, WIPED } from '../../src/dataplane/index.ts';
 import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
 import { wrongAtRest } from '../../src/election/invariants.ts';
@@ -21,7 +22,7 @@ import {
   type StoredItem,
 } from '../../src/operations/index.ts';
 import { beforeRemoval, leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
-import { namedOn, wantedOn } from '../checkers/switches.ts';
+import { keptOn, namedOn, wantedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Life } from '../world/server.ts';
 import type { World } from '../world/world.ts';
@@ -136,19 +137,25 @@ function servicesAtRest(world: World): string[] {
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
   // A host that is called back and does not come is neither leaving nor there: the service says so still, until it comes or leaves.
   const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
-    const host = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc;
-    // Whoever is only suspect for so long is silent together with its site: that is held against nobody, also when it leaves.
-    const isCutOff = host?.connection.state === 'suspect';
-    return [
-      ...(host?.state === 'recovering' ? [`${id} is degraded without cause`] : []),
-      ...(isCutOff ? [`${id} stays at leaving ${doc.designated?.host} and does not say so`] : []),
-    ];
+    const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
+    return state === 'recovering' ? [`${id} is degraded without cause`] : [];
   });
+  const cutOff = [...truth.all(SERVICE)].flatMap(({ id, doc }) => (isCutOff(world, doc.designated?.host) ? [id] : []));
   // Whoever has an item that is open says why, and that is judged as such: see `operationAtRest`.
   const wrong = wrongAtRest(truth).filter(
-    (sentence) => !stranded.includes(sentence) && !passing.has(sentence.replace(' is being handed over', '')),
+    (sentence) =>
+      !stranded.includes(sentence) &&
+      !passing.has(sentence.replace(' is being handed over', '')) &&
+      !cutOff.some((id) => sentence.startsWith(`${id} stays at `)),
   );
   return [...wrong, ...heldForNothing(world)];
+}
+
+/** It is silent as its site is: whether it is lost nobody can tell, and so what it does stays there. */
+function isCutOff({ truth }: World, host: string | undefined): boolean {
+  const doc = truth.get(HOST, idOf(HOST, host ?? ''))?.doc;
+  if (doc?.connection.state !== 'suspect') return false;
+  return truth.get(ALARM, alarmId('mass-silence', doc.site)) !== undefined;
 }
 
 /** Of a service that nobody has anything of, nobody is said to do it; unless its host cannot be asked. */
@@ -204,6 +211,9 @@ function switchAtRest(world: World, machine: Machine): string[] {
   const { changes } = diff(wanted, machine.switch.contents);
   return [
     ...changes.slice(0, 1).map((change) => `the switch of ${machine.name} lacks ${JSON.stringify(change)}`),
+    ...keptOn(world, machine).map(
+      (id) => `the switch of ${machine.name} has connections of ${id}, which it does not do`,
+    ),
     ...ofGone,
   ];
 }

@@ -107,10 +107,11 @@ export class Desk {
   }
 
   /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
-  isInLine(host: string, revision: number): boolean {
+  isInLine(host: string, revision: number, serviceVersion = 0): boolean {
     const { journal } = this.#options;
     const applied = this.#lacksLease() ? undefined : this.#words.get(host)?.applied;
     if (applied === undefined) return false;
+    if ((findHost(journal.fleet, host)?.doc.serviceVersion ?? 0) < serviceVersion) return false;
     const holds = this.#composed.holdsAt(host, applied, revision);
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     return this.#compose(host)?.digest === applied;

@@ -100,8 +100,10 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
   for (const side of [was, is]) {
     if (side === undefined) continue;
     const mesh = meshOf(fleet, side);
-    if (mesh === 'needed') for (const other of hostsSharing(fleet, id)) hosts.add(other);
-    else if (mesh === 'full') {
+    // What it shared with those of the zone that it left may have gone in the same commit.
+    const hasLeft = side === was && is !== undefined && transportZoneOf(was) !== transportZoneOf(is);
+    if (mesh === 'needed' && !hasLeft) for (const other of hostsSharing(fleet, id)) hosts.add(other);
+    else if (mesh !== undefined) {
       for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(side))) hosts.add(other.id);
     }
   }

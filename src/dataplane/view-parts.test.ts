@@ -303,6 +303,16 @@ describe('properties of the parts', () => {
     },
   );
 
+  test('a-host-that-leaves-a-zone-and-loses-what-it-shared-at-once-is-missed-there', () => {
+    const ports = [portOn('p1', 'c1', 'blue'), portOn('p2', 'c2', 'blue')];
+    const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...ports);
+    const applied = fleet.apply(fleet.revision + 1, [
+      host('c2', { transportZone: 'edge' }),
+      remove(PORT, idOf(PORT, 'p2')),
+    ]);
+    expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+  });
+
   test('never: a tunnel has one end', () => {
     fc.assert(
       fc.property(commits, (all) => {

@@ -27,7 +27,7 @@ import {
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { deafness, stillBehind, toBeInLine } from './views-action.ts';
+import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
 const PENDING_SCHEMA = Type.Object(
   {
@@ -119,7 +119,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly N
   const because = doc && deafness(doc);
   if (because !== undefined) return [wait(item, { code: because, peer, host })];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  return [toBeInLine(item, { hosts: [peer], revision: pending.revision })];
+  return [toHaveCleaned(item, { hosts: [peer], revision: pending.revision })];
 }
 
 /** The peer is gone itself, or the host is back and the tunnels are wanted again. */

@@ -22,7 +22,7 @@ import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
 import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
-import { deafness, stillBehind, toBeInLine } from './views-action.ts';
+import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
 /** Hosts that may still have tunnels to a host, or flows that name it. */
 export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
@@ -170,7 +170,7 @@ function finalized(look: Look, host: StoredHost): readonly Next[] {
     return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
   }
   if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
-  return [toBeInLine(item, { hosts: peers, revision: host.revision })];
+  return [toHaveCleaned(item, { hosts: peers, revision: host.revision })];
 }
 
 /** Nobody is held up by one that is not heard, does not know how, or is not trusted. */

@@ -5,12 +5,16 @@ import { record, type Next, type RecordStep, type StoredItem } from '../operatio
 import type { Host } from './model.ts';
 import { DESIGNATIONS_VERSION } from './service-version.ts';
 
-export function toBeInLine(
-  item: StoredItem,
-  { hosts, revision }: { readonly hosts: readonly string[]; readonly revision: number },
-): Next {
+interface InLine {
+  readonly hosts: readonly string[];
+  readonly revision: number;
+  /** What their agents must know for it to count. */
+  readonly serviceVersion?: number;
+}
+
+export function toBeInLine(item: StoredItem, { hosts, ...how }: InLine): Next {
   const { step, attempt } = item.doc;
-  const args = { hosts: [...hosts], revision };
+  const args = { hosts: [...hosts], ...how };
   return {
     kind: 'act',
     item: item.id,
@@ -19,10 +23,14 @@ export function toBeInLine(
   };
 }
 
+/** An older agent is in line with what it knows of its view, and leaves its switch as a newer one left it. */
+export function toHaveCleaned(item: StoredItem, peers: InLine): Next {
+  return toBeInLine(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
+}
+
 /** Why a peer cannot be told to take something off its switch now; undefined when it can. */
 export function deafness({ connection, serviceVersion }: Host): 'peer-not-heard' | 'peer-too-old' | undefined {
   if (connection.state !== 'up') return 'peer-not-heard';
-  // It leaves its switch as a newer agent left it, and is in line with what it knows of its view all the same.
   return serviceVersion < DESIGNATIONS_VERSION ? 'peer-too-old' : undefined;
 }
 
