@@ -2,6 +2,7 @@
 import { mayHaveTunnelsTo } from '../../src/dataplane/index.ts';
 import { CURRENT_SERVICE_VERSION, findHost, HOST, scaleInEndKind, transportZoneOf } from '../../src/hosts/index.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
+import type { OperationKind } from '../../src/operations/index.ts';
 import { removedWithAll } from '../checkers/leaving.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
@@ -47,11 +48,24 @@ export const oldAgentsBelieved: Mutant = {
   caughtBy: [removedEverywhere.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) =>
-      onFleet(kind, (fleet) =>
+      onFleet(asking(kind), (fleet) =>
         showing(fleet, HOST.name, (doc) => ({ ...doc, serviceVersion: CURRENT_SERVICE_VERSION })),
       ),
     ),
 };
+
+/** Whoever is waited for may know as little as it likes. */
+function asking(kind: OperationKind): OperationKind {
+  return {
+    ...kind,
+    plan: (...look) =>
+      kind.plan(...look).map((next) => {
+        if (next.kind !== 'act') return next;
+        const { serviceVersion: _, ...args } = next.action.args;
+        return { ...next, action: { ...next.action, args } };
+      }),
+  };
+}
 
 export const forceLeavesThings: Mutant = {
   name: 'force-leaves-things',

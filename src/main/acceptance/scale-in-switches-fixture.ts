@@ -18,7 +18,7 @@ function words(world: ScaleInWorld, host: string): string[] {
   const { flows, groups, tunnels: all } = world.switchOf(host).contents;
   return [
     ...flows.map(({ match, actions }) => `flow ${match} ${actions}`),
-    ...groups.flatMap(({ buckets }) => buckets.map((bucket) => `group ${bucket}`)),
+    ...groups.flatMap(({ type, buckets }) => buckets.map((bucket) => `group ${type} ${bucket}`)),
     ...all.map(({ peer, address }) => `tunnel ${peer} ${address}`),
   ];
 }
