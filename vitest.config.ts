@@ -3,6 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** What starts real switches, as root. */
 const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
+/** Packets are counted: nothing else may run beside them. */
+const PACKETS = 'lab/real/packets.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
@@ -26,10 +28,31 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/**/*.test.ts', LAB_WITH_SWITCHES],
+          include: ['test/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
+        },
+      },
+      // The lab itself, by its own script: what the test command needs of it, packets show.
+      {
+        extends: true,
+        test: {
+          name: 'lab',
+          include: [LAB_WITH_SWITCHES],
+          exclude: [...configDefaults.exclude, PACKETS],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'packets',
+          include: [PACKETS],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -2,6 +2,7 @@
 // lives on the hosts that leave, not the fleet.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
+import { touchedBy } from '../src/dataplane/index.ts';
 import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
 import { SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
@@ -28,10 +29,15 @@ const COMMIT_LIMIT_MS = 200;
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
+/** As a request has it that says nothing else. */
+const NAMED = 1000;
+
 function preview(fleet: Fleet, hosts = leavers(LEAVERS)): ScaleInPreview {
   const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
+  const leaving = shown.hosts.map(({ host }) => host);
+  touchedBy(fleet, leaving, NAMED);
   return shown;
 }
 

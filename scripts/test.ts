@@ -15,7 +15,8 @@ interface Run {
 async function runAll({ parts, filters, stop }: Run): Promise<Tally> {
   const projects = parts.filter((part) => part !== 'checks');
   const tallies: Tally[] = [];
-  if (projects.includes('real')) tallies.push(...(await ensureRequirements(process.env['CI'] === 'true')));
+  if (projects.includes('real') || projects.includes('packets'))
+    tallies.push(...(await ensureRequirements(process.env['CI'] === 'true')));
   if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
   if (projects.length > 0 && !stop.aborted) {
     tallies.push(await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, stop })));

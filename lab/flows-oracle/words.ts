@@ -16,7 +16,8 @@ function normalField(field: string): string {
   if (at === -1) return field;
   const [name, value] = [field.slice(0, at), field.slice(at + 1)];
   if (name === 'ct_state') return `ct_state=${(value.match(/[+-]\w+/g) ?? []).sort().join('')}`;
-  return `${name}=${normalValue(value)}`;
+  // ovs-ofctl has one word for both; the protocol tells them apart.
+  return `${name === 'icmpv6_type' ? 'icmp_type' : name}=${normalValue(value)}`;
 }
 
 function normalAction(action: string): string {

@@ -93,12 +93,12 @@ ovsSuite('by-hand', () => {
   });
 
   test('a-translation-that-is-forgotten-is-noticed-by-its-port', async () => {
-    const results = await load(() =>
-      underlay
-        .host(1)
-        .appctl('dpctl/flush-conntrack')
-        .then(() => undefined),
-    );
+    const host = underlay.host(1);
+    const results = await load(async () => {
+      const ports = 'ct(commit,table=35,zone=1,nat(src=198.51.100.10:6000-6100))';
+      await host.ofctl('add-flow', 'br-int', `table=30,priority=10,ip,actions=${ports}`);
+      await host.appctl('dpctl/flush-conntrack');
+    });
     expect(judge(results).unstable.length).toBeGreaterThan(0);
   });
 

@@ -26,8 +26,9 @@ export class LabClient {
     return this.#ask('GET', path);
   }
 
-  post(path: string, body: object = {}): Promise<unknown> {
-    return this.#ask('POST', path, body);
+  /** `null` for what takes no body. */
+  post(path: string, body: object | null = {}): Promise<unknown> {
+    return this.#ask('POST', path, body ?? undefined);
   }
 
   async #ask(method: string, path: string, body?: object): Promise<unknown> {

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Endpoint } from './endpoint.ts';
 import type { ClientFlow } from './messages.ts';
 import { Ping, type PingFlow } from './ping.ts';
-import { together, type TrafficResults } from './results.ts';
+import { beyond, together, type TrafficResults } from './results.ts';
 
 export interface Source {
   readonly endpoint: Endpoint;
@@ -32,7 +32,10 @@ export async function runLoad(load: Load, event: () => Promise<void> = async () 
   const [happened] = await Promise.allSettled([during(load, event)]);
   await server.quiet();
   const pinged = Promise.all(
-    pings.map(async ({ flow, ping }) => ({ from: flow.namespace, to: flow.address, ...(await ping.end()) })),
+    pings.map(async ({ flow: { namespace, address, everyMs }, ping }) => {
+      const counted = await ping.end();
+      return { from: namespace, to: address, ...counted, longestGapMs: beyond(counted, everyMs) };
+    }),
   );
   const ended = await Promise.all(
     sources.map(async ({ endpoint }) => ({ source: endpoint.namespace, results: await endpoint.end() })),

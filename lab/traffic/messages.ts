@@ -67,6 +67,8 @@ export interface ClientResult extends Arrived {
   /** Packets, or bytes by TCP. */
   readonly sent: number;
   readonly receivedBytes: number;
+  /** Its pace: so long nothing arrives when all is well. */
+  readonly everyMs: number;
   /** Of a connection: what ended it. */
   readonly failure?: string;
 }

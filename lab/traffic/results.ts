@@ -1,4 +1,5 @@
-// What came of a load, flow by flow, both ends put together.
+// What came of a load, flow by flow, both ends put together. A gap is how long nothing arrived beyond the pace of the flow, so that slow
+// flows and fast ones compare.
 import type { ClientResult, ServedFlow } from './messages.ts';
 import type { Pinged } from './ping.ts';
 
@@ -72,6 +73,10 @@ interface BothEnds {
   readonly at: ServedFlow | undefined;
 }
 
+export function beyond(arrived: { readonly longestGapMs: number } | undefined, everyMs: number): number {
+  return Math.max(0, Math.round(((arrived?.longestGapMs ?? 0) - everyMs) * 10) / 10);
+}
+
 function echoOf({ source, one, at }: BothEnds): EchoResult {
   return {
     flow: one.flow,
@@ -80,8 +85,8 @@ function echoOf({ source, one, at }: BothEnds): EchoResult {
     seen: at?.packets ?? 0,
     returned: one.packets,
     duplicates: one.duplicates + (at?.duplicates ?? 0),
-    forwardGapMs: at?.longestGapMs ?? 0,
-    returnGapMs: one.longestGapMs,
+    forwardGapMs: beyond(at, one.everyMs),
+    returnGapMs: beyond(one, one.everyMs),
     pairs: at?.pairs ?? [],
   };
 }
@@ -93,7 +98,7 @@ function pushOf({ source, one, at }: BothEnds): PushResult {
     sent: at?.sent ?? 0,
     received: one.packets,
     duplicates: one.duplicates,
-    gapMs: one.longestGapMs,
+    gapMs: beyond(one, one.everyMs),
     pairs: at?.pairs ?? [],
   };
 }
@@ -106,7 +111,7 @@ function tcpOf({ source, one, at }: BothEnds): TcpResult {
     direction: upload ? 'upload' : 'download',
     sentBytes: upload ? one.sent : (at?.sent ?? 0),
     receivedBytes: upload ? (at?.receivedBytes ?? 0) : one.receivedBytes,
-    gapMs: upload ? (at?.longestGapMs ?? 0) : one.longestGapMs,
+    gapMs: beyond(upload ? at : one, one.everyMs),
     pairs: at?.pairs ?? [],
     ...(one.failure !== undefined && { failure: one.failure }),
   };

@@ -75,11 +75,12 @@ export class TcpConnection implements RunningFlow {
 
   close(): readonly ClientResult[] {
     this.#socket?.destroy();
-    const { flow, kind } = this.#flow;
+    const { flow, kind, everyMs } = this.#flow;
     return [
       {
         flow,
         kind,
+        everyMs,
         ...this.#arrivals.arrived,
         sent: this.#sent,
         receivedBytes: this.#received,

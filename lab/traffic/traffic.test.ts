@@ -44,6 +44,7 @@ describe('both ends are put together', () => {
     kind: 'echo',
     sent: 0,
     receivedBytes: 0,
+    everyMs: 10,
     ...arrived,
     ...over,
   });
@@ -60,7 +61,9 @@ describe('both ends are put together', () => {
       [{ source: 'vm1', results: [client({ sent: 9, packets: 7, duplicates: 1 })] }],
       [served({ packets: 8, longestGapMs: 30 })],
     );
-    expect(echo).toMatchObject([{ from: 'vm1', sent: 9, seen: 8, returned: 7, duplicates: 1, forwardGapMs: 30 }]);
+    expect(echo).toMatchObject([
+      { from: 'vm1', sent: 9, seen: 8, returned: 7, duplicates: 1, forwardGapMs: 20, returnGapMs: 0 },
+    ]);
   });
 
   test('a-flow-of-which-nothing-arrived-was-seen-from-nowhere', () => {

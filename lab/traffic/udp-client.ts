@@ -87,8 +87,8 @@ export class UdpFlow implements RunningFlow {
 
   close(): readonly ClientResult[] {
     this.#socket?.close();
-    const { flow, kind } = this.#flow;
-    return [{ flow, kind, ...this.#arrivals.arrived, sent: this.#sent, receivedBytes: 0 }];
+    const { flow, kind, everyMs } = this.#flow;
+    return [{ flow, kind, everyMs, ...this.#arrivals.arrived, sent: this.#sent, receivedBytes: 0 }];
   }
 
   #send(kind: PacketKind, sequence: number): void {

@@ -1,7 +1,7 @@
 // The command line of the test command.
 import { parseArgs } from 'node:util';
 
-const PARTS = ['checks', 'unit', 'real', 'sim'] as const;
+const PARTS = ['checks', 'unit', 'real', 'sim', 'packets'] as const;
 
 /** The static checks, or one of the vitest projects. */
 export type Part = (typeof PARTS)[number];

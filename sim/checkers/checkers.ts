@@ -7,7 +7,7 @@ import { fleetsEqual } from './fleets-equal.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
-import { endedByEvidence, joinedByWill, vouchedOffDistrusted } from './leaving.ts';
+import { endedByEvidence, joinedByWill, removedWithAll, vouchedOffDistrusted } from './leaving.ts';
 import { epochsGrow, makeBeforeBreak, toTheAble, onlyOneShown } from './designations.ts';
 import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
@@ -32,6 +32,7 @@ export const CHECKERS: readonly Checker[] = [
   eventsTrue,
   addressesKept,
   endedByEvidence,
+  removedWithAll,
   joinedByWill,
   vouchedOffDistrusted,
   removedEverywhere,

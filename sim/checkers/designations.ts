@@ -1,7 +1,7 @@
 // Designations as they follow each other, and as hosts carry them out: epochs that only grow, one host at a time, and nobody is
 // told to let go before the others have turned to the next.
 import { dataplaneView, servicesPart } from '../../src/dataplane/index.ts';
-import { SERVICE, type Service } from '../../src/election/index.ts';
+import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
@@ -74,7 +74,7 @@ export const makeBeforeBreak: Checker = {
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
         for (const { id, was, is } of hostSteps(applied)) {
-          if (isListening(is) !== isListening(was)) heardSince.set(id, isListening(is) ? revision : Infinity);
+          if (follows(is) !== follows(was)) heardSince.set(id, follows(is) ? revision : Infinity);
         }
         for (const { id, was, is } of becameOf(applied)) {
           const since = phaseSince.get(id) ?? Infinity;
@@ -102,12 +102,21 @@ function isListening(host: Host | undefined): boolean {
   return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
 }
 
+/** An agent before services does not touch its switch: nobody can wait for it. */
+function follows(host: Host | undefined): boolean {
+  return isListening(host) && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+}
+
 /** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
 function concerned(truth: Fleet, was: Service, is: Service): string[] {
   const { handOver } = was;
   if (handOver === undefined) return [];
   const goesOn = is.handOver?.operation === handOver.operation;
-  if (handOver.phase === 'preparing') return goesOn && is.handOver?.phase === 'switched' ? [handOver.to] : [];
+  if (isBeforeSwitch(handOver)) {
+    const isNext =
+      is.handOver?.phase === 'switched' || (handOver.phase === 'preparing' && is.handOver?.phase === 'seeding');
+    return goesOn && isNext && is.handOver?.to === handOver.to ? [handOver.to] : [];
+  }
   if (handOver.phase === 'switched' && goesOn && is.handOver?.phase === 'retiring')
     return [...presenceOf(truth, is), handOver.to].filter((host) => host !== handOver.from);
   return [];
@@ -120,7 +129,8 @@ function machineOf({ machines }: World, host: string): Machine | undefined {
 /** It follows an older state of the service. One that does not know of it at all has just got something of it. */
 function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }: Service): boolean {
   const shown = dataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find((one) => one.id === id);
-  if (handOver?.phase === 'preparing') return shown?.role !== 'preparing' && (shown?.epoch ?? 0) <= epoch;
+  if (handOver !== undefined && isBeforeSwitch(handOver))
+    return shown?.role !== 'preparing' && (shown?.epoch ?? 0) <= epoch;
   return shown !== undefined && shown.epoch < epoch;
 }
 

@@ -3,8 +3,10 @@
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type Applied, type Fleet, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
-import { INSTANCE } from '../../src/instances/index.ts';
-import { CLAIM, PORT, ROUTER } from '../../src/network/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { CLAIM, PORT, ROUTER, type Claim, type Port } from '../../src/network/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../src/operations/index.ts';
+import type { Ledger } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 
 /** The hosts that have a port of what a service is for. */
@@ -18,18 +20,45 @@ export function presenceOf(truth: FleetReader, { type, subject }: Pick<Service, 
   return hosts;
 }
 
+interface Tenancy {
+  readonly what: string;
+  readonly instance: string | undefined;
+}
+
+function tenantsOn(truth: Fleet, host: string): Tenancy[] {
+  return [
+    ...[...truth.all(INSTANCE)].flatMap(({ id, doc }) =>
+      doc.host === host ? [{ what: `instance ${id}`, instance: id }] : [],
+    ),
+    ...[...truth.all(CLAIM)].flatMap(({ id, doc }) =>
+      doc.host === host ? [{ what: `claim ${id}`, instance: doc.instance }] : [],
+    ),
+    ...[...truth.all(PORT)].flatMap(({ id, doc }) =>
+      doc.binding?.host === host ? [{ what: `port ${id}`, instance: doc.instance }] : [],
+    ),
+  ];
+}
+
 /** What keeps a host from leaving. A service that nobody else has anything of ends with it. */
 export function livesOn(truth: Fleet, host: string): string[] {
   return [
-    ...[...truth.all(INSTANCE)].flatMap(({ id, doc }) => (doc.host === host ? [`instance ${id}`] : [])),
-    ...[...truth.all(CLAIM)].flatMap(({ id, doc }) => (doc.host === host ? [`claim ${id}`] : [])),
-    ...[...truth.all(PORT)].flatMap(({ id, doc }) => (doc.binding?.host === host ? [`port ${id}`] : [])),
+    ...tenantsOn(truth, host).map(({ what }) => what),
     ...[...truth.all(SERVICE)].flatMap(({ id, doc }) => {
       const touches = [doc.designated?.host, doc.handOver?.from, doc.handOver?.to].includes(host);
       const elsewhere = [...presenceOf(truth, doc)].some((other) => other !== host);
       return touches && elsewhere ? [`service ${id}`] : [];
     }),
   ];
+}
+
+/** The last that was known of a removed host before it was removed. */
+export function beforeRemoval({ entries }: Ledger, host: string): Host | undefined {
+  for (const { changes } of entries.toReversed()) {
+    const change = changes.find(({ kind, id }) => kind === HOST.name && id === host);
+    const doc = change?.doc as Host | null | undefined;
+    if (change !== undefined && doc?.state !== 'removed') return doc ?? undefined;
+  }
+  return undefined;
 }
 
 interface Step {
@@ -44,6 +73,45 @@ export function hostSteps(applied: readonly Applied[]): Step[] {
     if (kind !== HOST.name || id === undefined) return [];
     return [{ id, was: before?.doc as Host | undefined, is: after?.doc as Host | undefined }];
   });
+}
+
+/**
+ * By force too: what lives there goes with it, but for what somebody works on, or would if its deletion were asked for again. That
+ * work finds the host gone, and ends.
+ */
+export const removedWithAll: Checker = {
+  name: 'never: something lives on a removed host that nobody works on, or comes to one',
+  watch: (_world, violated) => ({
+    onApplied: (truth, applied, { commit: { revision } }) => {
+      for (const { id, was, is } of hostSteps(applied)) {
+        if (is?.state !== 'removed' || was?.state === 'removed') continue;
+        const left = leftOn(truth, id).find(({ instance }) => !isBusy(truth, instance));
+        if (left !== undefined) violated(`${id} has ${left.what} at ${revision}`);
+      }
+      for (const { kind, before, after } of applied) {
+        const [from, to] = [before, after].map((side) => placeOf(kind, side?.doc));
+        const isGone = to !== undefined && truth.get(HOST, idOf(HOST, to))?.doc.state === 'removed';
+        if (isGone && to !== from) violated(`${kind} ${after?.id} comes to removed ${to} at ${revision}`);
+      }
+    },
+  }),
+};
+
+/** What is on a host and of no instance that is to be deleted. */
+export function leftOn(truth: Fleet, host: string): Tenancy[] {
+  const isDeleted = (instance: string): boolean =>
+    truth.get(INSTANCE, idOf(INSTANCE, instance))?.doc.state === 'deleting';
+  return tenantsOn(truth, host).filter(({ instance }) => instance === undefined || !isDeleted(instance));
+}
+
+/** Where what such a document tells of is. */
+function placeOf(kind: string, doc: object | undefined): string | undefined {
+  if (kind === PORT.name) return (doc as Port | undefined)?.binding?.host;
+  return kind === INSTANCE.name || kind === CLAIM.name ? (doc as Instance | Claim | undefined)?.host : undefined;
+}
+
+function isBusy(truth: FleetReader, instance: string | undefined): boolean {
+  return instance !== undefined && truth.countOf(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance)) > 0;
 }
 
 export const endedByEvidence: Checker = {

@@ -7,8 +7,11 @@ import type { Entry } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
-/** A clock that was set forward while its server stood still makes it look away for less time than it was. */
-const TOLERANCE_MS = 6000;
+/**
+ * A server that stands still for less than this does not know that it did, and one whose clock was set forward meanwhile looks
+ * away for less time than it was. Of one that did not stand still, every millisecond counts.
+ */
+const PAUSE_TOLERANCE_MS = 6000;
 
 export const downWasSilent: Checker = {
   name: 'never: a host is declared down that the holder could hear',
@@ -33,9 +36,11 @@ export const downWasSilent: Checker = {
         for (const entry of entries) {
           for (const change of entry.commit.changes) {
             if (change.kind === SETTING.name && change.id === LIVENESS.name) downAfterMs = settingIn(change.body);
-            const silentMs = falls(change) ? silence(world, entry, change.id, epochSinceMs) : undefined;
-            if (silentMs !== undefined && silentMs + TOLERANCE_MS < downAfterMs) {
-              violated(`${change.id} was declared down at ${entry.commit.revision} after ${silentMs} ms of silence`);
+            const silent = falls(change) ? silence(world, entry, change.id, epochSinceMs) : undefined;
+            if (silent !== undefined && silent.forMs + silent.toleranceMs < downAfterMs) {
+              violated(
+                `${change.id} was declared down at ${entry.commit.revision} after ${silent.forMs} ms of silence`,
+              );
             }
           }
         }
@@ -44,11 +49,16 @@ export const downWasSilent: Checker = {
   },
 };
 
+interface Silence {
+  readonly forMs: number;
+  readonly toleranceMs: number;
+}
+
 /**
  * How long the host had been silent for its judge when it judged; the commit may come later. Undefined when the judge
- * stood still or lost the lease in between: then its times cannot be told any more.
+ * stood still, lost the lease or died in between: then what it read off its clock cannot be told any more.
  */
-function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): number | undefined {
+function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): Silence | undefined {
   const { hearing, servers } = world;
   const program = servers.find(({ life }) => life?.program.name === writer)?.life?.program;
   if (program === undefined) return undefined;
@@ -58,7 +68,8 @@ function silence(world: World, { writer, commit }: Entry, host: string, epochSin
   const beforePause = pause !== undefined && clockMs - pause.skewBeforeMs <= pause.fromMs;
   if (beforePause || epochSinceMs > judgedMs) return undefined;
   const silentFromMs = Math.max(epochSinceMs, hearing.heardBefore(writer, host, judgedMs));
-  return judgedMs - silentFromMs - hearing.stillFor(writer, silentFromMs, judgedMs);
+  const stillMs = hearing.stillFor(writer, silentFromMs, judgedMs);
+  return { forMs: judgedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
 }
 
 function settingIn(body: string | null): number {

@@ -5,9 +5,11 @@ import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../../src/operations/index.ts';
+import type { Ledger } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { looking, type Checker } from './checker.ts';
+import { beforeRemoval } from './leaving.ts';
 
 interface Copy {
   readonly machine: Machine;
@@ -16,9 +18,10 @@ interface Copy {
   readonly swept: boolean;
 }
 
-function copiesIn({ truth, machines }: World): Copy[] {
+function copiesIn(world: World): Copy[] {
+  const { truth, machines } = world;
   return machines
-    .filter(({ name }) => isOurs(truth, name))
+    .filter(({ name }) => isOurs(world, name))
     .flatMap((machine) =>
       machine.hypervisor.instances.map((instance) => ({
         machine,
@@ -28,9 +31,25 @@ function copiesIn({ truth, machines }: World): Copy[] {
     );
 }
 
-/** What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it. */
-export function isOurs(truth: Fleet, host: string): boolean {
-  return truth.get(HOST, idOf(HOST, host))?.doc.state !== 'removed';
+/**
+ * What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it,
+ * and no server hears of it any more. One that was removed on evidence is looked at like any other, and has nothing.
+ */
+export function isOurs({ truth, ledger }: World, host: string): boolean {
+  const removed = truth.get(HOST, idOf(HOST, host));
+  if (removed?.doc.state !== 'removed') return true;
+  let ours = OURS.get(removed.doc);
+  if (ours === undefined) OURS.set(removed.doc, (ours = !wasLeftByWord(ledger, host, removed.doc)));
+  return ours;
+}
+
+const OURS = new WeakMap<Host, boolean>();
+
+/** Whether the last that was known of it before it was removed is somebody's word, and no evidence. */
+function wasLeftByWord(ledger: Ledger, host: string, { leaving }: Host): boolean {
+  if (leaving?.forced !== undefined) return true;
+  const before = beforeRemoval(ledger, host);
+  return before?.forcedDown !== undefined || before?.leaving?.rebuilt === true;
 }
 
 function isSwept(truth: Fleet, id: string, host: string): boolean {

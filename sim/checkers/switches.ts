@@ -1,14 +1,22 @@
-// What is really on switches, beside what the journal says of it: when a host is gone, everybody who still has something of it
-// is written down.
+// What is really on switches, beside what the journal says of it: when a host is gone, nobody is shown it any more, and everybody
+// who still has something of it is written down.
+import { composeView } from '../../src/agent/index.ts';
+import { compile, dataplaneView, WIPED } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import type { Machine } from '../world/machine.ts';
+import { viewSource } from '../world/parts.ts';
+import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostSteps } from './leaving.ts';
 
 /** What on a machine's switch is about a host: by its name, or by an address that only it has in these worlds. */
 export function namedOn({ switch: { contents } }: Machine, host: string): string[] {
+  return namedIn(contents, host);
+}
+
+function namedIn(contents: Machine['switch']['contents'], host: string): string[] {
   const address = new RegExp(`\\b(?:192\\.0\\.2|198\\.51\\.100)\\.${host.slice(1)}\\b`);
   return [
     ...contents.tunnels.flatMap(({ peer }) => (peer === host ? ['a tunnel'] : [])),
@@ -17,13 +25,37 @@ export function namedOn({ switch: { contents } }: Machine, host: string): string
   ];
 }
 
+/** What a host is shown now of the data plane. */
+function shownTo(world: World, host: string): ReturnType<typeof dataplaneView> {
+  const { truth, disk } = world;
+  const { parts } = composeView(truth, viewSource(world), host, { journalId: disk.journalId, leaseEpoch: 1 });
+  return dataplaneView(host, parts);
+}
+
+/** What would be on a host's switch if it followed what it is shown now. */
+export function wantedOn(world: World, host: string): ReturnType<typeof compile>['contents'] | undefined {
+  const view = shownTo(world, host);
+  return view && compile(view).contents;
+}
+
+/** The translations that a machine does not do, and has connections of. */
+export function keptOn(world: World, machine: Machine): string[] {
+  const view = shownTo(world, machine.name);
+  if (view === undefined) return [];
+  const { zones } = compile(view);
+  const isKept = (id: string): boolean => machine.switch.trackedIn(zones.get(id) ?? 0).length > 0;
+  return view.services.flatMap(({ id, type, role }) => (type === 'nat' && role === 'other' && isKept(id) ? [id] : []));
+}
+
 export const removedEverywhere: Checker = {
   name: 'never: a host is removed, and a switch of somebody else has something of it that is not written down',
-  watch: ({ machines }, violated) => ({
+  watch: (world, violated) => ({
     onApplied: (truth, applied) => {
       for (const { id, was, is } of hostSteps(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
-        for (const machine of machines) {
+        for (const machine of world.machines) {
+          const [wanted] = namedIn(wantedOn(world, machine.name) ?? WIPED.contents, id);
+          if (machine.name !== id && wanted !== undefined) violated(`${machine.name} is shown ${wanted} of ${id}`);
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
           if (machine.name === id || peer === undefined || isNobody(peer)) continue;
           const [what] = namedOn(machine, id);
@@ -35,8 +67,8 @@ export const removedEverywhere: Checker = {
   }),
 };
 
-/** It is not trusted, not one of us yet, or going itself: what is on its switch goes as a whole when it is heard. */
-function isNobody({ state, quarantined, credential }: Host): boolean {
-  const isGone = state === 'removed' || state === 'finalizing';
-  return isGone || quarantined !== undefined || (state === 'joining' && credential === undefined);
+/** It is going or gone itself and wiped when it is heard, or somebody who was never here. */
+function isNobody({ state, credential, readmitted }: Host): boolean {
+  const isNew = state === 'joining' && credential === undefined && readmitted !== true;
+  return state === 'removed' || state === 'finalizing' || isNew;
 }

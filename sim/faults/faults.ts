@@ -4,7 +4,7 @@ import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } f
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
-import { agentUpgraded, switchDown, switchLosesFlows } from './switches.ts';
+import { agentTurned, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -52,6 +52,7 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   taskFails,
   machineDies,
   switchDown,
+  switchForgets,
   switchLosesFlows,
-  agentUpgraded,
+  agentTurned,
 ];

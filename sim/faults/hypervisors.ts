@@ -49,13 +49,6 @@ export const machineDies: Fault = {
   },
 };
 
-function install(machine: Machine, version: number): void {
-  machine.serviceVersion = version;
-  if (machine.life === undefined) return;
-  machine.crash();
-  machine.start();
-}
-
 /** Up or down. */
 export const agentReplaced: Fault = {
   name: 'agent-replaced',
@@ -63,7 +56,7 @@ export const agentReplaced: Fault = {
   strike: (world) => {
     if (world.machines.length === 0) return undefined;
     const [machine, version] = [world.rng.pick(world.machines), world.rng.between(1, 3)];
-    install(machine, version);
+    machine.turnTo(version);
     return `${machine.name} by version ${version}`;
   },
 };
@@ -73,7 +66,7 @@ export const allUpgraded: Fault = {
   weight: 2,
   strike: (world) => {
     const version = world.rng.between(2, 3);
-    for (const machine of world.machines) install(machine, version);
+    for (const machine of world.machines) machine.turnTo(version);
     return `to version ${version}`;
   },
 };

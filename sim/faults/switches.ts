@@ -1,7 +1,12 @@
-// Switches that do not answer, or say that they have what they lost; and agents of the version before services.
+// Switches that do not answer, forget, or say that they have what they lost; and agents that are replaced by the version
+// before services.
+import { DESIGNATIONS_VERSION } from '../../src/hosts/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
+
+/** Its agent finds it within half a minute: all is well again before the world is judged. */
+const FORGETS_WITHIN_MS = 60_000;
 
 function one({ machines, rng }: World): Machine | undefined {
   return machines.length === 0 ? undefined : rng.pick(machines);
@@ -24,6 +29,20 @@ export const switchDown: Fault = {
   },
 };
 
+/** It is set up anew: nobody tells its agent. It may come when everything else has settled and no view changes any more. */
+export const switchForgets: Fault = {
+  name: 'switch-forgets',
+  weight: 3,
+  strike: (world) => {
+    const machine = one(world);
+    if (machine === undefined) return undefined;
+    world.scheduler.after(world.rng.between(1, FORGETS_WITHIN_MS), `the switch of ${machine.name} forgets`, () =>
+      machine.switch.forget(),
+    );
+    return machine.name;
+  },
+};
+
 export const switchLosesFlows: Fault = {
   name: 'switch-loses-flows',
   weight: 2,
@@ -35,18 +54,15 @@ export const switchLosesFlows: Fault = {
   },
 };
 
-/** From the version before services to the newest. */
-export const agentUpgraded: Fault = {
-  name: 'agent-upgraded',
-  weight: 2,
+/** From the version before services to the newest, or back: what the newer one put on the switch stays there then. */
+export const agentTurned: Fault = {
+  name: 'agent-turned',
+  weight: 4,
   strike: (world) => {
-    const machine = world.machines.find(({ serviceVersion }) => serviceVersion !== undefined);
+    const machine = one(world);
     if (machine === undefined) return undefined;
-    machine.serviceVersion = undefined;
-    if (machine.life !== undefined) {
-      machine.crash();
-      machine.start();
-    }
-    return machine.name;
+    const isOld = machine.serviceVersion !== undefined;
+    machine.turnTo(isOld ? undefined : DESIGNATIONS_VERSION - 1);
+    return `${machine.name} ${isOld ? 'upgraded' : 'downgraded'}`;
   },
 };

@@ -43,11 +43,18 @@ import {
   peersNotAwaited,
   quarantineForgotten,
   removedStillShown,
+  switchLeftAsItIs,
   switchedToUnready,
   targetNotVerified,
-  unreachablePeersForgotten,
 } from './scale-in.ts';
 import type { Mutant } from './mutant.ts';
+import {
+  forceLeavesThings,
+  formerZonesForgotten,
+  leavesUnwiped,
+  oldAgentsBelieved,
+  unreachablePeersForgotten,
+} from './peers.ts';
 
 /** Every planted bug. */
 export const MUTANTS: readonly Mutant[] = [
@@ -98,4 +105,9 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   quarantineForgotten,
   targetNotVerified,
   removedStillShown,
+  switchLeftAsItIs,
+  formerZonesForgotten,
+  oldAgentsBelieved,
+  forceLeavesThings,
+  leavesUnwiped,
 ];

@@ -107,6 +107,8 @@ function forging(link: Link): Link {
     join: (to, join) => link.join(to, join),
     heartbeat: (to, beat) => link.heartbeat(to, beat),
     observe: (to, observations) => link.observe(to, observations),
+    deposit: (to, deposit) => link.deposit(to, deposit),
+    collect: (to, ask, signal) => link.collect(to, ask, signal),
     view: async (to, ask, signal) => {
       const { leaseEpoch: _, ...rest } = ask;
       const reply = await link.view(to, epoch === undefined ? rest : { ...rest, leaseEpoch: epoch }, signal);

@@ -1,10 +1,9 @@
 // Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
 import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
-import { HOST, scaleInEndKind, type Host } from '../../src/hosts/index.ts';
+import { HOST, type Host } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
 import type { Journal } from '../../src/journal/index.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { epochsGrow, makeBeforeBreak, toTheAble } from '../checkers/designations.ts';
 import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
@@ -134,23 +133,6 @@ export const peersNotAwaited: Mutant = {
   plant: unwatched('views', (step) => step === 'finalize'),
 };
 
-export const unreachablePeersForgotten: Mutant = {
-  name: 'unreachable-peers-forgotten',
-  bug: 'peers that cannot be told of a removal are not written down',
-  scenario: SCALE_IN,
-  caughtBy: [removedEverywhere.name],
-  plant: (parts) =>
-    withKinds(parts, ['scale-in-end'], () =>
-      scaleInEndKind({
-        evacuators: EVACUATORS,
-        peersOf: (fleet, id) =>
-          [...fleet.all(HOST)].flatMap(({ id: peer, doc }) =>
-            peer !== id && doc.connection.state === 'up' ? [peer] : [],
-          ),
-      }),
-    ),
-};
-
 function silent(doc: object): object {
   const host = doc as Host;
   return { ...host, connection: { ...host.connection, state: 'down' } };
@@ -200,6 +182,7 @@ export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is heard',
   scenario: SCALE_IN,
+  likely: 38,
   caughtBy: [vouchedOffDistrusted.name],
   plant: (parts) => ({
     ...parts,
@@ -259,6 +242,20 @@ export const targetNotVerified: Mutant = {
         },
       };
     }),
+};
+
+export const switchLeftAsItIs: Mutant = {
+  name: 'switch-left-as-it-is',
+  bug: 'an agent takes its switch to be as it left it, whatever others did there',
+  scenario: SCALE_IN,
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => {
+      const driver = { ...ports.driver, isInLine: () => Promise.resolve(true) };
+      return parts.agent({ ...ports, driver }, options);
+    },
+  }),
 };
 
 export const removedStillShown: Mutant = {

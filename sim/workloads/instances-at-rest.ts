@@ -37,6 +37,7 @@ export function instancesAtRest(world: World): string[] {
       ...runsWhereItIs(world, id),
       ...lookedAfter(truth, id, doc),
       ...gaveBack(truth, id, doc),
+      ...boundWhereClaimed(truth, id),
     ]),
     ...[...truth.all(PORT)].flatMap((port) => asAtTheBackEnd(world, port)),
   ];
@@ -132,12 +133,25 @@ function lookedAfter(truth: Fleet, id: string, { state }: Instance): string[] {
   return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
 }
 
-/** A build that found no place has nothing any more; one that took too long, or whose host went, waits to be deleted as it is. */
+/**
+ * A build that found no place has nothing any more; one that took too long, or whose host went, waits to be deleted as it is: its
+ * addresses are its user's until then. Where its ports may be bound is judged of all, see `boundWhereClaimed`.
+ */
 function gaveBack(truth: Fleet, id: string, { state, wasActive, fault }: Instance): string[] {
   if (state !== 'error' || wasActive || KEEPS_WHAT_IT_HAS.includes(fault?.code)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
   return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
+}
+
+/** Whatever became of it, its ports are bound where room is kept for it, or nowhere. */
+function boundWhereClaimed(truth: Fleet, id: string): string[] {
+  const claimed = (['home', 'move'] as const).flatMap((role) => truth.get(CLAIM, claimId(id, role))?.doc.host ?? []);
+  return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap(({ id: port, doc: { binding } }) =>
+    binding === undefined || claimed.includes(binding.host)
+      ? []
+      : [`port ${port} of ${id} is bound to ${binding.host}, and its room is on ${claimed.join(', ') || 'no host'}`],
+  );
 }
 
 const KEEPS_WHAT_IT_HAS: readonly (string | undefined)[] = ['deadline-passed', 'host-removed'];

@@ -55,7 +55,8 @@ function deletion({ truth, parts }: World, id: string, by: string): Command<unkn
   return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
 }
 
-export function instancesGone({ truth, machines, network }: World): string[] {
+export function instancesGone(world: World): string[] {
+  const { truth, machines, network } = world;
   const users = (id: string): boolean => truth.get(PORT, idOf(PORT, id))?.doc.createdBy === 'user';
   return [
     ...[...truth.all(INSTANCE)].map(({ id, doc }) => `instance ${id} is ${doc.state}`),
@@ -69,7 +70,7 @@ export function instancesGone({ truth, machines, network }: World): string[] {
       isUnfinished(doc) && doc.kind !== 'host-join' ? [`operation ${id} (${doc.title}) is not finished`] : [],
     ),
     ...machines
-      .filter(({ name }) => isOurs(truth, name))
+      .filter(({ name }) => isOurs(world, name))
       .flatMap(({ name, hypervisor }) => hypervisor.instances.map(({ id }) => `a copy of ${id} on ${name}`)),
     ...[...network.backEnd.ports()].flatMap(([id, port]) => {
       if (!users(id)) return [`port ${id} of ${port.instance} at the back end`];

@@ -22,7 +22,7 @@ import type { Command } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
-import { settingTo, type ScaleInGround } from './scale-in-ground.ts';
+import { settingTo, ZONES, type ScaleInGround } from './scale-in-ground.ts';
 
 type Asked = Command<unknown> | undefined;
 
@@ -49,11 +49,12 @@ export class ScaleInActs {
       { weight: 16, act: (by) => this.#start(by) },
       { weight: 18, act: (by) => this.#end(by) },
       { weight: 11, act: (by) => this.#recover(by) },
-      { weight: 5, act: (by) => this.#vouch(by) },
-      { weight: 4, act: (by) => this.#takeBack(by) },
+      { weight: 8, act: (by) => this.#vouch(by) },
+      { weight: 3, act: (by) => this.#takeBack(by) },
       { weight: 8, act: (by) => this.#reAdmit(by) },
       { weight: 4, act: (by) => this.#budgets(by) },
       { weight: 4, act: (by) => this.#edit(by) },
+      { weight: 5, act: (by) => this.#rewire(by) },
       { weight: 2, act: (by) => this.#cancel(by) },
       { weight: 3, act: (by) => this.#retry(by) },
     ]);
@@ -155,6 +156,18 @@ export class ScaleInActs {
       { physicalNetworks: rng.chance(0.7) ? ['p1'] : [] },
       { baseWeight: rng.between(-1, 2) },
     ]);
+    return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
+  }
+
+  /** A host goes to another zone: mostly one that does not hear of it, or that leaves. */
+  #rewire(by: string): Asked {
+    const rng = this.#rng;
+    const hosts = this.#hosts(({ state }) => state !== 'removed');
+    const deaf = hosts.filter(({ connection, leaving }) => connection.state !== 'up' || leaving !== undefined);
+    const from = deaf.length > 0 && rng.chance(0.7) ? deaf : hosts;
+    if (from.length === 0) return undefined;
+    const { name: id } = rng.pick(from);
+    const edit = { transportZone: rng.pick([null, ...ZONES]) };
     return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 

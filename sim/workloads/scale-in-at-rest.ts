@@ -2,13 +2,13 @@
 // each service has its one host, switches hold what their views say and name nobody who is gone, drained hosts are empty, and
 // what would be decided now does not depend on the order in which things are named.
 import { isDeepStrictEqual } from 'node:util';
-import { composeView } from '../../src/agent/index.ts';
-import { compile, dataplaneView, diff } from '../../src/dataplane/index.ts';
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
+import { dataplaneView, diff, WIPED } from '../../src/dataplane/index.ts';
 import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
 import { wrongAtRest } from '../../src/election/invariants.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
-import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
 import {
   isOpen,
@@ -21,10 +21,9 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { livesOn, presenceOf } from '../checkers/leaving.ts';
-import { namedOn } from '../checkers/switches.ts';
+import { beforeRemoval, leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
+import { keptOn, namedOn, wantedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
-import { viewSource } from '../world/parts.ts';
 import type { Life } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import { instancesAtRest } from './instances-at-rest.ts';
@@ -46,6 +45,8 @@ export function scaleInAtRest(world: World): string[] {
   return [
     ...instancesAtRest(world),
     ...[...truth.all(OPERATION)].flatMap(({ id, doc }) => operationAtRest(world, holder, id, doc)),
+    ...shownTwice(world),
+    // Held elections leave services where they were.
     ...(valueOf(truth, ELECTION).held ? [] : servicesAtRest(world)),
     ...[...truth.all(HOST)].flatMap(({ id, doc }) => hostAtRest(world, id, doc)),
     ...world.machines.flatMap((machine) => switchAtRest(world, machine)),
@@ -79,6 +80,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     // All links are mended: whoever is heard is in line.
     case undefined:
     case 'hosts-behind':
+    case 'connections-not-copied':
     case 'hand-over-drains':
     case 'has-left':
       return false;
@@ -86,6 +88,8 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
       return of(reason['host']).machine?.life === undefined;
     case 'peer-not-heard':
       return !isHeard(of(reason['peer']));
+    case 'peer-too-old':
+      return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
     case 'agent-not-heard':
       return !isHeard(of(target.id));
     case 'agent-not-joined':
@@ -131,15 +135,27 @@ function isNews({ progress, changes }: RecordStep, { doc }: StoredItem): boolean
 function servicesAtRest(world: World): string[] {
   const { truth } = world;
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
-  // A host that is called back and does not come is neither leaving nor there: the service says so still.
+  // A host that is called back and does not come is neither leaving nor there: the service says so still, until it comes or leaves.
   const stranded = [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const state = truth.get(HOST, idOf(HOST, doc.designated?.host ?? ''))?.doc.state;
     return state === 'recovering' ? [`${id} is degraded without cause`] : [];
   });
+  const cutOff = [...truth.all(SERVICE)].flatMap(({ id, doc }) => (isCutOff(world, doc.designated?.host) ? [id] : []));
+  // Whoever has an item that is open says why, and that is judged as such: see `operationAtRest`.
   const wrong = wrongAtRest(truth).filter(
-    (sentence) => !stranded.includes(sentence) && !passing.has(sentence.replace(' is being handed over', '')),
+    (sentence) =>
+      !stranded.includes(sentence) &&
+      !passing.has(sentence.replace(' is being handed over', '')) &&
+      !cutOff.some((id) => sentence.startsWith(`${id} stays at `)),
   );
-  return [...wrong, ...heldForNothing(world), ...shownTwice(world)];
+  return [...wrong, ...heldForNothing(world)];
+}
+
+/** It is silent as its site is: whether it is lost nobody can tell, and so what it does stays there. */
+function isCutOff({ truth }: World, host: string | undefined): boolean {
+  const doc = truth.get(HOST, idOf(HOST, host ?? ''))?.doc;
+  if (doc?.connection.state !== 'suspect') return false;
+  return truth.get(ALARM, alarmId('mass-silence', doc.site)) !== undefined;
 }
 
 /** Of a service that nobody has anything of, nobody is said to do it; unless its host cannot be asked. */
@@ -151,12 +167,13 @@ function heldForNothing({ truth }: World): string[] {
   });
 }
 
-/** The host that a service is designated to is the only one that is shown to be it. */
+/** Of the hosts that are heard, only the one that a service is designated to does it. What an agent before services leaves on its switch nobody can help. */
 function shownTwice({ machines, truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc }) => {
     const doing = machines.filter((machine) => {
       const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-      if (machine.life === undefined || host === undefined || host.connection.state !== 'up') return false;
+      if (machine.life === undefined || host?.connection.state !== 'up') return false;
+      if (host.serviceVersion < DESIGNATIONS_VERSION) return false;
       const services = dataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
       return services.some((one) => one.id === id && one.role === 'designated');
     });
@@ -165,29 +182,46 @@ function shownTwice({ machines, truth }: World): string[] {
   });
 }
 
-function hostAtRest({ truth }: World, id: string, doc: Host): string[] {
-  if (doc.state === 'drained') return livesOn(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
-  return [];
+function hostAtRest({ truth }: World, id: string, { state }: Host): string[] {
+  if (state === 'drained') return livesOn(truth, id).map((tenant) => `host ${id} is drained and has ${tenant}`);
+  // Of one that was removed by force, no work that would still be done for it is left either.
+  return state === 'removed' ? leftOn(truth, id).map(({ what }) => `host ${id} is removed and has ${what}`) : [];
 }
 
-/** Of hosts that are heard. What is on the others' switches nobody can know. */
+/** Of hosts that are heard, and of those that were removed and hear it. What is on the others' switches nobody can know. */
 function switchAtRest(world: World, machine: Machine): string[] {
-  const { truth, disk } = world;
+  const { truth } = world;
   const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
-  if (machine.life === undefined || host?.connection.state !== 'up' || host.credential === undefined) return [];
-  // An agent of the version before services knows nothing of its switch.
-  if (host.serviceVersion < DESIGNATIONS_VERSION) return [];
-  const stamp = { journalId: disk.journalId, leaseEpoch: 1 };
-  const view = dataplaneView(machine.name, composeView(truth, viewSource(world), machine.name, stamp).parts);
-  if (view === undefined) return [`${machine.name} is shown nothing of the data plane`];
-  const { changes } = diff(compile(view).contents, machine.switch.contents);
+  if (machine.life === undefined || host === undefined) return [];
+  if (host.state === 'removed') return wipedAtRest(machine);
+  if (host.connection.state !== 'up' || host.credential === undefined) return [];
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
+  const isDeaf = host.serviceVersion < DESIGNATIONS_VERSION;
+  const ofGone = gone
+    .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
+    // One that joined again and was given up goes without a word to its peers. Those that can hear find it gone from their view.
+    .filter(({ id }) => !isDeaf || beforeRemoval(world.ledger, id)?.state === 'finalizing')
+    .flatMap(({ id }) =>
+      namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
+    );
+  // An agent of the version before services leaves its switch as it was: what it has of removed hosts is written down.
+  if (isDeaf) return ofGone;
+  const wanted = wantedOn(world, machine.name);
+  if (wanted === undefined) return [`${machine.name} is shown nothing of the data plane`];
+  const { changes } = diff(wanted, machine.switch.contents);
   return [
     ...changes.slice(0, 1).map((change) => `the switch of ${machine.name} lacks ${JSON.stringify(change)}`),
-    ...gone.flatMap(({ id }) =>
-      namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
+    ...keptOn(world, machine).map(
+      (id) => `the switch of ${machine.name} has connections of ${id}, which it does not do`,
     ),
+    ...ofGone,
   ];
+}
+
+/** A removed host is told so whenever it knocks, and takes everything of ours off its switch. */
+function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
+  const { changes } = diff(WIPED.contents, contents);
+  return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);
 }
 
 function pendingAtRest(
@@ -196,7 +230,8 @@ function pendingAtRest(
 ): string[] {
   const doc = truth.get(HOST, idOf(HOST, peer))?.doc;
   const machine = machines.find(({ name }) => name === peer);
-  return isHeard({ host: doc, machine }) ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
+  const isTold = isHeard({ host: doc, machine }) && (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  return isTold ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
 }
 
 /** The same hosts or services, named the other way round, come to the same. */

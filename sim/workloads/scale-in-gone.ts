@@ -24,7 +24,10 @@ const DAY_MS = 24 * 3600 * 1000;
 export async function removeEverything(world: World, giveTokens: () => Promise<void>): Promise<void> {
   const { truth } = world;
   const operator = world.newOperator('finisher');
-  for (const machine of world.machines) if (!machine.powered) machine.getPower();
+  for (const machine of world.machines) {
+    if (!machine.powered) machine.getPower();
+    machine.turnTo(undefined);
+  }
   const ask = asker(operator);
   const on = { ...valueOf(truth, ELECTION), held: false };
   await ask('elections', settingTo(ELECTION, on, 'finisher'));

@@ -39,7 +39,7 @@ export class ServiceActs {
       { weight: 5, act: (by) => this.#turnRouter(by) },
       { weight: 5, act: (by) => this.#float(by) },
       { weight: 4, act: (by) => this.#sink(by) },
-      { weight: 3, act: (by) => this.#zone(by) },
+      { weight: 6, act: (by) => this.#zone(by) },
       { weight: 7, act: (by) => this.#move(by) },
       { weight: 5, act: (by) => this.#rules(by) },
       { weight: 2, act: (by) => this.#rebalance(by) },

@@ -1,5 +1,9 @@
 // The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
 import type {
+  Collect,
+  Collected,
+  Deposit,
+  Deposited,
   Heard,
   Heartbeat,
   Join,
@@ -25,6 +29,7 @@ import type { World } from './world.ts';
 /** How long an agent waits for an answer that should come at once, and for one that the server may hold back. */
 const PATIENCE_MS = 5000;
 const VIEW_PATIENCE_MS = 30_000;
+const COLLECT_PATIENCE_MS = 10_000;
 
 type Arrived<A> = { readonly kind: 'reply'; readonly reply: Reply<A> } | { readonly kind: 'down' };
 
@@ -60,6 +65,15 @@ export class AgentLink implements AgentLinkPort {
     return this.#ask('observe', to, (desk) => desk.observe(to, observations));
   }
 
+  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+    return this.#ask('deposit', to, (desk) => desk.deposit(to, deposit));
+  }
+
+  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+    const never = new AbortController().signal;
+    return this.#ask('collect', to, (desk) => desk.collect(to, ask, never), signal);
+  }
+
   #ask<A>(
     name: string,
     { server: url }: Session,
@@ -68,7 +82,7 @@ export class AgentLink implements AgentLinkPort {
   ): Promise<Reply<A>> {
     return this.#program.call('link', `${name} ${url}`, (reply) => {
       const down = new LinkDown('no answer');
-      const patience = reply.fail(name === 'view' ? VIEW_PATIENCE_MS : PATIENCE_MS, down);
+      const patience = reply.fail(patienceFor(name), down);
       const end = (answer: () => void): void => {
         patience.cancel();
         signal?.removeEventListener('abort', stop);
@@ -93,6 +107,11 @@ export class AgentLink implements AgentLinkPort {
     if (server === undefined) throw new Error(`there is no server at ${url}`);
     return server;
   }
+}
+
+function patienceFor(name: string): number {
+  if (name === 'collect') return COLLECT_PATIENCE_MS;
+  return name === 'view' ? VIEW_PATIENCE_MS : PATIENCE_MS;
 }
 
 async function atDesk<A>(life: Life, ask: (desk: InProcessLink) => Promise<Reply<A>>): Promise<Arrived<A>> {

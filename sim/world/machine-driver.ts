@@ -8,6 +8,7 @@ import {
   type LocalDriver,
   type Performed,
 } from '../../src/agent/runtime.ts';
+import { compile, dataplaneView } from '../../src/dataplane/index.ts';
 import type { Task } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
@@ -46,6 +47,19 @@ export class WatchedHypervisor extends SimulatedHypervisor {
   }
 }
 
+/** Whoever does a translation has connections of it: here one for each time that it became so. */
+function translate({ name, switch: its }: Machine, { parts }: View): void {
+  const shown = dataplaneView(name, parts);
+  const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
+  if (shown === undefined || doing.length === 0) return;
+  const { zones } = compile(shown);
+  for (const { id, epoch } of doing) {
+    const outside = { ip: '198.51.100.1', port: epoch % 60_000 };
+    const ends = { src: '10.0.0.1', sport: epoch % 60_000, dst: '203.0.113.1', dport: 53, outside };
+    its.track(zones.get(id) ?? 0, [{ protocol: 'udp', ...ends }]);
+  }
+}
+
 export interface DriverParts {
   readonly world: World;
   readonly machine: Machine;
@@ -62,6 +76,13 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
   const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch });
   const preflight = (): Performed =>
     machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
+  const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
+    program.call<T>('driver', what, (reply) => {
+      void ask().then(
+        (found) => void reply.answer(rng.between(1, longestMs), found),
+        (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
+      );
+    });
   return {
     apply: (view, signal) =>
       program.call<Applied>('driver', 'apply', (reply) => {
@@ -72,10 +93,19 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
-          if (applied.kind !== 'failed') machine.view = view;
+          if (applied.kind !== 'failed' && dataplaneView(view.host, view.parts) !== undefined) {
+            machine.view = view;
+            translate(machine, view);
+          }
           return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
         });
       }),
+    isInLine: (view) =>
+      program.call<boolean>('driver', 'isInLine', (reply) => {
+        const ms = rng.between(1, 50);
+        void simulated.isInLine(view).then((inLine) => void reply.answer(ms, inLine));
+      }),
+    onChanged: (changed) => simulated.onChanged(changed),
     perform: (task: Task, fence) =>
       program.call<Performed>('driver', `perform ${task.kind}`, (reply) => {
         follow(fence.stamp, task.id, task.id);
@@ -89,6 +119,9 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         }
       }),
     ...(machine.listens && { unheardPeers: () => simulated.unheardPeers() }),
+    connectionsOf: (service) => asked('connections', 20, () => simulated.connectionsOf(service)),
+    takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
+    forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
     inspect: () =>
       program.call('driver', 'inspect', (reply) => {
         void simulated

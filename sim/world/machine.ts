@@ -40,7 +40,7 @@ export class Machine {
   readonly told: { readonly stamp: Stamp; readonly what: string }[] = [];
   /** The digest of the view that it is in line with. */
   inLineWith: string | undefined;
-  /** The last view that was brought about on it wholly. */
+  /** The last view that was brought about on its switch wholly: an agent before services leaves that as it is. */
   view: View | undefined;
   readonly #world: World;
   readonly #rng: Rng;
@@ -104,6 +104,14 @@ export class Machine {
   crash(): void {
     this.#life?.program.crash();
     this.#life = undefined;
+  }
+
+  /** Its agent is replaced by one that knows this; by the newest when nothing is said. */
+  turnTo(serviceVersion: number | undefined): void {
+    this.serviceVersion = serviceVersion;
+    if (this.#life === undefined) return;
+    this.crash();
+    this.start();
   }
 
   losePower(): void {

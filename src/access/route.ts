@@ -102,6 +102,8 @@ export interface RouteFace {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** For a body that may be larger than those of others. */
+  readonly bodyBytesMax?: number;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, AnswerFace>>;
 }

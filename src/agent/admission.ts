@@ -2,7 +2,7 @@
 // bound to this very credential.
 import { TOKEN, tokenIdIn, type TokenId } from '../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { findHost, unknownHost, type StoredHost } from '../hosts/index.ts';
+import { unknownHost, type StoredHost } from '../hosts/index.ts';
 
 export interface Speaker {
   readonly host: string;
@@ -35,8 +35,7 @@ export function hostOfRevoked(fleet: FleetReader, { secret, role, hash }: Shown)
 }
 
 /** Why an agent with a good secret is not listened to; undefined when it is. */
-export function speakerRefusal(fleet: FleetReader, { host: id, token }: Speaker): Refusal | undefined {
-  const host = findHost(fleet, id);
+export function speakerRefusal(host: StoredHost | undefined, { host: id, token }: Speaker): Refusal | undefined {
   if (host === undefined || host.doc.state === 'removed') return notInFleet(id, host);
   return host.doc.credential === token ? undefined : supersededCredential(id);
 }

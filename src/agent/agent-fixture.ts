@@ -2,13 +2,27 @@
 import type { Task } from '../operations/index.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 import { MemoryDisk } from './memory-disk.ts';
-import type { Heard, Heartbeat, Join, Joined, Observations, Observed, View, ViewAnswer, ViewAsk } from './messages.ts';
+import type {
+  Collect,
+  Collected,
+  Deposit,
+  Deposited,
+  Heard,
+  Heartbeat,
+  Join,
+  Joined,
+  Observations,
+  Observed,
+  View,
+  ViewAnswer,
+  ViewAsk,
+} from './messages.ts';
 import { SILENT, type Plane } from './plane-fixture.ts';
 import type { AgentPorts, Fence, Link, Performed, Reply, Session } from './ports.ts';
 import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
 
 export type CallName = keyof Link;
-type AnyReply = Reply<Joined | Heard | ViewAnswer | Observed>;
+type AnyReply = Reply<Joined | Heard | ViewAnswer | Observed | Deposited | Collected>;
 
 /** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */
 export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: Session) => Promise<AnyReply>;
@@ -39,6 +53,14 @@ export class TappedLink implements Link {
 
   observe(to: Session, observations: Observations): Promise<Reply<Observed>> {
     return this.#tapped('observe', () => this.#link.observe(to, observations), to) as Promise<Reply<Observed>>;
+  }
+
+  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+    return this.#tapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<Deposited>>;
+  }
+
+  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+    return this.#tapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<Collected>>;
   }
 
   #tapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {

@@ -63,7 +63,7 @@ describe('joining', () => {
     await clock.until('it has joined', () => plane.item('c1')?.reason?.code === 'agent-not-heard');
     rack.link.tap = (_name, pass) => pass();
     await inLine({ clock, plane, rack });
-    expect(plane.host('c1')).toMatchObject({ serviceVersion: 4, connection: { state: 'up' } });
+    expect(plane.host('c1')).toMatchObject({ serviceVersion: 6, connection: { state: 'up' } });
     expect(rack.driver.performed).toEqual([expect.stringMatching(/\.c1:preflight:1$/)]);
   });
 

@@ -1,6 +1,6 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
-import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION } from '../hosts/index.ts';
+import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY_VERSION } from '../hosts/index.ts';
 import { Applier } from './applier.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
@@ -8,6 +8,7 @@ import { Membership, type MembershipOptions, type Unwelcome } from './membership
 import { Memory } from './memory.ts';
 import type { Report, Stamp, View } from './messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
+import { Seeder } from './seeder.ts';
 import { Tasks } from './tasks.ts';
 import { Viewer } from './viewer.ts';
 
@@ -15,12 +16,19 @@ export interface AgentOptions extends MembershipOptions {
   /** Where servers answer, at least one. Any of them will do: they name the holder. */
   readonly servers: readonly string[];
   readonly heartbeatMs?: number;
+  /** How often the machine is compared with the view. */
+  readonly checkMs?: number;
   /** What this agent knows; less than the program does, to try out what older ones do. */
   readonly serviceVersion?: number;
 }
 
 /** Three of them fit into the 15 s after which a silent host is suspect. */
 const HEARTBEAT_MS = 5000;
+/**
+ * A switch that lost what was on it forwards nothing until somebody looks: half a minute is soon enough for what rarely happens,
+ * and to read ten thousand flows that often costs next to nothing.
+ */
+const CHECK_MS = 30_000;
 
 export interface AgentStatus {
   readonly host: string | undefined;
@@ -47,7 +55,8 @@ export class Agent {
   readonly #driver: LocalDriver;
 
   constructor(ports: AgentPorts, options: AgentOptions) {
-    const { servers, heartbeatMs = HEARTBEAT_MS, serviceVersion = CURRENT_SERVICE_VERSION } = options;
+    const { servers, heartbeatMs = HEARTBEAT_MS, checkMs = CHECK_MS } = options;
+    const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const memory = new Memory(ports.disk, ports.log);
     const line = new Line(servers, ports.log);
     const membership = new Membership(ports, options, { line, memory });
@@ -61,8 +70,10 @@ export class Agent {
     this.#viewer = new Viewer(ports, { line, memory, membership, taken });
     const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
     this.#applier = new Applier(ports, {
-      view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, knowsSwitch)),
-      applied: () => this.#heart.soon(),
+      view: () => (membership.isLeaving ? undefined : known(this.#viewer.view, serviceVersion)),
+      changed: () => this.#heart.soon(),
+      checkMs,
+      seeder: serviceVersion >= SEEDING_VERSION ? new Seeder(ports, { line, membership }) : undefined,
     });
     membership.onStay = () => this.#applier.redo();
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
@@ -74,6 +85,7 @@ export class Agent {
       tellsOfSwitch: knowsSwitch,
       heartbeatMs,
       applied: () => this.#applier.applied,
+      asOf: () => this.#viewer.view?.stamp.revision,
       problems: () => this.#problems(),
       refusedView: () => this.#viewer.refusedView,
     });
@@ -103,12 +115,9 @@ export class Agent {
     await this.#membership.load();
     await this.#viewer.load();
     await this.#tasks.load();
-    const stops = [
-      this.#driver.onChange?.(() => this.#applier.check()),
-      this.#driver.onHearing?.(() => this.#heart.atOnce()),
-    ];
+    const stop = this.#driver.onHearing?.(() => this.#heart.atOnce());
     await Promise.all([this.#applier.run(signal), this.#driver.run?.(signal), this.#talk(signal)]);
-    for (const stop of stops) stop?.();
+    stop?.();
   }
 
   /** The machine is kept in line with the last view from the start; everything else needs a server. */
@@ -131,8 +140,10 @@ export class Agent {
 }
 
 /** What an older agent makes of a view: parts that came later are not there for it. */
-function known(view: View | undefined, knowsSwitch: boolean): View | undefined {
-  if (view === undefined || knowsSwitch) return view;
-  const { peers: _peers, services: _services, ...parts } = view.parts;
+function known(view: View | undefined, serviceVersion: number): View | undefined {
+  if (view === undefined || serviceVersion >= STANDBY_VERSION) return view;
+  const { heartbeats: _heartbeats, ...older } = view.parts;
+  if (serviceVersion >= DESIGNATIONS_VERSION) return { ...view, parts: older };
+  const { peers: _peers, services: _services, ...parts } = older;
   return { ...view, parts };
 }

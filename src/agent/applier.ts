@@ -1,24 +1,38 @@
-// Keeps the machine in line with the view. It calls the driver only when the view says something else than what is
-// applied, or when the last try failed; after a start it cannot know, and asks the driver once.
+// Keeps the machine in line with the view. It calls the driver when the view says something else than what is applied, or when the
+// last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
+// and when the driver noticed something, it is compared with the view and put right if it differs.
+import { mark } from '../fleet/index.ts';
 import { Bell } from './bell.ts';
 import type { View } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts, Applied } from './ports.ts';
+import type { Seeder } from './seeder.ts';
 
 export interface ApplierParts {
   /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
   readonly view: () => View | undefined;
-  /** Called when the machine is in line with another view. */
-  readonly applied: () => void;
+  /** Called when the machine is in line with another view, and when it is not any more. */
+  readonly changed: () => void;
+  /** How often the machine is compared with the view. */
+  readonly checkMs: number;
+  /** What else a view asks for before it counts; absent where the agent does not know of it. */
+  readonly seeder?: Seeder | undefined;
 }
+
+/** A tenth either way: machines that were brought in line together are not all read at once for ever. */
+const JITTER = 0.1;
+/** A driver may notice changes all the time, its own among them: the machine is not read all the time for that. */
+const BETWEEN_CHECKS_MS = 200;
 
 export class Applier {
   readonly #ports: AgentPorts;
   readonly #parts: ApplierParts;
   readonly #bell = new Bell();
   #applied: string | undefined;
-  #suspect = false;
   #problems: readonly string[] = [];
+  /** When the machine was last seen to be in line, or was brought there. */
+  #checkedMs = 0;
+  #checkAtMs = 0;
 
   constructor(ports: AgentPorts, parts: ApplierParts) {
     this.#ports = ports;
@@ -39,49 +53,85 @@ export class Applier {
     this.#bell.ring();
   }
 
-  /** Something on the machine became different: it is looked at, and it counts as in line until that shows otherwise. */
-  check(): void {
-    this.#suspect = true;
-    this.#bell.ring();
-  }
-
-  /** The machine may not be in line with the view any more, whatever was applied. */
+  /** The machine is not in line with the view any more, whatever was applied. */
   redo(): void {
     this.#applied = undefined;
     this.#bell.ring();
   }
 
+  /** The machine may not be in line with the view any more: it counts as in line until something is found. */
+  #check(): void {
+    this.#checkAtMs = Math.min(this.#checkAtMs, this.#checkedMs + BETWEEN_CHECKS_MS);
+    this.#bell.ring();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#ports;
+    const { clock, driver } = this.#ports;
     const pace = new Pace(this.#ports);
+    const stopListening = driver.onChanged?.(() => this.#check());
     while (!signal.aborted) {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = undefined;
-      if (view === undefined || (view.digest === this.#applied && !this.#suspect)) await this.#bell.wait(signal);
+      if (view === undefined) await this.#bell.wait(signal);
+      else if (view.digest === this.#applied && this.#parts.seeder?.isDue(view) !== true)
+        await this.#keep(view, signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
     }
+    stopListening?.();
   }
 
   async #bring(view: View, signal: AbortSignal): Promise<boolean> {
-    this.#suspect = false;
-    // Half of a new view may be there from here on: the machine is in line with neither.
-    const checked = view.digest === this.#applied;
-    if (!checked) this.#applied = undefined;
+    // Half of the new view may be there from here on: the machine is in line with neither.
+    this.#applied = undefined;
+    this.#checked();
     const outcome = await this.#tryApply(view, signal);
     this.#problems = outcome.kind === 'failed' ? outcome.problems : [];
-    if (outcome.kind === 'failed') {
-      this.#applied = undefined;
+    if (outcome.kind === 'failed') return false;
+    this.#applied = view.digest;
+    this.#parts.changed();
+    return true;
+  }
+
+  /** From here on, what the driver notices is news. */
+  #checked(): void {
+    const { clock, random } = this.#ports;
+    this.#checkedMs = clock.nowMs();
+    this.#checkAtMs = this.#checkedMs + Math.round(this.#parts.checkMs * (1 - JITTER + 2 * JITTER * random()));
+  }
+
+  /** Waits until something happens or it is time to look at the machine; then it does that. */
+  async #keep(view: View, signal: AbortSignal): Promise<void> {
+    const { clock, driver, log } = this.#ports;
+    if (driver.isInLine === undefined) return this.#bell.wait(signal);
+    const ms = this.#checkAtMs - clock.nowMs();
+    if (ms > 0) return this.#bell.wait(signal, { clock, ms });
+    this.#checked();
+    if ((await this.#isInLine(view, signal)) || signal.aborted || this.#applied !== view.digest) return;
+    mark('agent-finds-machine-changed');
+    log.warn({ digest: view.digest }, 'the machine is not as the view has it any more, it is put right');
+    this.#applied = undefined;
+    this.#parts.changed();
+  }
+
+  async #isInLine(view: View, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#ports.driver.isInLine?.(view, signal)) ?? true;
+    } catch (error) {
+      this.#ports.log.error(
+        { err: error },
+        'the machine could not be compared with the view by a fault of the program',
+      );
       return false;
     }
-    this.#applied = view.digest;
-    if (!checked) this.#parts.applied();
-    return true;
   }
 
   async #tryApply(view: View, signal: AbortSignal): Promise<Applied> {
     try {
-      return await this.#ports.driver.apply(view, signal);
+      const applied = await this.#ports.driver.apply(view, signal);
+      if (applied.kind === 'failed') return applied;
+      const problems = (await this.#parts.seeder?.follow(view, signal)) ?? [];
+      return problems.length === 0 ? applied : { kind: 'failed', problems };
     } catch (error) {
       // A driver answers with failures; what it throws is a bug. It must not silence the host as well.
       this.#ports.log.error({ err: error }, 'the local driver failed by a fault of the program');

@@ -3,6 +3,8 @@
 
 /** An agent may still be busy with a view of some changes ago; older ones nobody asks about. */
 const DIGESTS_KEPT = 8;
+/** A change that no part said to concern the host is found after this at the latest. Of the polls, four in five need no view. */
+const TRUSTED_MS = 120_000;
 
 interface Entry {
   /** Latest revision at which the view with this digest was composed, oldest first. */
@@ -10,14 +12,23 @@ interface Entry {
   last: string;
   /** Nothing happened to the host since: composing again would give the same view. */
   fresh: boolean;
+  atMs: number;
+}
+
+interface Noted {
+  readonly digest: string;
+  readonly revision: number;
+  readonly atMs: number;
 }
 
 export class Composed {
   readonly #byHost = new Map<string, Entry>();
 
-  note(host: string, digest: string, revision: number): void {
+  note(host: string, { digest, revision, atMs }: Noted): void {
     let entry = this.#byHost.get(host);
-    if (entry === undefined) this.#byHost.set(host, (entry = { revisions: new Map(), last: digest, fresh: true }));
+    if (entry === undefined)
+      this.#byHost.set(host, (entry = { revisions: new Map(), last: digest, fresh: true, atMs }));
+    entry.atMs = atMs;
     entry.revisions.delete(digest);
     entry.revisions.set(digest, revision);
     entry.last = digest;
@@ -26,6 +37,12 @@ export class Composed {
       if (entry.revisions.size <= DIGESTS_KEPT) break;
       entry.revisions.delete(oldest);
     }
+  }
+
+  /** Whether the host's view is still this one, as far as anybody has heard: then it need not be composed to know that. */
+  isStill(host: string, digest: string, nowMs: number): boolean {
+    const entry = this.#byHost.get(host);
+    return entry !== undefined && entry.fresh && entry.last === digest && nowMs - entry.atMs < TRUSTED_MS;
   }
 
   touch(host: string): void {

@@ -8,6 +8,8 @@ export interface Crash {
   readonly effect: 'before' | 'after';
 }
 
+const NOTHING_SEEDED = { taken: 0, already: 0, failed: 0 };
+
 const { promise: NEVER } = Promise.withResolvers<never>();
 
 export class CrashingPorts {
@@ -38,6 +40,8 @@ export class CrashingPorts {
       heartbeat: (...args) => this.#call('link.heartbeat', () => link.heartbeat(...args)),
       view: (...args) => this.#call('link.view', () => link.view(...args)),
       observe: (...args) => this.#call('link.observe', () => link.observe(...args)),
+      deposit: (...args) => this.#call('link.deposit', () => link.deposit(...args)),
+      collect: (...args) => this.#call('link.collect', () => link.collect(...args)),
     };
   }
 
@@ -52,7 +56,14 @@ export class CrashingPorts {
     return {
       apply: (...args) => this.#call('driver.apply', () => driver.apply(...args)),
       perform: (...args) => this.#call('driver.perform', () => driver.perform(...args)),
+      isInLine: (...args) => this.#call('driver.isInLine', async () => (await driver.isInLine?.(...args)) ?? true),
       inspect: () => this.#call('driver.inspect', () => driver.inspect()),
+      connectionsOf: (...args) =>
+        this.#call('driver.connectionsOf', async () => (await driver.connectionsOf?.(...args)) ?? []),
+      takeOver: (...args) =>
+        this.#call('driver.takeOver', async () => (await driver.takeOver?.(...args)) ?? NOTHING_SEEDED),
+      forgetConnections: (...args) =>
+        this.#call('driver.forgetConnections', async () => driver.forgetConnections?.(...args)),
     };
   }
 

@@ -54,6 +54,8 @@ describe('the desk', () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
     const [c1] = speakers as [Speaker];
     const revision = (): number => plane.leader.journal.fleet.revision;
+    desk.heartbeat(c1, { serviceVersion: 4 });
+    await clock.settle();
     const first = await have(desk, c1);
     const applied = first.digest as string;
     desk.heartbeat(c1, { serviceVersion: 4, applied });
@@ -67,6 +69,56 @@ describe('the desk', () => {
     expect(desk.isInLine('c1', revision())).toBe(false);
     desk.heartbeat(c1, { serviceVersion: 4, applied });
     expect(desk.isInLine('c1', revision())).toBe(true);
+  });
+
+  test('does-not-take-a-word-that-comes-late-for-a-view-that-came-again', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const revision = (): number => plane.leader.journal.fleet.revision;
+    desk.heartbeat(c1, { serviceVersion: 4 });
+    await clock.settle();
+    const late = { serviceVersion: 4, applied: (await have(desk, c1)).digest as string, asOf: revision() };
+    for (const physicalNetworks of [['p1'], []]) {
+      await plane.edit('c1', { physicalNetworks });
+      await clock.settle();
+      await have(desk, c1);
+    }
+    desk.heartbeat(c1, late);
+    expect(desk.isInLine('c1', revision())).toBe(false);
+    desk.heartbeat(c1, { ...late, asOf: revision() });
+    expect(desk.isInLine('c1', revision())).toBe(true);
+    // Nor is what it is in line with forgotten because of an old word.
+    desk.heartbeat(c1, { serviceVersion: 4, asOf: late.asOf });
+    expect(desk.isInLine('c1', revision())).toBe(true);
+  });
+
+  test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const ask = await have(desk, c1);
+    await plane.edit('c1', { physicalNetworks: ['p1'] });
+    await have(desk, c1);
+    await plane.edit('c1', { physicalNetworks: [] });
+    await clock.settle();
+    expect(answerOf(await desk.view(c1, ask))).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
+    expect(desk.waiting).toBe(0);
+  });
+
+  test('takes-no-agent-for-in-line-before-it-is-written-down-what-it-knows', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const isInLine = (): boolean => desk.isInLine('c1', plane.leader.journal.fleet.revision);
+    desk.heartbeat(c1, { serviceVersion: 4 });
+    await clock.settle();
+    const applied = (await have(desk, c1)).digest as string;
+    desk.heartbeat(c1, { serviceVersion: 4, applied });
+    expect(isInLine()).toBe(true);
+    // Another agent is on it now, which does less with the same view.
+    desk.heartbeat(c1, { serviceVersion: 3, applied });
+    expect(isInLine()).toBe(false);
+    await clock.settle();
+    desk.heartbeat(c1, { serviceVersion: 3, applied });
+    expect(isInLine()).toBe(true);
   });
 
   test('believes-what-a-host-hears-only-while-it-is-heard-itself', async () => {
@@ -221,5 +273,27 @@ describe('waiters', () => {
     await Promise.resolve();
     expect(woken).toContain('c3 changed');
     expect(waiters.size).toBe(0);
+  });
+
+  test('end-in-time-also-behind-somebody-who-asked-earlier-and-waits-longer', async () => {
+    const waiters = new Waiters();
+    const woken: string[] = [];
+    for (const [host, untilMs] of [
+      ['c1', 300],
+      ['c2', 100],
+      ['c3', 300],
+      ['c4', 200],
+    ] as const)
+      void waiters.wait(host, untilMs).then((how) => woken.push(`${host} ${how}`));
+    expect(waiters.size).toBe(4);
+    waiters.expire(200);
+    await Promise.resolve();
+    expect(woken).toEqual(['c2 over', 'c4 over']);
+    // Whoever asks again in another place has still one wait only.
+    void waiters.wait('c1', 250).then((how) => woken.push(`c1 again ${how}`));
+    expect(waiters.size).toBe(2);
+    waiters.expire(300);
+    await Promise.resolve();
+    expect(woken.slice(2).sort()).toEqual(['c1 again over', 'c1 over', 'c3 over']);
   });
 });

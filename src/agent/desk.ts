@@ -9,9 +9,14 @@ import type { Log, TaskAnswer } from '../operations/index.ts';
 import { hostOfRevoked, notInFleet, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
 import { agentName, credentialId, joinAgent, recordAnswer, type JoinCommand } from './decide.ts';
+import { Exchange } from './exchange.ts';
 import { notRecorded, Reports } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
+  type Collect,
+  type Collected,
+  type Deposit,
+  type Deposited,
   type Heard,
   type Heartbeat,
   type Join,
@@ -63,7 +68,10 @@ export class Desk {
   readonly #waiters = new Waiters();
   readonly #words = new Map<string, AgentWord>();
   readonly #composed = new Composed();
+  /** The view that was last given to each host. */
+  readonly #given = new Map<string, Pick<View, 'digest' | 'stamp'>>();
   readonly #reports: Reports;
+  readonly #exchange: Exchange;
   readonly #unheard = new Unheard();
   readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
@@ -75,6 +83,7 @@ export class Desk {
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#reports = new Reports(options);
+    this.#exchange = new Exchange(options);
   }
 
   /** How many agents wait for their view to change. */
@@ -111,21 +120,22 @@ export class Desk {
   }
 
   /** Whether a host has reported that it applied a view composed at or after a revision, or one that says the same. */
-  isInLine(host: string, revision: number): boolean {
+  isInLine(host: string, revision: number, serviceVersion = 0): boolean {
     const { journal } = this.#options;
     const applied = this.#lacksLease() ? undefined : this.#words.get(host)?.applied;
     if (applied === undefined) return false;
+    if ((findHost(journal.fleet, host)?.doc.serviceVersion ?? 0) < serviceVersion) return false;
     const holds = this.#composed.holdsAt(host, applied, revision);
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     return this.#compose(host)?.digest === applied;
   }
 
   #compose(host: string): View | undefined {
-    const { journal, source } = this.#options;
+    const { journal, source, clock } = this.#options;
     const leaseEpoch = journal.fence?.epoch;
     if (leaseEpoch === undefined) return undefined;
     const view = composeView(journal.fleet, source, host, { journalId: journal.journalId, leaseEpoch });
-    this.#composed.note(host, view.digest, view.stamp.revision);
+    this.#composed.note(host, { digest: view.digest, revision: view.stamp.revision, atMs: clock.nowMs() });
     return view;
   }
 
@@ -133,6 +143,7 @@ export class Desk {
   async run(signal: AbortSignal): Promise<void> {
     const { journal, clock, lookMs = LOOK_MS } = this.#options;
     this.#open = true;
+    this.#composed.clear(); // nobody listened to what happened to hosts
     const stops = [
       journal.onCommit((_commit, applied) => this.#touch(applied)),
       journal.onRebuilt(() => this.#startAnew()),
@@ -140,6 +151,7 @@ export class Desk {
     while (!signal.aborted) {
       this.#lookAtLease();
       this.#waiters.expire(clock.nowMs());
+      this.#exchange.expire(clock.nowMs());
       await clock.sleep(lookMs, signal);
     }
     for (const stop of stops) stop();
@@ -150,6 +162,7 @@ export class Desk {
   close(): void {
     this.#open = false;
     this.#waiters.changedAll();
+    this.#exchange.clear();
   }
 
   /** Another lease is another authority: those who wait must hear of it, and what was said before may be old. */
@@ -158,6 +171,8 @@ export class Desk {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#words.clear();
+    this.#given.clear();
+    this.#exchange.clear();
     this.#unheard.clear();
     this.#startAnew();
   }
@@ -165,10 +180,12 @@ export class Desk {
   #startAnew(): void {
     this.#composed.clear();
     this.#waiters.changedAll();
+    this.#exchange.look();
   }
 
   #touch(applied: readonly Applied[]): void {
     const { journal, source, clock } = this.#options;
+    this.#exchange.touch(applied);
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
         this.#touched.add(host);
@@ -187,6 +204,7 @@ export class Desk {
     const id = (after ?? before)?.id ?? '';
     if (!gone) return;
     this.#words.delete(id);
+    this.#given.delete(id);
     this.#unheard.say(id, []);
     this.#composed.forget(id);
   }
@@ -218,8 +236,8 @@ export class Desk {
     return host?.doc.state === 'removed' ? notInFleet(id, host) : undefined;
   }
 
-  #refusalOf(speaker: Speaker): Refusal | undefined {
-    const refusal = speakerRefusal(this.#options.journal.fleet, speaker);
+  #refusalOf(speaker: Speaker, host = findHost(this.#options.journal.fleet, speaker.host)): Refusal | undefined {
+    const refusal = speakerRefusal(host, speaker);
     if (refusal?.code === 'host-removed') this.knocked(speaker.host);
     return refusal;
   }
@@ -252,20 +270,30 @@ export class Desk {
   heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = this.#refusalOf(speaker);
-    if (refusal !== undefined) return refused(refusal);
     const { host } = speaker;
+    const stored = findHost(journal.fleet, host);
+    const refusal = this.#refusalOf(speaker, stored);
+    if (refusal !== undefined) return refused(refusal);
     liveness.heard(host);
     const word = this.#words.get(host);
     const report = beat.report ?? word?.report;
-    const doc = findHost(journal.fleet, host)?.doc;
-    if (doc !== undefined) this.#reports.heard(host, doc, { beat, report });
-    if (word === undefined || word.applied !== beat.applied || word.report !== report) {
-      this.#words.set(host, { applied: beat.applied, report });
+    if (stored !== undefined) this.#reports.heard(host, stored.doc, { beat, report });
+    const applied = this.#appliedBy(beat, stored?.doc, host);
+    if (word === undefined || word.applied !== applied || word.report !== report) {
+      this.#words.set(host, { applied, report });
       if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
-      if (word?.applied !== beat.applied) for (const hear of this.#hearers) hear(host);
+      if (word?.applied !== applied) for (const hear of this.#hearers) hear(host);
     }
     return report === undefined ? WANTED : KNOWN;
+  }
+
+  /** What the host is in line with, as far as a heartbeat tells. */
+  #appliedBy({ applied, asOf, serviceVersion }: Heartbeat, doc: Host | undefined, host: string): string | undefined {
+    // What an agent makes of its view depends on what it knows: until that is written down, it is in line with nothing.
+    if (doc?.serviceVersion !== serviceVersion) return undefined;
+    // It was said before the agent got its last view, and came late.
+    const isOld = asOf !== undefined && asOf < (this.#given.get(host)?.stamp.revision ?? 0);
+    return isOld ? this.#words.get(host)?.applied : applied;
   }
 
   /** The view, as soon as it is another than what the agent has. */
@@ -276,16 +304,27 @@ export class Desk {
       if (this.#lacksLease()) return this.#elsewhere();
       const refusal = this.#refusalOf(speaker);
       if (refusal !== undefined) return refused(refusal);
-      const view = this.#compose(speaker.host);
-      if (view === undefined) return this.#elsewhere();
-      if (isNews(ask, view)) return this.#given(view);
+      // One that has another view than it was given last did not get that: it must not seem to be busy with it.
+      const { digest = ask.digest } = this.#given.get(speaker.host) ?? {};
+      if (digest !== ask.digest || !this.#isKnown(speaker.host, ask)) {
+        const view = this.#compose(speaker.host);
+        if (view === undefined) return this.#elsewhere();
+        if (isNews(ask, view) || digest !== ask.digest) return this.#give(view);
+      }
       if (clock.nowMs() >= untilMs) return UNCHANGED;
       if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
     }
   }
 
+  /** The agent has what composing its view would give: nearly every poll finds it so. */
+  #isKnown(host: string, { digest, leaseEpoch }: ViewAsk): boolean {
+    if (digest === undefined || leaseEpoch !== this.#epoch) return false;
+    return this.#composed.isStill(host, digest, this.#options.clock.nowMs());
+  }
+
   /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
-  #given(view: View): Reply<ViewAnswer> {
+  #give(view: View): Reply<ViewAnswer> {
+    this.#given.set(view.host, { digest: view.digest, stamp: view.stamp });
     const word = this.#words.get(view.host);
     if (word?.applied !== undefined && word.applied !== view.digest)
       this.#words.set(view.host, { ...word, applied: undefined });
@@ -294,11 +333,26 @@ export class Desk {
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
   async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
-    if (this.#lacksLease()) return this.#elsewhere();
-    const refusal = this.#refusalOf(speaker);
-    if (refusal !== undefined) return refused(refusal);
+    const unheard = this.#notHeard(speaker);
+    if (unheard !== undefined) return unheard;
     const results = await Promise.all(answers.map((answer) => this.#record(speaker.host, answer)));
     return { kind: 'answer', answer: { results } };
+  }
+
+  /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
+  deposit(speaker: Speaker, deposit: Deposit): Reply<Deposited> {
+    return this.#notHeard(speaker) ?? this.#exchange.deposit(speaker.host, deposit);
+  }
+
+  collect(speaker: Speaker, ask: Collect): Promise<Reply<Collected>> {
+    return this.#exchange.collect(speaker.host, ask, () => this.#notHeard(speaker));
+  }
+
+  /** What is said to one who does not get any further here. */
+  #notHeard(speaker: Speaker): Reply<never> | undefined {
+    if (this.#lacksLease()) return this.#elsewhere();
+    const refusal = this.#refusalOf(speaker);
+    return refusal === undefined ? undefined : refused(refusal);
   }
 
   async #record(host: string, answer: TaskAnswer): Promise<Observation> {

@@ -17,6 +17,8 @@ export interface HeartParts {
   readonly tellsOfSwitch: boolean;
   readonly heartbeatMs: number;
   readonly applied: () => string | undefined;
+  /** The revision of the last view that was taken. */
+  readonly asOf: () => number | undefined;
   readonly problems: () => readonly string[];
   readonly refusedView: () => Report['refusedView'];
 }
@@ -93,11 +95,12 @@ export class Heart {
   }
 
   #beatWith(report: Report | undefined): Heartbeat {
-    const { serviceVersion, applied } = this.#parts;
-    const digest = applied();
+    const { serviceVersion } = this.#parts;
+    const [applied, asOf] = [this.#parts.applied(), this.#parts.asOf()];
     return {
       serviceVersion,
-      ...(digest !== undefined && { applied: digest }),
+      ...(applied !== undefined && { applied }),
+      ...(asOf !== undefined && { asOf }),
       ...(report !== undefined && { report }),
     };
   }

@@ -4,11 +4,18 @@ import { checker } from '../fleet/index.ts';
 import { Connections, type Answered, type Asked } from './http-request.ts';
 import { parsedJson } from './json-text.ts';
 import {
+  COLLECT_WAIT_MAX_MS,
+  COLLECTED,
+  DEPOSITED,
   HEARD,
   JOINED,
   OBSERVED,
   VIEW,
   VIEW_WAIT_MAX_MS,
+  type Collect,
+  type Collected,
+  type Deposit,
+  type Deposited,
   type Heard,
   type Heartbeat,
   type Join,
@@ -28,8 +35,8 @@ export interface HttpLinkOptions {
 
 /** Less than the heartbeats that a host may miss before it is suspect: another server can still be tried. */
 const TIMEOUT_MS = 5000;
-/** On top of the wait at the server: a slow answer is still an answer. */
-const VIEW_GRACE_MS = 10_000;
+/** On top of the wait at the server, or of the way of a large body: a slow answer is still an answer. */
+const GRACE_MS = 10_000;
 
 const VIEW_ANSWER = Type.Union([
   Type.Object({ kind: Type.Literal('unchanged') }),
@@ -43,7 +50,16 @@ const CHECKS = {
   heard: checker(HEARD),
   view: checker(VIEW_ANSWER),
   observed: checker(OBSERVED),
+  deposited: checker(DEPOSITED),
+  collected: checker(COLLECTED),
 };
+
+interface Sent {
+  readonly body: object;
+  readonly check: Check;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
 
 export class HttpLink implements Link {
   readonly #connections: Connections;
@@ -74,19 +90,31 @@ export class HttpLink implements Link {
   async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
     const url = address(to, '/api/v1/agent/view');
     for (const [name, value] of Object.entries(ask)) url.searchParams.set(name, String(value));
-    const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + VIEW_GRACE_MS;
+    const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
     return this.#ask<ViewAnswer>({ url, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
   }
 
-  async #post<A>(to: Session, path: string, sent: { readonly body: object; readonly check: Check }): Promise<Reply<A>> {
+  async deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+    const sent = { body: deposit, check: CHECKS.deposited, timeoutMs: this.#timeoutMs + GRACE_MS };
+    return this.#post<Deposited>(to, '/api/v1/agent/connections/deposit', sent);
+  }
+
+  async collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+    const timeoutMs = (ask.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
+    const sent = { body: ask, check: CHECKS.collected, timeoutMs, signal };
+    return this.#post<Collected>(to, '/api/v1/agent/connections/collect', sent);
+  }
+
+  async #post<A>(to: Session, path: string, { body, check, timeoutMs, signal }: Sent): Promise<Reply<A>> {
     const asked: Asked = {
       url: address(to, path),
       method: 'POST',
       secret: to.secret,
-      body: JSON.stringify(sent.body),
-      timeoutMs: this.#timeoutMs,
+      body: JSON.stringify(body),
+      timeoutMs: timeoutMs ?? this.#timeoutMs,
+      ...(signal !== undefined && { signal }),
     };
-    return this.#ask<A>(asked, sent.check);
+    return this.#ask<A>(asked, check);
   }
 
   async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {

@@ -3,7 +3,20 @@
 import { StoreUnavailable } from '../journal/index.ts';
 import type { Speaker } from './admission.ts';
 import type { Desk } from './desk.ts';
-import type { Heard, Heartbeat, Join, Joined, Observations, Observed, ViewAnswer, ViewAsk } from './messages.ts';
+import type {
+  Collect,
+  Collected,
+  Deposit,
+  Deposited,
+  Heard,
+  Heartbeat,
+  Join,
+  Joined,
+  Observations,
+  Observed,
+  ViewAnswer,
+  ViewAsk,
+} from './messages.ts';
 import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
 
 export class InProcessLink implements Link {
@@ -23,13 +36,25 @@ export class InProcessLink implements Link {
   }
 
   async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
+    return this.#untilAborted(signal, () => this.#asSpeaker(to, (desk, speaker) => desk.view(speaker, ask)));
+  }
+
+  async deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
+    return this.#asSpeaker(to, (desk, speaker) => desk.deposit(speaker, deposit));
+  }
+
+  async collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>> {
+    return this.#untilAborted(signal, () => this.#asSpeaker(to, (desk, speaker) => desk.collect(speaker, ask)));
+  }
+
+  async #untilAborted<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
     const over = new AbortController();
     const given = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new LinkDown('the agent stops')), { signal: over.signal });
     });
     if (signal.aborted) throw new LinkDown('the agent stops');
     try {
-      return await Promise.race([given, this.#asSpeaker(to, (desk, speaker) => desk.view(speaker, ask))]);
+      return await Promise.race([given, ask()]);
     } finally {
       // With a reason of our own: else each poll makes an exception with a stack that nobody reads.
       over.abort('over');

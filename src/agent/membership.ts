@@ -154,8 +154,10 @@ export class Membership {
     this.onStay();
   }
 
-  /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when that is not on disk. */
+  /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when it is not yet. */
   async stayAfterAll(): Promise<boolean> {
+    // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
+    if (this.#wiping) return false;
     mark('told-to-leave-and-stays');
     const { leaving: _, ...identity } = this.#identity;
     try {

@@ -3,6 +3,7 @@
 // that a newer server may say more than an older agent understands.
 import { Type, type Static } from 'typebox';
 import { closed, ID } from '../access/index.ts';
+import { CONNECTION_PATTERN } from '../dataplane/index.ts';
 import { SWITCH_IDENTITY } from '../hosts/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
 
@@ -84,6 +85,8 @@ export const HEARTBEAT = closed({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
   /** The view that the host is in line with. */
   applied: Type.Optional(Type.String({ maxLength: 100 })),
+  /** The revision of the last view that it took: what was said before it got a newer one says nothing of what it has now. */
+  asOf: Type.Optional(Type.Integer({ minimum: 0 })),
   report: Type.Optional(REPORT),
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;
@@ -127,3 +130,57 @@ export const OBSERVED = Type.Object({
   results: Type.Array(Type.Object({ task: Type.String(), result: Type.Enum(['recorded', 'stale', 'not-taken']) })),
 });
 export type Observed = Static<typeof OBSERVED>;
+
+/** The most that is copied from one host to the next; a deposit of so many is about 5 MB. */
+export const DEPOSIT_MAX = 50_000;
+/** Lines of the longest addresses there are, and room to spare. */
+export const DEPOSIT_BYTES_MAX = 16 * 1024 * 1024;
+export const COLLECT_WAIT_MAX_MS = 5000;
+
+/** Why neither end is answered: the hand-over is not at this point any more, or the asker is not that end of it. */
+export const NOT_COPIED_NOW = 'not-copied-now';
+
+/** Which connections are copied, and the how-manieth time: a service is handed over by one operation at a time. */
+const COPY = {
+  service: Type.String({ minLength: 1, maxLength: 300 }),
+  operation: Type.String({ minLength: 1, maxLength: 300 }),
+  phase: Type.Enum(['seeding', 'reseeding']),
+};
+const COPY_OF = closed(COPY);
+export type Copy = Static<typeof COPY_OF>;
+
+export const DEPOSIT = closed({
+  ...COPY,
+  connections: Type.Array(
+    Type.String({
+      pattern: CONNECTION_PATTERN,
+      'x-form': 'a connection, as protocol, source, its port, destination, its port, address and port outside',
+    }),
+    { maxItems: DEPOSIT_MAX },
+  ),
+  /** With those that were left out because there are too many. */
+  inAll: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
+});
+export interface Deposit extends Copy {
+  readonly connections: readonly string[];
+  readonly inAll: number;
+}
+
+export const DEPOSITED = Type.Object({ kept: Type.Integer() });
+export type Deposited = Static<typeof DEPOSITED>;
+
+export const COLLECT = closed({
+  ...COPY,
+  waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: COLLECT_WAIT_MAX_MS })),
+});
+export type Collect = Static<typeof COLLECT>;
+
+export const COLLECTED = Type.Object({
+  kind: Type.Enum(['connections', 'not-yet']),
+  connections: Type.Optional(Type.Array(Type.String(), { maxItems: DEPOSIT_MAX })),
+  inAll: Type.Optional(Type.Integer()),
+});
+export type Collected =
+  | { readonly kind: 'connections'; readonly connections: readonly string[]; readonly inAll: number }
+  /** The other end has not been here yet. */
+  | { readonly kind: 'not-yet' };

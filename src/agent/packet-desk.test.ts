@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { HERE, nat, subnetService, view } from '../dataplane/dataplane-fixture.ts';
-import { macOf } from '../dataplane/keys.ts';
-import { encodeArpFrame } from '../dataplane/packets/arp.ts';
-import { encodeNdFrame } from '../dataplane/packets/nd-frame.ts';
+import {
+  encodeArpFrame,
+  encodeNdFrame,
+  HERE,
+  macOf,
+  nat,
+  subnetService,
+  view,
+} from '../dataplane/dataplane-fixture.ts';
 import { PacketDesk, type HeardPacket, type SentPacket } from './packet-desk.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
@@ -32,7 +37,7 @@ function opened(): Opened {
     },
     desk: new PacketDesk({
       clock,
-      log: quiet as never,
+      log: quiet,
       wire: {
         onPacket: (listener) => {
           listeners.add(listener);
@@ -89,6 +94,21 @@ describe('packets of an agent', () => {
     await clock.pass(15_000);
     expect(sent.length).toBeGreaterThan(0);
     await stop();
+  });
+
+  test('an-agent-that-is-started-anew-goes-on-by-what-is-on-the-switch, until-the-next-hop-answers', () => {
+    const { desk, hear } = opened();
+    const there = '02:aa:00:00:00:09';
+    const flow = { table: 35, priority: 10, cookie: '4d55000000000001', match: 'ip,reg0=0x2000,ct_state=-inv+trk' };
+    desk.remember({
+      flows: [
+        { ...flow, actions: `set_field:02:bb:00:00:00:01->eth_src,set_field:${there}->eth_dst,output:"muster-ext"` },
+      ],
+    });
+    expect([desk.around.nextHop('198.51.100.1'), desk.around.nextHop('2001:db8:ff::1')]).toEqual([there, undefined]);
+    desk.follow(view({ services: [nat(AT_C1)] }));
+    hear(answer);
+    expect(desk.around.nextHop('198.51.100.1')).toBe(GATEWAY);
   });
 
   test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {

@@ -19,6 +19,7 @@ import {
   type DataplaneView,
   type Duties,
   type Resolving,
+  type SwitchContents,
   type Surroundings,
 } from '../dataplane/index.ts';
 import type { Clock } from '../journal/index.ts';
@@ -57,13 +58,17 @@ const ADVERTISE_MS = 200_000;
 const LOOK_MAX_MS = 30_000;
 
 export class PacketDesk {
-  readonly around: Surroundings = { nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac };
+  readonly around: Surroundings = {
+    nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac ?? this.#before.get(ip.includes(':')),
+  };
   readonly #options: PacketDeskOptions;
   readonly #bell = new Bell();
   readonly #listeners = new Set<() => void>();
   #duties: Duties | undefined;
   #local: ReadonlyMap<number, readonly string[]> = new Map();
   #resolving: Resolving = [];
+  /** Where an agent before this one sent what leaves, by version: it goes on so until the next hop has answered anew. */
+  #before: ReadonlyMap<boolean, string> = new Map();
   readonly #announcing = new Map<string, { readonly what: Announced; at: Announcing }>();
   #advertisedMs = 0;
 
@@ -75,6 +80,15 @@ export class PacketDesk {
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch tells where it went. */
+  remember({ flows }: Pick<SwitchContents, 'flows'>): void {
+    const sent = flows.flatMap(({ match, actions }): [boolean, string][] => {
+      const mac = /set_field:([0-9a-f:]{17})->eth_dst,output:"muster-ext"$/.exec(actions)?.[1];
+      return mac === undefined ? [] : [[match.startsWith('ipv6'), mac]];
+    });
+    this.#before = new Map(sent);
   }
 
   /** From now on it does what this view asks for. Called once its flows are there. */

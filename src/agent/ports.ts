@@ -1,9 +1,14 @@
 // What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
 // of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
+import type { Seeded, TrackedConnection } from '../dataplane/index.ts';
 import type { SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
 import type {
+  Collect,
+  Collected,
+  Deposit,
+  Deposited,
   Heard,
   Heartbeat,
   Join,
@@ -38,6 +43,10 @@ export interface Link {
   /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
   view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>>;
   observe(to: Session, observations: Observations): Promise<Reply<Observed>>;
+  /** Leaves the connections of a service for the host that takes it over. */
+  deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>>;
+  /** Waits at the server for those of the host before, as `view` does. */
+  collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>>;
 }
 
 export class LinkDown extends Error {
@@ -99,16 +108,27 @@ export interface LocalDriver {
   apply(view: View, signal: AbortSignal): Promise<Applied>;
   /** Carries out one task; `preflight` is one. May be called again for the same task after a crash, not otherwise. */
   perform(task: Task, fence: Fence): Promise<Performed>;
+  /**
+   * Whether the machine is still as it was brought in line with this view: others have their hands on it too. Changes nothing; no
+   * when it cannot be told. Absent where nobody else can change anything.
+   */
+  isInLine?(view: View, signal: AbortSignal): Promise<boolean>;
+  /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */
+  onChanged?(changed: () => void): () => void;
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspected>;
-  /** Calls whenever something on the machine may have become different by itself. */
-  onChange?(listener: () => void): () => void;
   /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
   onHearing?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
   run?(signal: AbortSignal): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined where nobody listens. Asked for with every heartbeat. */
   unheardPeers?(): Promise<readonly string[] | undefined>;
+  /** The connections that are translated here for a service, those first that are worth most. Rejects with `SwitchDown`. */
+  connectionsOf?(service: string): Promise<readonly TrackedConnection[]>;
+  /** Knows the connections of the host before from now on. Those that are here stay as they are. Rejects with `SwitchDown`. */
+  takeOver?(service: string, connections: readonly TrackedConnection[]): Promise<Seeded>;
+  /** The service is not translated here any more. Rejects with `SwitchDown`. */
+  forgetConnections?(service: string): Promise<void>;
 }
 
 export interface Inspected {

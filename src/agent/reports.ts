@@ -31,7 +31,6 @@ export class Reports {
   heard(host: string, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): void {
     const { beat, report } = said;
     const { clock, journal } = this.#options;
-    const by = agentName(host);
     if (doc.serviceVersion !== beat.serviceVersion) {
       const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
       this.#record(host, 'agent of another version', (fleet) => recordVersion(fleet, version));
@@ -41,7 +40,7 @@ export class Reports {
     // With each report it is looked at anew: another host may have shown the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
     if (!known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc))) {
-      const heard = { host, identity: report.switch, by, nowMs: clock.nowMs() };
+      const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
       this.#record(host, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
     }
   }

@@ -16,7 +16,23 @@ import { NotHolder } from '../journal/index.ts';
 import type { Speaker } from './admission.ts';
 import { joinAgent } from './decide.ts';
 import type { Desk } from './desk.ts';
-import { HEARD, HEARTBEAT, JOIN, JOINED, OBSERVATIONS, OBSERVED, VIEW, VIEW_ASK, type ViewAnswer } from './messages.ts';
+import {
+  COLLECT,
+  COLLECTED,
+  DEPOSIT,
+  DEPOSIT_BYTES_MAX,
+  DEPOSITED,
+  HEARD,
+  HEARTBEAT,
+  JOIN,
+  JOINED,
+  NOT_COPIED_NOW,
+  OBSERVATIONS,
+  OBSERVED,
+  VIEW,
+  VIEW_ASK,
+  type ViewAnswer,
+} from './messages.ts';
 import type { Reply } from './ports.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } satisfies Partial<RouteFace>;
@@ -26,7 +42,14 @@ const HEARD_TEXT = { known: textAnswer('{"report":"known"}'), wanted: textAnswer
 const UNCHANGED = textAnswer('{"kind":"unchanged"}');
 
 export function agentRoutes(desk: Desk): Route[] {
-  return [joinRoute(desk), heartbeatRoute(desk), viewRoute(desk), observeRoute(desk)];
+  return [
+    joinRoute(desk),
+    heartbeatRoute(desk),
+    viewRoute(desk),
+    observeRoute(desk),
+    depositRoute(desk),
+    collectRoute(desk),
+  ];
 }
 
 function joinRoute(desk: Desk): Route {
@@ -106,6 +129,35 @@ function observeRoute(desk: Desk): Route {
   });
 }
 
+function depositRoute(desk: Desk): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/connections/deposit',
+    about: 'Leave the connections of a service for the host that takes it over; never journalled',
+    access: 'agent',
+    body: DEPOSIT,
+    bodyBytesMax: DEPOSIT_BYTES_MAX,
+    answers: { 200: { about: 'how many are kept', schema: DEPOSITED } },
+    handle: ({ body, caller }) => answered(desk.deposit(speaker(caller), body), (deposited) => answer(deposited)),
+  });
+}
+
+function collectRoute(desk: Desk): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/connections/collect',
+    about:
+      'Get the connections of a service that is taken over as soon as the host before has left them, or hear that it has not',
+    access: 'agent',
+    body: COLLECT,
+    answers: { 200: { about: 'the connections, or `not-yet` after the wait', schema: COLLECTED } },
+    handle: async ({ body, caller }) =>
+      answered(await desk.collect(speaker(caller), body), (collected) => answer(collected)),
+  });
+}
+
 function speaker({ host, token }: Caller): Speaker {
   if (host === undefined) throw new Error('a token for agents is bound to no host');
   return { host, token };
@@ -116,7 +168,11 @@ function answered<A>(reply: Reply<A>, show: (found: A) => Answer): Answered {
     case 'answer':
       return show(reply.answer);
     case 'refused':
-      return refused({ kind: 'forbidden', code: reply.code, message: reply.message });
+      return refused({
+        kind: reply.code === NOT_COPIED_NOW ? 'conflict' : 'forbidden',
+        code: reply.code,
+        message: reply.message,
+      });
     case 'elsewhere':
       // The lease went while the call was here. The API says the same as to one that comes now.
       throw new NotHolder();

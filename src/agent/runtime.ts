@@ -1,8 +1,10 @@
 export { Agent } from './agent.ts';
 export type { AgentOptions } from './agent.ts';
+export { dataplaneRoutes } from './dataplane-routes.ts';
 export { Desk } from './desk.ts';
 export { FileDisk } from './file-disk.ts';
 export { InProcessLink } from './in-process-link.ts';
+export { Memory } from './memory.ts';
 export { MemoryDisk } from './memory-disk.ts';
 export { Namespaces } from './namespaces.ts';
 export { PacketDesk } from './packet-desk.ts';

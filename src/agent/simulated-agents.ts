@@ -19,6 +19,7 @@ export interface SimulatedAgentsOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly heartbeatMs?: number;
+  readonly checkMs?: number;
   /** Starts are spread over this time, so that ten thousand agents do not begin in one instant. */
   readonly spreadMs?: number;
   /** The disk of a host; by default one in memory, which lasts as long as this process. */
@@ -75,7 +76,7 @@ export class SimulatedAgents {
   start(host: string, { serviceVersion = this.#versions.get(host) }: StartSimulated = {}): void {
     if (this.#running.has(host)) return;
     if (serviceVersion !== undefined) this.#versions.set(host, serviceVersion);
-    const { link, servers, joinToken, clock, ids, random, log, heartbeatMs } = this.#options;
+    const { link, servers, joinToken, clock, ids, random, log, heartbeatMs, checkMs } = this.#options;
     const agent = new Agent(
       { ...this.#machineOf(host), link, clock, ids, random, log },
       {
@@ -83,6 +84,7 @@ export class SimulatedAgents {
         name: host,
         joinToken: () => joinToken(host),
         ...(heartbeatMs !== undefined && { heartbeatMs }),
+        ...(checkMs !== undefined && { checkMs }),
         ...(serviceVersion !== undefined && { serviceVersion }),
       },
     );

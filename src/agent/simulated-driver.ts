@@ -1,7 +1,14 @@
 // A machine that is not there. It remembers what it was told, takes its time, and fails when it is asked to. What it
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
-import { dataplaneView, SwitchDown, type ShownSubnet, type Switch } from '../dataplane/index.ts';
+import {
+  dataplaneView,
+  SwitchDown,
+  type Seeded,
+  type ShownSubnet,
+  type Switch,
+  type TrackedConnection,
+} from '../dataplane/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
@@ -47,6 +54,7 @@ export class SimulatedDriver implements LocalDriver {
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
   #known: ReadonlySet<string> | undefined;
   #changes = 0;
+  #remembers = false;
 
   constructor(machine: SimulatedMachine) {
     const { clock, network, hypervisor = new SimulatedHypervisor(machine) } = machine;
@@ -70,6 +78,7 @@ export class SimulatedDriver implements LocalDriver {
       const problems = this.#machine.obstacles?.() ?? [];
       if (problems.length > 0) return { kind: 'failed', problems };
     }
+    await this.#remember();
     // The same view says nothing of whether the switch still holds what it should.
     const lined = (await this.#line?.follow(view)) ?? { kind: 'already' };
     this.#followPackets(view);
@@ -79,15 +88,27 @@ export class SimulatedDriver implements LocalDriver {
     return { kind: 'applied' };
   }
 
+  /** Once, before anything is changed: what an agent before this one found out is on the switch. */
+  async #remember(): Promise<void> {
+    const { packets, switch: of } = this.#machine;
+    if (packets === undefined || of === undefined || this.#remembers) return;
+    try {
+      packets.remember(await of.read());
+      this.#remembers = true;
+    } catch (error) {
+      if (!(error instanceof SwitchDown)) throw error;
+    }
+  }
+
   /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */
   #followPackets({ host, parts }: View): void {
     const shown = dataplaneView(host, parts);
     if (shown !== undefined) this.#machine.packets?.follow(shown);
   }
 
-  onChange(listener: () => void): () => void {
+  onChanged(changed: () => void): () => void {
     const { packets, switch: of } = this.#machine;
-    const stops = [packets?.onChange(listener), of?.onChange?.(listener)];
+    const stops = [packets?.onChange(changed), of?.onChanged?.(changed)];
     return () => {
       for (const stop of stops) stop?.();
     };
@@ -103,7 +124,11 @@ export class SimulatedDriver implements LocalDriver {
 
   #learn({ host, parts }: View): void {
     const domains = dataplaneView(host, parts)?.networks.domains ?? [];
-    this.#machine.learn?.(domains.flatMap(({ subnets = [] }) => subnets));
+    this.#machine.learn?.(domains.flatMap(({ subnets }) => subnets));
+  }
+
+  async isInLine(view: View): Promise<boolean> {
+    return (await this.#line?.isFollowed(view)) ?? true;
   }
 
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
@@ -111,6 +136,18 @@ export class SimulatedDriver implements LocalDriver {
     this.#parts = undefined;
     const lined = await this.#line?.wipe();
     return lined?.kind === 'failed' ? { outcome: 'failed', problems: lined.problems } : { outcome: 'done' };
+  }
+
+  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
+    return (await this.#line?.connectionsOf(service)) ?? [];
+  }
+
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    return (await this.#line?.takeOver(service, connections)) ?? { taken: 0, already: 0, failed: connections.length };
+  }
+
+  async forgetConnections(service: string): Promise<void> {
+    await this.#line?.forgetConnections(service);
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {

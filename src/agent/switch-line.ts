@@ -9,8 +9,11 @@ import {
   SwitchRefused,
   WIPED,
   type DataplaneView,
+  type Seeded,
   type Surroundings,
   type Switch,
+  type SwitchContents,
+  type TrackedConnection,
 } from '../dataplane/index.ts';
 import type { View } from './messages.ts';
 
@@ -22,16 +25,29 @@ export type Lined =
 /** Of a gap or a flow in the way, a few tell enough. */
 const TOLD_MAX = 5;
 
+/** What was last found on the switch as it should be, and for which view. */
+interface Found {
+  readonly digest: string;
+  readonly wanted: SwitchContents;
+  readonly contents: SwitchContents;
+}
+
 export class SwitchLine {
   readonly #switch: Switch;
   readonly #around: Surroundings;
   #wipes = 0;
   #last: Promise<unknown> = Promise.resolve();
   #gaps: readonly string[] = [];
+  #found: Found | undefined;
+  /** Of the last view. */
+  #zones: ReadonlyMap<string, number> = new Map();
+  /** Of services that were in a view since connections were last forgotten there. */
+  readonly #tracked = new Map<string, number>();
 
   constructor(of: Switch, around: Surroundings = NOBODY_AROUND) {
     this.#switch = of;
-    this.#around = { ...around, hasHeard: (peer) => of.hasHeard?.(peer) ?? true };
+    // One that does not listen changes nothing of what is around it.
+    this.#around = of.hasHeard === undefined ? around : { ...around, hasHeard: (peer) => of.hasHeard?.(peer) ?? true };
   }
 
   /** What the last view wanted of the switch and cannot be had, in sentences. */
@@ -40,17 +56,33 @@ export class SwitchLine {
   }
 
   /** A view that says nothing of the data plane leaves the switch as it is. */
-  async follow({ host, parts }: View): Promise<Lined> {
+  async follow({ host, parts, digest }: View): Promise<Lined> {
     const view = dataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
     const wanted = compile(view, this.#around);
-    const { gaps } = wanted;
+    const { gaps, zones } = wanted;
+    this.#zones = zones;
+    for (const [service, zone] of zones) this.#tracked.set(service, zone);
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
-    const lined = await this.#alone(() => this.#bring(wanted));
+    const lined = await this.#alone(() => this.#bring(wanted, digest));
     const silent = silentFor(view, gaps);
     return silent === undefined || lined.kind === 'failed' ? lined : failed(silent);
+  }
+
+  /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
+  async isFollowed({ host, parts, digest }: View): Promise<boolean> {
+    const view = dataplaneView(host, parts);
+    if (view === undefined) return true;
+    const wanted = this.#wantedBefore(digest) ?? compile(view, this.#around).contents;
+    const lined = await this.#alone(() => this.#compare(wanted, digest));
+    return lined.kind === 'already';
+  }
+
+  /** What is around a switch changes while the view is the same: then it is compiled anew. */
+  #wantedBefore(digest: string): SwitchContents | undefined {
+    return this.#around === NOBODY_AROUND && this.#found?.digest === digest ? this.#found.wanted : undefined;
   }
 
   /** Takes everything of ours away. What was waiting to be put there is not put there any more. */
@@ -60,17 +92,56 @@ export class SwitchLine {
     return this.#alone(() => this.#bring(WIPED));
   }
 
-  async #bring({ contents }: Wanted): Promise<Lined> {
-    try {
-      const { changes, inTheWay } = diff(contents, await this.#switch.read());
-      if (changes.length > 0) await this.#switch.apply(changes);
-      const left = changes.length === 0 ? 0 : diff(contents, await this.#switch.read()).changes.length;
+  async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
+    const zone = this.#zones.get(service);
+    return (zone === undefined ? undefined : await this.#switch.connections?.(zone)) ?? [];
+  }
+
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    const zone = this.#zones.get(service);
+    const seeded = zone === undefined ? undefined : await this.#switch.seed?.(zone, connections);
+    return seeded ?? { taken: 0, already: 0, failed: connections.length };
+  }
+
+  /** A zone that another service has by now is left alone. */
+  async forgetConnections(service: string): Promise<void> {
+    const zone = this.#tracked.get(service);
+    if (zone === undefined) return;
+    const isTaken = [...this.#zones].some(([other, its]) => other !== service && its === zone);
+    if (!isTaken) await this.#switch.flush?.(zone);
+    this.#tracked.delete(service);
+  }
+
+  async #compare(wanted: SwitchContents, digest: string): Promise<Lined> {
+    const contents = await this.#switch.read();
+    if (this.#found?.contents === contents && this.#found.wanted === wanted) return { kind: 'already' };
+    const { changes, inTheWay } = diff(wanted, contents);
+    if (changes.length + inTheWay.length > 0) return failed('the switch holds something else');
+    this.#found = { digest, wanted, contents };
+    return { kind: 'already' };
+  }
+
+  async #bring({ contents: wanted }: Wanted, digest = ''): Promise<Lined> {
+    let contents = await this.#switch.read();
+    const { changes, inTheWay } = diff(wanted, contents);
+    if (changes.length > 0) {
+      await this.#switch.apply(changes);
+      contents = await this.#switch.read();
+      const left = diff(wanted, contents).changes.length;
       if (left > 0) return failed(`${left} of ${changes.length} changes are not on the switch after they were made`);
-      const [other] = inTheWay;
-      if (other === undefined) return { kind: changes.length === 0 ? 'already' : 'applied' };
+    }
+    const [other] = inTheWay;
+    if (other !== undefined)
       return failed(
         `a flow of somebody else is in the way: table=${other.table},${other.match} (${inTheWay.length} in all)`,
       );
+    this.#found = { digest, wanted, contents };
+    return { kind: changes.length === 0 ? 'already' : 'applied' };
+  }
+
+  async #tried(work: () => Promise<Lined>): Promise<Lined> {
+    try {
+      return await work();
     } catch (error) {
       if (error instanceof SwitchDown || error instanceof SwitchRefused)
         return failed(`${error.code}: ${error.message}`);
@@ -80,7 +151,9 @@ export class SwitchLine {
 
   #alone(work: () => Promise<Lined>): Promise<Lined> {
     const wipes = this.#wipes;
-    const result = this.#last.then(() => (wipes === this.#wipes ? work() : failed('this host was told to leave')));
+    const result = this.#last.then(() =>
+      wipes === this.#wipes ? this.#tried(work) : failed('this host was told to leave'),
+    );
     this.#last = result.catch(() => undefined);
     return result;
   }

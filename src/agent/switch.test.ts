@@ -1,17 +1,21 @@
 // What an agent does for its switch, and what becomes of a host that is told to leave.
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { revokedToken } from '../access/index.ts';
 import { ALARM } from '../alarms/index.ts';
 import { simulatedIdentity } from '../dataplane/index.ts';
-import { SimulatedSwitch } from '../dataplane/runtime.ts';
+import type { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { idOf, put } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
-import { TRANSPORT_ZONE } from '../network/index.ts';
 import { ITEM, newOperation, OPERATION, record, type OperationKind } from '../operations/index.ts';
-import { Rack } from './agent-fixture.ts';
-import { Plane } from './plane-fixture.ts';
 import { LinkDown } from './ports.ts';
-import { VirtualClock } from './virtual-clock-fixture.ts';
+import {
+  EMPTY,
+  inLine,
+  peersOn,
+  switchWorld,
+  type SwitchHost as Host,
+  type SwitchWorld as World,
+} from './switch-world-fixture.ts';
 
 /** Tells its host to leave. */
 const told: OperationKind = {
@@ -33,64 +37,7 @@ const told: OperationKind = {
         }),
 };
 
-interface Host {
-  readonly rack: Rack;
-  readonly its: SimulatedSwitch;
-  /** The join token that its agent is given. */
-  token: string | undefined;
-}
-
-interface World {
-  readonly clock: VirtualClock;
-  readonly plane: Plane;
-  readonly hosts: readonly Host[];
-}
-
-const opened: World[] = [];
-afterEach(async () => {
-  for (const { plane, hosts } of opened.splice(0)) {
-    await Promise.all(hosts.map(({ rack }) => rack.stop()));
-    await plane.close();
-  }
-});
-
-/** Hosts in service, with tunnels between all of them. */
-async function worldOf(...names: readonly string[]): Promise<World> {
-  const clock = new VirtualClock();
-  const plane = new Plane(clock, 'journal-1', [told]);
-  await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
-  const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
-  await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
-  await plane.register(...names);
-  const hosts: Host[] = [];
-  for (const [nth, name] of names.entries()) {
-    await plane.edit(name, { tunnelAddress: `172.16.0.${nth + 1}` });
-    const its = new SimulatedSwitch({ host: name, clock });
-    const host: Host = {
-      its,
-      token: await plane.joinToken(name),
-      rack: new Rack(plane, { name, joinToken: () => Promise.resolve(host.token), machine: { switch: its } }),
-    };
-    hosts.push(host);
-    host.rack.start();
-  }
-  const world = { clock, plane, hosts };
-  opened.push(world);
-  await clock.until('all are in service', () => names.every((name) => plane.host(name)?.state === 'active'));
-  await inLine(world);
-  return world;
-}
-
-async function inLine({ clock, hosts }: World): Promise<void> {
-  await clock.until('all are in line', () =>
-    hosts.every(({ rack }) => {
-      const { applied, digest } = rack.agent!.status();
-      return digest !== undefined && applied === digest;
-    }),
-  );
-  await clock.pass(300);
-}
+const worldOf = (...names: readonly string[]): Promise<World> => switchWorld(names, { kinds: [told] });
 
 async function tell({ plane, clock }: World, host: string): Promise<void> {
   const id = idOf(OPERATION, `op-${host}`);
@@ -98,9 +45,6 @@ async function tell({ plane, clock }: World, host: string): Promise<void> {
   const common = { kind: 'told', title: 'told', by: 'test', nowMs: clock.nowMs(), deadlineMs: 9_000_000 };
   await plane.commit(() => accept(newOperation({ ...common, id, items: [item] }), null));
 }
-
-const peersOn = ({ its }: Host): string[] => its.contents.tunnels.map(({ peer }) => peer);
-const EMPTY = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
 describe('the switch of a host', () => {
   test('follows-the-view-and-is-reported', async () => {

@@ -24,8 +24,7 @@ export interface ViewSource {
 export type Authority = Omit<Stamp, 'revision'>;
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
-  const built = source.parts.map((part) => [part.name, part.build(fleet, host)] as const);
-  const parts = Object.fromEntries(built.filter(([, part]) => part !== undefined));
+  const parts = partsOf(fleet, source.parts, host);
   const tasks = tasksOf(fleet, source.kinds, host);
   return {
     host,
@@ -34,6 +33,12 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
     parts,
     tasks,
   };
+}
+
+/** What the rooms say to a host, by the names of their parts. */
+export function partsOf(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+  const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
+  return Object.fromEntries(built.filter(([, part]) => part !== undefined));
 }
 
 function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {
@@ -50,7 +55,7 @@ export function taskOf(fleet: FleetReader, kinds: ViewSource['kinds'], item: Sto
   return kinds.get(operation.kind)?.task?.(fleet, item);
 }
 
-/** The hosts whose view may be another after this change. One that is missed here is shown at its next poll. */
+/** The hosts whose view may be another after this change. One that is missed here is shown at a later poll. */
 export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: Applied): Set<string> {
   const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
   if (change.kind !== ITEM.name) return hosts;

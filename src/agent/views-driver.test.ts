@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
+import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import { ITEM } from '../operations/index.ts';
 import { Rack } from './agent-fixture.ts';
 import { Plane } from './plane-fixture.ts';
@@ -44,12 +45,13 @@ interface Asked {
   readonly hosts: readonly string[];
   readonly revision?: number;
   readonly leaseEpoch?: number;
+  readonly serviceVersion?: number;
 }
 
 /** Asks, and lets time pass until the answer is there. */
-async function ask({ clock, plane }: World, { hosts, revision, leaseEpoch }: Asked): Promise<unknown> {
+async function ask({ clock, plane }: World, { hosts, revision, leaseEpoch, ...more }: Asked): Promise<unknown> {
   const { journal, views } = plane.leader;
-  const args = { hosts, revision: revision ?? journal.fleet.revision };
+  const args = { hosts, revision: revision ?? journal.fleet.revision, ...more };
   const action = { driver: 'views', item: idOf(ITEM, 'op.x'), step: 'wait', attempt: 1, args };
   const fence = { leaseEpoch: leaseEpoch ?? journal.fence?.epoch ?? 0, operation: 'op', deadlineAtMs: 9e15 };
   let answer: unknown;
@@ -134,6 +136,13 @@ describe('the driver views', () => {
     rack!.start();
     await world.clock.pass(1000);
     expect(await ask(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
+  });
+
+  test('an-agent-that-knows-less-than-is-asked-for-is-behind', async () => {
+    const world = await worldOf('c1');
+    expect(await ask(world, { hosts: ['c1'], serviceVersion: CURRENT_SERVICE_VERSION })).toEqual({ kind: 'applied' });
+    const newer = CURRENT_SERVICE_VERSION + 1;
+    expect(await ask(world, { hosts: ['c1'], serviceVersion: newer })).toEqual(behind('c1'));
   });
 
   test('a-removed-host-is-in-line-with-nothing', async () => {

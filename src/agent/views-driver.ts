@@ -5,7 +5,8 @@ import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/i
 
 /** What it needs of the desk. */
 export interface Lines {
-  isInLine(host: string, revision: number): boolean;
+  /** Whether it applied what was true at a revision, by an agent of a version or a newer one. */
+  isInLine(host: string, revision: number, serviceVersion?: number): boolean;
   onApplied(hear: (host: string) => void): () => void;
 }
 
@@ -24,6 +25,8 @@ const NAMED_MAX = 10;
 interface Asked {
   readonly hosts: readonly string[];
   readonly revision: number;
+  /** What their agents must know for it to count. */
+  readonly serviceVersion?: number;
 }
 
 /** It only listens. All the hand-overs that may be under way at once find room, and hosts that are removed beside them. */
@@ -50,19 +53,20 @@ export class ViewsDriver implements Driver {
   }
 
   /** Those who are behind after the wait, in the order in which they were asked for. */
-  async #settled({ hosts, revision }: Asked): Promise<readonly string[]> {
+  async #settled({ hosts, revision, serviceVersion }: Asked): Promise<readonly string[]> {
     const { desk, clock, waitMs = WAIT_MS } = this.#options;
-    const behind = new Set(hosts.filter((host) => !desk.isInLine(host, revision)));
+    const isInLine = (host: string): boolean => desk.isInLine(host, revision, serviceVersion);
+    const behind = new Set(hosts.filter((host) => !isInLine(host)));
     if (behind.size === 0) return [];
     const all = new AbortController();
     const deaf = desk.onApplied((host) => {
-      if (!behind.has(host) || !desk.isInLine(host, revision)) return;
+      if (!behind.has(host) || !isInLine(host)) return;
       behind.delete(host);
       if (behind.size === 0) all.abort('all are in line');
     });
     await clock.sleep(waitMs, all.signal);
     deaf();
     // What a host has may be what is wanted by now, without a word of it.
-    return [...behind].filter((host) => !desk.isInLine(host, revision));
+    return [...behind].filter((host) => !isInLine(host));
   }
 }

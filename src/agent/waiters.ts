@@ -13,17 +13,23 @@ interface Waiter {
 }
 
 export class Waiters {
-  readonly #byHost = new Map<string, Waiter>();
+  /** In the order in which they end, which is the order of asking while all wait equally long: a look stops at the first that goes on. */
+  readonly #inOrder = new Map<string, Waiter>();
+  /** Those that end sooner than somebody who asked before them. */
+  readonly #others = new Map<string, Waiter>();
+  #latestMs = 0;
 
   get size(): number {
-    return this.#byHost.size;
+    return this.#inOrder.size + this.#others.size;
   }
 
   /** Waits for `host`. An agent that asks again has given up its earlier wait. */
   wait(host: string, untilMs: number): Promise<Woken> {
     this.#end(host, 'over');
+    const waiters = untilMs < this.#latestMs ? this.#others : this.#inOrder;
+    this.#latestMs = Math.max(this.#latestMs, untilMs);
     return new Promise((resolve) => {
-      this.#byHost.set(host, { untilMs, wake: resolve });
+      waiters.set(host, { untilMs, wake: resolve });
     });
   }
 
@@ -36,23 +42,28 @@ export class Waiters {
    * together for ever. The others have a moment more.
    */
   expire(nowMs: number): void {
-    let left = Math.max(ENDED_AT_ONCE_MIN, Math.ceil(this.#byHost.size / LOOKS_TO_END_ALL));
-    for (const [host, { untilMs }] of this.#byHost) {
-      if (untilMs > nowMs) continue;
-      this.#end(host, 'over');
-      left -= 1;
-      if (left === 0) return;
+    let left = Math.max(ENDED_AT_ONCE_MIN, Math.ceil(this.size / LOOKS_TO_END_ALL));
+    for (const waiters of [this.#inOrder, this.#others]) {
+      for (const [host, { untilMs }] of waiters) {
+        if (left === 0) return;
+        if (untilMs <= nowMs) {
+          this.#end(host, 'over');
+          left -= 1;
+        } else if (waiters === this.#inOrder) break;
+      }
     }
   }
 
   /** Everybody looks again. */
   changedAll(): void {
-    for (const host of [...this.#byHost.keys()]) this.#end(host, 'changed');
+    for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#end(host, 'changed');
   }
 
   #end(host: string, how: Woken): void {
-    const waiter = this.#byHost.get(host);
-    this.#byHost.delete(host);
-    waiter?.wake(how);
+    for (const waiters of [this.#inOrder, this.#others]) {
+      const waiter = waiters.get(host);
+      waiters.delete(host);
+      waiter?.wake(how);
+    }
   }
 }

@@ -34,14 +34,19 @@ export function handlerOf(route: Route, serving: Serving): Handler {
   const away = awayOf(route, serving);
   const handler = handlerAtHome(route, serving);
   if (away === undefined) return handler;
-  return async (request, reply) => {
+  return (request, reply) => {
     if (serving.world.journal.fence === undefined) return away(request, reply);
-    try {
-      return await handler(request, reply);
-    } catch (error) {
-      // The lease went while the request waited: nothing was written, so another server may decide it.
+    // The lease went while the request waited: nothing was written, so another server may decide it.
+    const failed = (error: unknown): unknown => {
       if (error instanceof NotHolder) return away(request, reply);
       throw error;
+    };
+    try {
+      const answered = handler(request, reply);
+      // What is answered at once is not made to wait for a promise: heartbeats come a thousand times a second.
+      return answered instanceof Promise ? answered.catch(failed) : answered;
+    } catch (error) {
+      return failed(error);
     }
   };
 }

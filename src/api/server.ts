@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Route, View, World } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
@@ -67,6 +67,11 @@ const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 const HEADER_BYTES_MAX = 16 * 1024;
+/**
+ * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
+ * every agent open a connection for every heartbeat.
+ */
+const KEEP_ALIVE_MS = 72_000;
 /** Ids have up to 200 characters, and an escape takes three. */
 const PARAM_LENGTH_MAX = 600;
 
@@ -160,28 +165,28 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
         maxHeaderSize: HEADER_BYTES_MAX,
         headersTimeout: HEADERS_TIMEOUT_MS,
         requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
       };
       const { tls } = options;
       return tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler);
     },
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => {
+  app.addContentTypeParser(['application/json', YANG_JSON], { parseAs: 'string' }, (request, body, done) => {
     try {
-      done(null, parseJson(body as string));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  app.addContentTypeParser(YANG_JSON, { parseAs: 'string' }, (request, body, done) => {
-    try {
-      refuseYangElsewhere(request.admitted?.route);
-      done(null, parseJson(body as string));
+      done(null, bodyOf(request, body as string));
     } catch (error) {
       done(error as Error);
     }
   });
   return app;
+}
+
+/** What no route takes is not looked at: that there is none is the answer. */
+function bodyOf(request: FastifyRequest, text: string): unknown {
+  if (request.is404) return undefined;
+  refuseYangElsewhere(request.headers['content-type'], request.admitted?.route);
+  return parseJson(text);
 }
 
 interface Wiring extends Parts {
@@ -203,6 +208,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
     app.route({
       method: route.method,
       url: route.path,
+      ...(route.bodyBytesMax !== undefined && { bodyLimit: route.bodyBytesMax }),
       exposeHeadRoute: route.method === 'GET' && route.kind === 'read',
       onRequest: gate.hook(route),
       handler: handlerOf(route, wiring),

@@ -12,10 +12,56 @@ export interface Starters {
   agent(options: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
+/** What is looked at on a compute node itself, without a server. It needs drivers of another room and is handed in. */
+export interface NodeTools {
+  /** What is on the switch against what should be there. */
+  compareSwitch(options: SwitchAsked): Promise<SwitchCompared>;
+  /** What would become of a packet. */
+  tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
+}
+
+export interface SwitchAsked {
+  /** The folder of the agent. */
+  readonly state: string;
+  /** The database of the switch. */
+  readonly ovs: string;
+  readonly ovsOpenflow?: string;
+  readonly ovsControl?: string;
+  readonly bridge: string;
+  readonly external?: string;
+  readonly datapath: 'system' | 'netdev';
+}
+
+interface Owned {
+  readonly tableName?: string;
+  readonly owner?: { readonly kind: string; readonly id: string };
+  readonly sentence?: string;
+}
+
+export interface SwitchFinding extends Owned {
+  readonly kind: 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing';
+  readonly what: string;
+  readonly text: string;
+  readonly found?: string;
+}
+
+export interface SwitchCompared {
+  readonly host: string;
+  readonly equal: boolean;
+  readonly flows: number;
+  readonly findings: readonly SwitchFinding[];
+  readonly gaps: readonly { readonly sentence: string }[];
+}
+
+export interface TracedLine extends Owned {
+  readonly text: string;
+}
+
 export interface Cli {
   readonly terminal: Terminal;
   readonly version: string;
   readonly starters: Starters;
+  readonly node: NodeTools;
   /** Set by the command that ran. */
   exitCode: number;
 }

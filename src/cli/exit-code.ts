@@ -3,6 +3,7 @@
 export const EXIT = {
   ok: 0,
   refused: 1,
+  different: 1,
   usage: 2,
   unreachable: 3,
   operationFailed: 4,
@@ -14,9 +15,9 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
   [EXIT.ok, 'done'],
-  [EXIT.refused, 'refused by the server, or the server could not start'],
+  [EXIT.refused, 'refused by the server, or the server could not start; of "dataplane diff": there is a difference'],
   [EXIT.usage, 'wrong usage: nothing was asked of the server'],
-  [EXIT.unreachable, 'the server cannot be reached'],
+  [EXIT.unreachable, 'the server, or the switch, cannot be reached'],
   [EXIT.operationFailed, 'the operation failed or was cancelled'],
   [EXIT.timeout, 'still running when --timeout was over'],
   [EXIT.interrupted, 'interrupted (Ctrl-C)'],

@@ -9,7 +9,7 @@ import { hostSegments } from './hosts-segments.ts';
 import { hostTenants } from './hosts-tenants.ts';
 import { wholeNumber } from './input-file.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
-import { each } from './resource-commands.ts';
+import { each, isFiltered, noneMatch } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
 import { gib } from './size.ts';
 import type { Column } from './table.ts';
@@ -96,9 +96,16 @@ function listHosts(cli: Cli): Command {
     const { transportZone, quarantined, all } = options;
     const query = { site, state, connection, zone, trait, transportZone, quarantined, serviceVersion, all, sort };
     const hosts = await session.client.list<Host>(HOSTS, query);
-    await session.list(hosts, COLUMNS, 'No hosts. Bring some into service with: muster hosts join <name>');
+    await session.list(hosts, COLUMNS, emptyText(query));
     return undefined;
   });
+}
+
+function emptyText({ all: _, ...query }: Readonly<Record<string, unknown>>): string {
+  const { quarantined, ...others } = query;
+  if (isFiltered(others)) return noneMatch('hosts');
+  if (quarantined === true) return 'No host is in quarantine.';
+  return 'No hosts. Bring some into service with: muster hosts join <name>';
 }
 
 function showHost(cli: Cli): Command {

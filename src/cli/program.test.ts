@@ -39,6 +39,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   subnets: ['list', 'show', 'create', 'edit', 'delete'],
   ports: ['list', 'show', 'create', 'edit', 'delete'],
   quotas: ['list', 'show', 'set', 'delete'],
+  dataplane: ['show', 'diff', 'trace'],
   operations: ['list', 'show', 'wait', 'cancel', 'retry'],
   settings: ['list', 'show', 'set', 'reset'],
   token: ['list', 'create', 'revoke'],

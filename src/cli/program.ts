@@ -1,8 +1,9 @@
 // All commands as one program: names, options, help. What they do is in the files beside this one.
 import { Command, CommanderError, Help, Option } from 'commander';
 import { alarmsCommand } from './alarms.ts';
-import { act, type Cli, type Starters } from './command.ts';
+import { act, type Cli, type NodeTools, type Starters } from './command.ts';
 import { completionCommand } from './completion.ts';
+import { dataplaneCommand } from './dataplane.ts';
 import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
 import { flavorsCommand } from './flavors.ts';
 import { floatingAddressesCommand } from './floating-addresses.ts';
@@ -35,6 +36,7 @@ export interface CliOptions {
   readonly terminal: Terminal;
   readonly version: string;
   readonly starters: Starters;
+  readonly node: NodeTools;
 }
 
 /** Runs one command line (without the program's own name) and answers the exit code. */
@@ -91,6 +93,7 @@ function commands(cli: Cli): Command[] {
     routersCommand(cli),
     floatingAddressesCommand(cli),
     transportZonesCommand(cli),
+    dataplaneCommand(cli),
     quotasCommand(cli),
     gatesCommand(cli),
     operationsCommand(cli),

@@ -49,9 +49,19 @@ export function listCommand<R>(
   examples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
   return act<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
     const query = Object.fromEntries(names.map((name) => [name, options[name]]));
-    await session.list(await session.client.list<R>(path, query), columns(session.nowMs()), empty);
+    const rows = await session.client.list<R>(path, query);
+    await session.list(rows, columns(session.nowMs()), isFiltered(query) ? noneMatch(word) : empty);
     return undefined;
   });
+}
+
+/** Whether less than everything was asked for: that there is nothing of it says nothing of the rest. */
+export function isFiltered({ sort: _, ...filters }: Readonly<Record<string, unknown>>): boolean {
+  return Object.values(filters).some((filter) => filter !== undefined);
+}
+
+export function noneMatch(word: string): string {
+  return `No ${word} match what was asked for.`;
 }
 
 export function showCommand<R extends object>(cli: Cli, resource: Resource<R>): Command {

@@ -68,16 +68,8 @@ export function agentCommand(cli: Cli): Command {
     .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
     .option('--simulate', 'only pretend to have a machine')
-    .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock')
-    .option('--ovs-openflow <address>', 'where the bridge speaks OpenFlow; else <bridge>.mgmt beside the database')
-    .option('--ovs-control <address>', 'the control socket of ovs-vswitchd; else the one beside the database')
-    .option('--bridge <name>', 'the integration bridge; it is made if it is not there', 'br-int')
-    .option('--external <name>', 'the interface or the bridge that leads outside')
-    .addOption(
-      new Option('--datapath <type>', 'of a bridge that is made: in the kernel, or in user space')
-        .choices(['system', 'netdev'])
-        .default('system'),
-    )
+    .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');
+  withSwitchOptions(command)
     .option('--netns <name>', 'make instances as network namespaces, plugged in from this one; for labs')
     .addOption(
       new Option('--service-version <n>', 'pretend to be an older agent, to try fleets of several versions').argParser(
@@ -90,6 +82,20 @@ export function agentCommand(cli: Cli): Command {
     'MUSTER_JOIN_TOKEN=... muster agent --server https://m1:7070',
   ]);
   return starting(cli, command, 'agent');
+}
+
+/** Where the switch is that an agent drives, besides its database; the same words for whoever looks at it. */
+export function withSwitchOptions(command: Command): Command {
+  return command
+    .option('--ovs-openflow <address>', 'where the bridge speaks OpenFlow; else <bridge>.mgmt beside the database')
+    .option('--ovs-control <address>', 'the control socket of ovs-vswitchd; else the one beside the database')
+    .option('--bridge <name>', 'the integration bridge; an agent makes it if it is not there', 'br-int')
+    .option('--external <name>', 'the interface or the bridge that leads outside')
+    .addOption(
+      new Option('--datapath <type>', 'of a bridge that is made: in the kernel, or in user space')
+        .choices(['system', 'netdev'])
+        .default('system'),
+    );
 }
 
 function serviceVersion(text: string): number {

@@ -33,6 +33,20 @@ interface Interrupted {
   readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
 }
 
+interface Touches {
+  readonly tunnels: number;
+  readonly flows: number;
+  readonly groups: number;
+  readonly services: number;
+}
+
+interface MoveTime {
+  readonly kind: string;
+  readonly moves: number;
+  readonly eachMs: number;
+  readonly measuredOver?: number;
+}
+
 export interface Preview {
   readonly plan: string;
   readonly hosts: readonly {
@@ -41,6 +55,7 @@ export interface Preview {
     readonly connection: string;
     readonly count: number;
     readonly tenants: readonly Tenant[];
+    readonly touches: Touches;
   }[];
   readonly counts: { readonly tenants: number; readonly blocked: number; readonly ends: number };
   readonly blocked: readonly {
@@ -54,7 +69,7 @@ export interface Preview {
   readonly estimate: {
     readonly durationMs: number;
     readonly moves: number;
-    readonly assuming: readonly { readonly kind: string; readonly moves: number; readonly eachMs: number }[];
+    readonly assuming: readonly MoveTime[];
     readonly budgets: { readonly movesAtOnce: number; readonly movesPerHostAtOnce: number };
   };
 }
@@ -115,6 +130,7 @@ function show(session: Session, preview: Preview): void {
   if (rows.length < counts.tenants) terminal.out(`These are the first ${rows.length} of ${counts.tenants}.\n`);
   if (blocked.length > 0) terminal.out(`\n${blockedText(preview)}\n`);
   terminal.out(loadsText(preview, paint));
+  terminal.out(touchedText(preview, paint));
   terminal.out(`\n${[interruptionText(preview), estimateText(preview)].filter((text) => text !== '').join('\n')}\n`);
   terminal.out(`Plan ${preview.plan}\n`);
   session.note(`Start exactly this with: ${startText(preview)}`);
@@ -138,6 +154,25 @@ function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint
   ];
   const more = hosts - busiest.length;
   return `\n${renderTable(busiest, columns, paint)}${more > 0 ? `and ${more} more hosts, with less each\n` : ''}`;
+}
+
+const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
+  { title: 'on others, of', of: ({ host }) => host, colour: 'bold' },
+  { title: 'tunnels go', of: ({ tunnels }) => tunnels, align: 'right' },
+  { title: 'flows go', of: ({ flows }) => flows, align: 'right' },
+  { title: 'groups turned', of: ({ groups }) => groups, align: 'right' },
+  { title: 'services', of: ({ services }) => services, align: 'right' },
+];
+/** As many as anybody reads. */
+const TOUCHES_MAX = 20;
+
+/** What is touched on the hosts that stay. */
+function touchedText({ hosts }: Preview, paint: Session['paint']): string {
+  const some = hosts.map(({ host, touches }) => ({ host, ...touches })).filter(({ tunnels }) => tunnels > 0);
+  if (some.length === 0) return '';
+  const more = some.length - TOUCHES_MAX;
+  const rest = more > 0 ? `and of ${more} more hosts\n` : '';
+  return `\n${renderTable(some.slice(0, TOUCHES_MAX), TOUCHES, paint)}${rest}`;
 }
 
 const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {
@@ -166,11 +201,13 @@ function interruptionText({ interruptions }: Preview): string {
 function estimateText({ estimate, counts }: Preview): string {
   const { durationMs, moves, assuming, budgets } = estimate;
   if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
-  const assumed = assuming.map(
-    ({ kind, moves: count, eachMs }) => `${counted(count, kind)} of ${eachMs / 1000} s each`,
-  );
   const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
-  return `It should take about ${spanText(durationMs)}: ${assumed.join(', ')}, ${atOnce}.`;
+  return `It should take about ${spanText(durationMs)}: ${assuming.map(timeText).join(', ')}, ${atOnce}.`;
+}
+
+function timeText({ kind, moves, eachMs, measuredOver }: MoveTime): string {
+  const basis = measuredOver === undefined ? 'assumed' : `measured over ${counted(measuredOver, 'moves')}`;
+  return `${counted(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
 }
 
 function startText({ hosts, plan }: Preview): string {

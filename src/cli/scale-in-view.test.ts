@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { painter } from './paint.ts';
 import {
+  cleanUpLines,
   emptyText,
   hostLine,
   isBad,
@@ -141,4 +142,18 @@ test('only-hosts-that-are-empty-are-named-for-removal', () => {
   expect(emptyText(hosts)).toBe('They are empty. Remove them with: muster scale-in end c1 c3 --disconnect');
   expect(emptyText(hosts.slice(0, 2))).toBe('It is empty. Remove it with: muster scale-in end c1 --disconnect');
   expect(emptyText([])).toBeUndefined();
+});
+
+test('peers-that-have-something-to-clean-are-told-the-first-of-them-and-counted', () => {
+  const told = (count: number, inAll = count) => {
+    const pending = Array.from({ length: count }, (_, nth) => ({ peer: `p${nth}`, host: 'c1', sinceMs: 0 }));
+    return cleanUpLines({ pending, inAll }, 5000);
+  };
+  expect(told(0)).toEqual([]);
+  expect(told(1)).toEqual(['p0 has yet to clean up what it has of c1, since 5s ago.']);
+  expect(told(20)).toHaveLength(20);
+  expect(told(1000, 2345).slice(19)).toEqual([
+    'p19 has yet to clean up what it has of c1, since 5s ago.',
+    'and 2325 more, 2345 in all.',
+  ]);
 });

@@ -1,5 +1,5 @@
 // A scale-in as people read it: results of a request, hosts on their way, and the progress of a wait. Pure: what it shows comes in.
-import { spanText } from './duration.ts';
+import { relative, spanText } from './duration.ts';
 import { stateColour, type Paint } from './paint.ts';
 import { sentenceOf, type ShownReason } from './operation-progress.ts';
 import { cut, harmless } from './text-width.ts';
@@ -142,4 +142,28 @@ export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
   if (empty.length === 0) return undefined;
   const they = empty.length === 1 ? 'It is empty. Remove it' : 'They are empty. Remove them';
   return `${they} with: muster scale-in end ${empty.join(' ')} --disconnect`;
+}
+
+/** A peer that could not be told yet that a host was removed. */
+export interface PendingCleanUp {
+  readonly peer: string;
+  readonly host: string;
+  readonly sinceMs: number;
+}
+
+/** Peers told by name: the rest are counted. */
+const PENDING_MAX = 20;
+
+export function cleanUpLines(
+  { pending, inAll }: { readonly pending: readonly PendingCleanUp[]; readonly inAll: number },
+  nowMs: number,
+): string[] {
+  const first = pending.slice(0, PENDING_MAX);
+  return [
+    ...first.map(
+      ({ peer, host, sinceMs }) =>
+        `${peer} has yet to clean up what it has of ${host}, since ${relative(sinceMs, nowMs)}.`,
+    ),
+    ...(inAll > first.length ? [`and ${inAll - first.length} more, ${inAll} in all.`] : []),
+  ];
 }

@@ -6,7 +6,16 @@ import { EXIT, usage, type ExitCode } from './exit-code.ts';
 import { withWait, type WaitOptions } from './operation-wait.ts';
 import { asked, SCALE_IN } from './scale-in-asked.ts';
 import { scaleInPreview } from './scale-in-preview.ts';
-import { isBad, leftText, resultLines, type OnItsWay, type ScaleInAnswer, type Verb } from './scale-in-view.ts';
+import {
+  cleanUpLines,
+  isBad,
+  leftText,
+  resultLines,
+  type OnItsWay,
+  type PendingCleanUp,
+  type ScaleInAnswer,
+  type Verb,
+} from './scale-in-view.ts';
 import { waitForHosts } from './scale-in-wait.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
@@ -146,7 +155,8 @@ async function carried(session: Session, { verb, body }: Carried, options: WaitO
 interface Status {
   readonly count: number;
   readonly hosts: readonly OnItsWay[];
-  readonly pendingCleanUps: readonly { readonly peer: string; readonly host: string; readonly sinceMs: number }[];
+  readonly pendingCleanUpCount: number;
+  readonly pendingCleanUps: readonly PendingCleanUp[];
 }
 
 function status(cli: Cli): Command {
@@ -167,8 +177,10 @@ function status(cli: Cli): Command {
     const isWanted = (host: string): boolean => args.length === 0 || args.includes(host);
     const hosts = all.hosts.filter(({ host }) => isWanted(host));
     const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
-    if (session.output === 'table') showStatus(session, { ...all, hosts, pendingCleanUps });
-    else await session.value({ ...all, hosts, pendingCleanUps });
+    const others = all.pendingCleanUps.length - pendingCleanUps.length;
+    const shown = { ...all, hosts, pendingCleanUps, pendingCleanUpCount: all.pendingCleanUpCount - others };
+    if (session.output === 'table') showStatus(session, shown);
+    else await session.value(shown);
     return undefined;
   });
 }
@@ -193,13 +205,11 @@ function noteOf({ sentence, drain, forced, why }: OnItsWay): string {
   ].join(' ');
 }
 
-function showStatus(session: Session, { hosts, pendingCleanUps, count }: Status): void {
+function showStatus(session: Session, { hosts, pendingCleanUps, pendingCleanUpCount: inAll, count }: Status): void {
   const { terminal, paint } = session;
   const nowMs = session.nowMs();
   if (hosts.length === 0) session.note('No host is on its way out of service or back.');
   else terminal.out(renderTable(hosts, COLUMNS(nowMs), paint));
   if (count > hosts.length && hosts.length > 0) session.note(`These are ${hosts.length} of ${count}.`);
-  for (const { peer, host, sinceMs } of pendingCleanUps) {
-    terminal.out(`${peer} has yet to clean up what it has of ${host}, since ${relative(sinceMs, nowMs)}.\n`);
-  }
+  for (const line of cleanUpLines({ pending: pendingCleanUps, inAll }, nowMs)) terminal.out(`${line}\n`);
 }

@@ -1,5 +1,5 @@
 // A terminal for tests: what was written to it, and a command line run on it.
-import type { Starters } from './command.ts';
+import type { NodeTools, Starters } from './command.ts';
 import { runCli } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -11,10 +11,16 @@ export interface Ran {
 
 export interface RanOptions extends Partial<Pick<Terminal, 'env' | 'outIsTerminal' | 'errIsTerminal'>> {
   readonly starters?: Starters;
+  readonly node?: NodeTools;
 }
 
 const idle = (): Promise<number> => Promise.resolve(0);
 const IDLE: Starters = { serve: idle, demo: idle, agent: idle };
+
+const NO_SWITCH: NodeTools = {
+  compareSwitch: () => Promise.reject(new Error('there is no switch here')),
+  tracePacket: () => Promise.reject(new Error('there is no switch here')),
+};
 
 export async function ran(words: readonly string[], options: RanOptions = {}): Promise<Ran> {
   const texts = { out: '', err: '' };
@@ -33,6 +39,7 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
       texts.err += text;
     },
   };
-  const code = await runCli(words, { terminal, version: '1.2.3', starters: options.starters ?? IDLE });
+  const { starters = IDLE, node = NO_SWITCH } = options;
+  const code = await runCli(words, { terminal, version: '1.2.3', starters, node });
   return { code, ...texts };
 }

@@ -25,7 +25,7 @@ import {
 } from './words.ts';
 
 /** Packets that a peer sent here to be translated. */
-export const FROM_PEER = 'reg4';
+const FROM_PEER = 'reg4';
 /** Replies that a peer could not translate back: they are not passed on a second time. */
 const PASSED_ON = 'reg5';
 

@@ -17,6 +17,8 @@ export interface Compiled {
   /** Why a flow is there, by its key. */
   readonly reasons: ReadonlyMap<string, Why>;
   readonly gaps: readonly Gap[];
+  /** In which zone the connections of a service that translates are tracked, by its id. */
+  readonly zones: ReadonlyMap<string, number>;
 }
 
 /** What only the host itself can know. */
@@ -36,7 +38,7 @@ export const TOMBSTONED_KEY = 'tombstoned';
 const NOTHING: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
 /** What is wanted of a switch that is not ours any more. */
-export const WIPED: Compiled = { contents: NOTHING, owners: new Map(), reasons: new Map(), gaps: [] };
+export const WIPED: Compiled = { contents: NOTHING, owners: new Map(), reasons: new Map(), gaps: [], zones: new Map() };
 
 export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUND): Compiled {
   if (view.outcast) return WIPED;
@@ -53,6 +55,7 @@ export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUN
     owners,
     reasons,
     gaps: [...pieces.flatMap(({ gaps = [] }) => gaps), ...doubles],
+    zones: zonesOf(view, ground),
   };
 }
 
@@ -61,6 +64,11 @@ function tunnelsOf({ peers, heartbeats: { everyMs, peers: heard } }: DataplaneVi
   return byName(peers, ({ host }) => host).map(({ host, tunnelAddress }) => {
     return { peer: host, address: tunnelAddress, ...(listens.has(host) && { heartbeatMs: everyMs }) };
   });
+}
+
+function zonesOf({ services }: DataplaneView, { numbers }: RouterGround): ReadonlyMap<string, number> {
+  const translated = byName(services, ({ id }) => id).filter(({ type }) => type === 'nat');
+  return new Map(translated.map(({ id }) => [id, numbers.zone(id)]));
 }
 
 function groundOf({ host, peers, networks, ports, heartbeats }: DataplaneView, around: Surroundings): RouterGround {

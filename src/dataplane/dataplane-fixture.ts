@@ -1,5 +1,8 @@
 // A host in a small world, for tests of what is compiled: three hosts, two networks behind one router, a way out.
 import type { Compiled } from './compile.ts';
+export { macOf } from './keys.ts';
+export { encodeArpFrame } from './packets/arp.ts';
+export { encodeNdFrame } from './packets/nd-frame.ts';
 import { domainOf, type DataplaneView, type ShownDomain, type ShownRouter, type ShownService } from './shown.ts';
 
 export const C2 = { host: 'c2', tunnelAddress: '172.16.0.2' };
@@ -12,8 +15,8 @@ export const BLUE = {
   cidr: '10.0.0.0/24',
   gateway: '10.0.0.1',
 };
-export const BLUE_V6 = { ...BLUE, id: 'blue-v6', cidr: '2001:db8:1::/64', gateway: '2001:db8:1::1' };
-export const RED = {
+const BLUE_V6 = { ...BLUE, id: 'blue-v6', cidr: '2001:db8:1::/64', gateway: '2001:db8:1::1' };
+const RED = {
   ...BLUE,
   id: 'red-v4',
   network: 'red',

@@ -1,14 +1,26 @@
 export { compile, NOBODY_AROUND, WIPED } from './compile.ts';
 export type { Surroundings } from './compile.ts';
+export { compareWith } from './compare.ts';
+export {
+  explainFlows,
+  explainGaps,
+  explainGroups,
+  isOwner,
+  matchesFilter,
+  NEXT_HOPS_BY_NAME,
+  TABLE_WORDS,
+} from './explain.ts';
 export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';
+export { CONNECTION_PATTERN, connectionText, readConnection } from './tracked-connection.ts';
 export { heartbeatsPart } from './heartbeats-part.ts';
 export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView, domainOf } from './shown.ts';
-export type { DataplaneView, ShownSubnet } from './shown.ts';
+export type { DataplaneView, ShownService, ShownSubnet } from './shown.ts';
+export { touchedBy } from './touched.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';
 export { announcementFrames, nextAnnouncement } from './answers/announce.ts';
@@ -20,3 +32,4 @@ export { answerNeighbour, routerAdvertisement } from './answers/neighbour.ts';
 export { askNow, learn, resolvingOf } from './answers/resolve.ts';
 export type { Resolving } from './answers/resolve.ts';
 export { questionFrame, saidIn } from './answers/resolve-frames.ts';
+export { annotate } from './trace-text.ts';

@@ -2,38 +2,27 @@
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
 import type { Applied, FleetReader } from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
-import { findHost, HOST, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
+import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
-  DEFAULT_TRANSPORT_ZONE,
+  canHaveTunnels,
+  HOSTS_BY_LEFT_ZONE,
   HOSTS_BY_TRANSPORT_ZONE,
   PORT,
   ROUTER,
   TRANSPORT_ZONE,
+  TUNNEL_ENDS_BY_ZONE,
   zoneOfHost,
   type Router,
   type TransportZone,
+  type TunnelEnd,
 } from '../network/index.ts';
 import { firstOrLastPlaces } from './port-places.ts';
 import { hostsOfRouter, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
 import type { ShownPeer } from './shown.ts';
 
-type Member = Host & { readonly tunnelAddress: string };
-
-/** What a host must be to have tunnels, its zone apart. A host that joins has them once its switch is there. */
-function canHaveTunnels(host: Host): host is Member {
-  const { state, tunnelAddress, quarantined } = host;
-  if (tunnelAddress === undefined || quarantined !== undefined) return false;
-  if (state === 'joining') return host.switch?.datapathId !== undefined;
-  return state !== 'removed' && state !== 'finalizing';
-}
-
-function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
+export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
   const zone = zoneOfHost(fleet, host);
   return zone === undefined || zone === 'parked' ? undefined : zone.doc.mesh;
-}
-
-function zoneName({ transportZone }: Host): string {
-  return transportZone ?? DEFAULT_TRANSPORT_ZONE;
 }
 
 /** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
@@ -42,9 +31,11 @@ function neighbours(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
-      ? [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(doc))]
+      ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, transportZoneOf(doc))]
       : [...hostsSharing(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
-  return found.filter((other) => other.id !== id && zoneName(other.doc) === zoneName(doc) && canHaveTunnels(other.doc));
+  return found.filter(
+    (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
+  );
 }
 
 export const peersPart: ViewPart = {
@@ -55,7 +46,7 @@ export const peersPart: ViewPart = {
     if (!canHaveTunnels(host.doc)) return [];
     return neighbours(fleet, host).map((peer) => ({
       host: peer.id,
-      tunnelAddress: (peer.doc as Member).tunnelAddress,
+      tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
     }));
   },
   affects: (fleet, change) => {
@@ -84,14 +75,20 @@ export function peersOf(fleet: FleetReader, id: string): readonly string[] {
 }
 
 /**
- * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now. Tunnels come and go
- * with what lives on hosts, with addresses and with the mesh, and whoever has not followed yet has what was right before.
+ * Who may still have a tunnel to a host that is going: everybody in its zone, whatever they should have now, and everybody who
+ * was ever in one of its zones. Tunnels come and go with what lives on hosts, with addresses, zones and the mesh, and whoever has
+ * not followed yet has what was right before.
  */
 export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host === undefined) return [];
-  const zone = [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(host.doc))];
-  return zone.flatMap((other): string[] => (other.id === id ? [] : [other.id]));
+  const found = new Set<string>();
+  for (const zone of [transportZoneOf(host.doc), ...(host.doc.leftZones ?? [])]) {
+    for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zone)) found.add(other.id);
+    for (const other of fleet.find(HOSTS_BY_LEFT_ZONE, zone)) found.add(other.id);
+  }
+  found.delete(id);
+  return [...found];
 }
 
 function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
@@ -102,9 +99,11 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
   for (const side of [was, is]) {
     if (side === undefined) continue;
     const mesh = meshOf(fleet, side);
-    if (mesh === 'needed') for (const other of hostsSharing(fleet, id)) hosts.add(other);
-    else if (mesh === 'full') {
-      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, zoneName(side))) hosts.add(other.id);
+    // What it shared with those of the zone that it left may have gone in the same commit.
+    const hasLeft = side === was && is !== undefined && transportZoneOf(was) !== transportZoneOf(is);
+    if (mesh === 'needed' && !hasLeft) for (const other of hostsSharing(fleet, id)) hosts.add(other);
+    else if (mesh !== undefined) {
+      for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(side))) hosts.add(other.id);
     }
   }
   return [...hosts];
@@ -112,7 +111,7 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
 
 /** What others see of a host here: the same for as long as nothing of it concerns them. */
 function tunnelFacts(host: Host | undefined): string {
-  return host !== undefined && canHaveTunnels(host) ? `${zoneName(host)}|${host.tunnelAddress}` : '';
+  return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }
 
 function byZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {

@@ -82,9 +82,6 @@ export interface Ground {
   readonly listensFor: (peer: string) => boolean;
 }
 
-/** Compiles one type of service. */
-export type ServiceCompiler = (service: ShownService, ground: Ground) => Piece;
-
 export interface Hop {
   /** Undefined when it has none: then there is a gap, or nobody to send to. */
   readonly address: string | undefined;

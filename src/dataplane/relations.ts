@@ -64,12 +64,7 @@ export function servicesOfHost(fleet: FleetReader, host: string): StoredService[
 
 /** The hosts that share a network, a router or a service with a host. The relation is mutual. */
 export function hostsSharing(fleet: FleetReader, host: string): Set<string> {
-  const presence = presenceOf(fleet);
-  const hosts = hostsSharingPlaces(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
-  for (const { doc } of fleet.find(SERVICES_TOUCHING_HOST, host)) {
-    for (const other of hostsOfService(fleet, doc)) hosts.add(other);
-  }
-  return hosts;
+  return hostsIn(fleet, circleOf(fleet, host));
 }
 
 export interface Places {
@@ -78,17 +73,47 @@ export interface Places {
 }
 
 /** Those with whom a host has to do that has something in these places. */
-export function hostsSharingPlaces(fleet: FleetReader, { networks, subnets }: Places): Set<string> {
+export function hostsSharingPlaces(fleet: FleetReader, places: Places): Set<string> {
+  return hostsIn(fleet, circleOfPlaces(fleet, places));
+}
+
+/** With whom a host has to do, before anybody is looked up: everybody in these networks and subnets, and these hosts. */
+export interface Circle {
+  readonly networks: readonly string[];
+  readonly subnets: Set<string>;
+  readonly hosts: Set<string>;
+}
+
+/** Costs what the host has, however many are in its networks. */
+export function circleOf(fleet: FleetReader, host: string): Circle {
   const presence = presenceOf(fleet);
-  const hosts = new Set<string>();
-  for (const network of networks) for (const host of presence.ofNetwork(network).keys()) hosts.add(host);
+  const circle = circleOfPlaces(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
+  for (const { doc } of fleet.find(SERVICES_TOUCHING_HOST, host)) {
+    for (const subnet of subnetsOfService(fleet, doc)) circle.subnets.add(subnet);
+    for (const other of hostsTouchedBy(doc)) circle.hosts.add(other);
+  }
+  return circle;
+}
+
+function circleOfPlaces(fleet: FleetReader, { networks, subnets }: Places): Circle {
+  const circle: Circle = { networks, subnets: new Set(), hosts: new Set() };
   for (const subnet of subnets) {
-    for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) addPresence(fleet, hosts, router.doc.subnets);
+    for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) {
+      for (const other of router.doc.subnets) circle.subnets.add(other);
+    }
   }
   for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
-    for (const host of hostsTouchedBy(doc)) hosts.add(host);
+    for (const host of hostsTouchedBy(doc)) circle.hosts.add(host);
   }
-  return hosts;
+  return circle;
+}
+
+function hostsIn(fleet: FleetReader, { networks, subnets, hosts }: Circle): Set<string> {
+  const presence = presenceOf(fleet);
+  const all = new Set(hosts);
+  for (const network of networks) for (const host of presence.ofNetwork(network).keys()) all.add(host);
+  addPresence(fleet, all, subnets);
+  return all;
 }
 
 export function addPresence(fleet: FleetReader, hosts: Set<string>, subnets: Iterable<string>): void {

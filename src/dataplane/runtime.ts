@@ -1,2 +1,3 @@
+export { BadAddress } from './ovsdb/failures.ts';
 export { SimulatedSwitch } from './simulated-switch-driver.ts';
 export { OvsSwitch } from './ovs/ovs-switch-driver.ts';

@@ -1,7 +1,13 @@
 // What a host is shown of services: those that it has presence for or something to do with, its own role in each, and what is
 // needed to compile it. Where several hosts are told the same, they are told it in the same commit.
 import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type Service, type StoredService } from '../election/index.ts';
+import {
+  isBeforeSwitch,
+  SERVICE,
+  SERVICES_TOUCHING_HOST,
+  type Service,
+  type StoredService,
+} from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
@@ -70,7 +76,9 @@ function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): Sh
     ...(designated !== undefined && { designated: { host: designated.host, ...addressOf(fleet, designated.host) } }),
     ...(standby !== undefined && { standby }),
     ...(handOver !== undefined &&
-      other !== undefined && { handOver: { phase: handOver.phase, other, ...addressOf(fleet, other) } }),
+      other !== undefined && {
+        handOver: { phase: handOver.phase, operation: handOver.operation, other, ...addressOf(fleet, other) },
+      }),
     subnets,
     ...(type === 'nat' && { router: doc.subject, ...natFacts(fleet, host, doc.subject) }),
     ...(type === 'subnet-route' && routeFacts(fleet, doc.subject)),
@@ -98,8 +106,10 @@ function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via
 export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): Role {
   const { designated, standby, handOver } = service;
   if (designated?.host === host) return 'designated';
-  if (handOver?.phase === 'preparing' && handOver.to === host) return 'preparing';
-  if (handOver !== undefined && handOver.phase !== 'preparing' && handOver.from === host) return 'retiring';
+  if (handOver !== undefined) {
+    if (isBeforeSwitch(handOver) && handOver.to === host) return 'preparing';
+    if (!isBeforeSwitch(handOver) && handOver.from === host) return 'retiring';
+  }
   return standby === host ? 'standby' : 'other';
 }
 
@@ -152,7 +162,8 @@ function hostOf(port: Port | undefined): string | undefined {
 
 /** What others see of it: why it is where it is concerns nobody's switch. */
 function seen({ epoch, designated, standby, handOver }: Service): string {
-  return [epoch, designated?.host, standby, handOver?.from, handOver?.to, handOver?.phase].join('|');
+  const { operation, from, to, phase } = handOver ?? {};
+  return [epoch, designated?.host, standby, operation, from, to, phase].join('|');
 }
 
 function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {

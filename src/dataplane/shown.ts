@@ -1,7 +1,7 @@
 // What the view says to the data plane of a host: itself, its peers, the networks and routers that it has to do with, the services,
 // and the ports that are bound there. The server builds it (`*-part.ts`), the agent compiles it; a part that an older server does
 // not send is not the same as an empty one.
-import type { ServiceType } from '../election/index.ts';
+import type { HandOver, ServiceType } from '../election/index.ts';
 
 export interface ShownPeer {
   readonly host: string;
@@ -64,7 +64,10 @@ export interface ShownService {
   readonly standby?: string;
   /** While it is handed over, for both ends: how far, and who is at the other end. */
   readonly handOver?: {
-    readonly phase: 'preparing' | 'switched' | 'retiring';
+    /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`. */
+    readonly phase: HandOver['phase'];
+    /** The operation that does it; an older server does not say. */
+    readonly operation?: string;
     readonly other: string;
     readonly tunnelAddress?: string;
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedSwitch } from './simulated-switch-driver.ts';
+import { connectionsContract } from './switch-connections-contract.ts';
 import { switchContract } from './switch-contract.ts';
 import { SwitchDown, type Flow, type SwitchChange } from './switch.ts';
 
@@ -19,6 +20,11 @@ switchContract('simulated', async () => {
     close: async () => undefined,
   };
 });
+
+connectionsContract('simulated', async () => ({
+  it: new SimulatedSwitch({ host: 'c1' }),
+  close: async () => undefined,
+}));
 
 const flow: Flow = { table: 0, priority: 0, match: '', actions: 'drop', cookie: '4d55000000000001' };
 const put: SwitchChange = { kind: 'put-flow', flow };

@@ -3,14 +3,17 @@
 import type { Clock } from '../journal/index.ts';
 import { simulatedIdentity } from './keys.ts';
 import { SwitchState } from './switch-state.ts';
+import { connectionText } from './tracked-connection.ts';
 import {
   SwitchDown,
   SwitchRefused,
   type Flow,
   type Identity,
+  type Seeded,
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type TrackedConnection,
 } from './switch.ts';
 
 export interface SimulatedSwitchOptions {
@@ -23,6 +26,8 @@ export interface SimulatedSwitchOptions {
   readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
   /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
   readonly hears?: (peer: string) => boolean;
+  /** Whether it says at once that it was changed, as one does that is watched. */
+  readonly tells?: boolean;
 }
 
 /** What can go wrong with it. Each stays armed until it is taken back. */
@@ -35,9 +40,11 @@ export interface SwitchFaults {
   losesFlows: number;
 }
 
-type Call = 'identity' | 'read' | 'apply';
+type Call = 'identity' | 'read' | 'apply' | 'connections' | 'seed' | 'flush';
 
 const CALLS_KEPT = 1000;
+/** Of a connection's text: all but what it is outside. */
+const ASKED_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, slowMs: 0, losesFlows: 0 };
@@ -46,8 +53,11 @@ export class SimulatedSwitch implements Switch {
   identityNow: Identity;
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
+  /** By zone, and there by what tells one from another. */
+  readonly #tracked = new Map<number, Map<string, TrackedConnection>>();
   #changes = 0;
   #opened: Promise<void> | undefined;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: SimulatedSwitchOptions) {
     this.#options = options;
@@ -80,7 +90,41 @@ export class SimulatedSwitch implements Switch {
     const problem = this.#state.apply(kept);
     if (problem !== undefined) throw new SwitchRefused(problem);
     this.#changes += kept.length;
+    this.#tell();
     await this.#remember();
+  }
+
+  async connections(zone: number): Promise<readonly TrackedConnection[]> {
+    await this.#called('connections');
+    return this.trackedIn(zone);
+  }
+
+  async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
+    await this.#called('seed');
+    const before = this.#tracked.get(zone)?.size ?? 0;
+    this.track(zone, connections);
+    const taken = (this.#tracked.get(zone)?.size ?? 0) - before;
+    return { taken, already: connections.length - taken, failed: 0 };
+  }
+
+  async flush(zone: number): Promise<void> {
+    await this.#called('flush');
+    this.#tracked.delete(zone);
+  }
+
+  /** Connections that packets began; they are gone with the switch. */
+  track(zone: number, connections: readonly TrackedConnection[]): void {
+    const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
+    for (const one of connections) {
+      const asked = connectionText(one).split(' ', ASKED_FIELDS).join(' ');
+      if (!there.has(asked)) there.set(asked, one);
+    }
+    this.#tracked.set(zone, there);
+  }
+
+  /** What it tracks, for those who look at the machine and not through the agent. */
+  trackedIn(zone: number): readonly TrackedConnection[] {
+    return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {
@@ -90,15 +134,27 @@ export class SimulatedSwitch implements Switch {
     return this.contents.tunnels.flatMap(({ peer }) => (hears(peer) ? [] : [peer]));
   }
 
+  onChanged(changed: () => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
+  }
+
+  #tell(): void {
+    if (this.#options.tells === true) for (const changed of this.#listeners) changed();
+  }
+
   /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
   meddle(changes: readonly SwitchChange[]): void {
     const problem = this.#state.apply(changes);
     if (problem !== undefined) throw new Error(problem);
+    this.#tell();
   }
 
   /** It was set up anew: nothing is on it any more. */
   forget(): void {
     this.#state = new SwitchState();
+    this.#tracked.clear();
+    this.#tell();
   }
 
   #isLost({ kind }: SwitchChange): boolean {

@@ -19,8 +19,14 @@ export class SwitchState {
   #left: string | undefined;
   /** The port for heartbeats that it had. */
   #leftHeartbeat: string | undefined;
+  #shown: SwitchContents | undefined;
 
+  /** The same object until something changes: whoever has seen it knows that nothing did. */
   get contents(): SwitchContents {
+    return (this.#shown ??= this.#show());
+  }
+
+  #show(): SwitchContents {
     return {
       flows: [...this.#flows.values()].sort((one, other) => (flowKey(one) < flowKey(other) ? -1 : 1)),
       groups: [...this.#groups.values()].sort((one, other) => one.id - other.id),
@@ -31,6 +37,7 @@ export class SwitchState {
 
   /** Makes all of the changes, or none and says why. */
   apply(changes: readonly SwitchChange[]): string | undefined {
+    this.#shown = undefined;
     const undone: Undo[] = [];
     for (const change of changes) {
       undone.push(this.#make(change));

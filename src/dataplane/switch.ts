@@ -111,8 +111,6 @@ export interface Switch {
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
    * with `SwitchRefused`. */
   apply(changes: readonly SwitchChange[]): Promise<void>;
-  /** Calls whenever something on it may have become different by itself: a port came, it was started anew. */
-  onChange?(listener: () => void): () => void;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
   /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */
@@ -125,4 +123,9 @@ export interface Switch {
   seed?(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded>;
   /** Forgets every connection of a zone. */
   flush?(zone: number): Promise<void>;
+  /**
+   * Calls when it may hold something else than before: it came back, or was changed by whomever. May call too often, also for our
+   * own changes. Answers how to stop it. Absent for one that notices nothing: it is read now and then.
+   */
+  onChanged?(changed: () => void): () => void;
 }

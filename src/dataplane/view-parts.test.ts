@@ -1,112 +1,31 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { electionModel, SERVICE, serviceId, type Service } from '../election/index.ts';
-import { Fleet, idOf, put, Registry, remove, type Change, SETTING } from '../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../hosts/index.ts';
-import {
-  FLOATING_ADDRESS,
-  networkModel,
-  PORT,
-  ROUTER,
-  TRANSPORT_ZONE,
-  TUNNEL_KEY,
-  type FloatingAddress,
-  type Router,
-} from '../network/index.ts';
-import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
-import { operationsModel } from '../operations/index.ts';
-import { SITE, sitesModel } from '../sites/index.ts';
+import { SERVICE, serviceId, type Service } from '../election/index.ts';
+import { idOf, put, remove, type Change } from '../fleet/index.ts';
+import type { Host } from '../hosts/index.ts';
+import { FLOATING_ADDRESS, PORT, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type FloatingAddress } from '../network/index.ts';
+import { subnet } from '../network/network-fixture.ts';
 import { heartbeatsPart } from './heartbeats-part.ts';
 import { networksPart } from './networks-part.ts';
 import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
-import type { ShownNetworks, ShownPeer, ShownService } from './shown.ts';
-
-const CHANGED = { changedBy: 'test', changedAtMs: 0 };
-const HOSTS = ['c1', 'c2', 'c3', 'c4'];
-
-function newFleet(...changes: readonly Change[]): Fleet {
-  const fleet = new Fleet(
-    new Registry([
-      { kinds: [SETTING] },
-      sitesModel,
-      operationsModel,
-      hostsModel,
-      { ...networkModel, invariants: [] },
-      electionModel,
-    ]),
-  );
-  fleet.apply(1, [put(SITE, idOf(SITE, 'central'), { name: 'central', ...CHANGED })]);
-  fleet.apply(2, changes);
-  return fleet;
-}
-
-function host(name: string, facts: Partial<Host> = {}): Change {
-  const doc = plainHost(name).doc as Host;
-  const tunnelAddress = `172.16.0.${name.slice(1)}`;
-  return put(HOST, idOf(HOST, name), { ...doc, tunnelAddress, switch: { datapathId: '00000000000000a1' }, ...facts });
-}
-
-function zone(name: string, mesh: 'full' | 'needed'): Change {
-  return put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, name), { name, mesh, ...CHANGED });
-}
-
-function portOn(id: string, at: string | undefined, of: string): Change {
-  const addresses = [{ ip: `10.0.${of.length}.${id.length}`, subnet: `${of}-v4`, chosenBy: 'create' as const }];
-  const binding = at === undefined ? {} : { binding: { host: at, serial: 1, type: 'x' } };
-  return plainPort(id, of, { addresses, serial: 1, ...binding });
-}
-
-function router(name: string, subnets: readonly string[], ip = '198.51.100.7'): Change {
-  const doc: Router = {
-    name,
-    project: 'default',
-    subnets: [...subnets],
-    externalNetwork: 'ext',
-    nat: { port: 'p', ip },
-    ...CHANGED,
-  };
-  return put(ROUTER, idOf(ROUTER, name), doc);
-}
-
-function service(type: Service['type'], subject: string, facts: Partial<Service> = {}): Change {
-  const doc: Service = { type, subject, exclusion: 'soft', onControlLoss: 'move', epoch: 1, ...CHANGED, ...facts };
-  return put(SERVICE, serviceId(type, subject), doc);
-}
-
-const at = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
-const WHY = {
-  cause: 'host-leaving',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-} as const;
-const passing = (
-  from: string,
-  to: string,
-  phase: 'preparing' | 'switched' | 'retiring',
-): Pick<Service, 'handOver'> => ({
-  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: { ...WHY, candidates: [], rejected: [] } },
-});
-
-const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];
-const red = [network('red'), subnet('red-v4', 'red', '10.0.3.0/24')];
-
-const keys = [key(100, 'network', 'blue'), key(101, 'network', 'red'), key(200, 'router', 'edge')];
-
-function key(number: number, kind: 'network' | 'router', id: string): Change {
-  return put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: kind, id });
-}
-
-function peers(fleet: Fleet, name: string): string[] {
-  return (peersPart.build(fleet, name) as readonly ShownPeer[]).map((peer) => peer.host);
-}
-
-function services(fleet: Fleet, name: string): readonly ShownService[] {
-  return servicesPart.build(fleet, name) as readonly ShownService[];
-}
+import {
+  CHANGED,
+  HOSTS,
+  at,
+  blue,
+  host,
+  keys,
+  newFleet,
+  passing,
+  peers,
+  portOn,
+  red,
+  router,
+  service,
+  services,
+  zone,
+} from './view-parts-fixture.ts';
 
 describe('peers', () => {
   const all = HOSTS.map((name) => host(name));
@@ -185,6 +104,25 @@ describe('peers', () => {
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
   });
 
+  test.each<[string, Partial<Host>, Partial<Host>]>([
+    ['that-it-was-with-before', { transportZone: 'edge', leftZones: ['default'] }, {}],
+    ['that-was-with-it-before', {}, { transportZone: 'edge', leftZones: ['rack', 'default'] }],
+    [
+      'that-is-elsewhere-as-well',
+      { transportZone: 'edge', leftZones: ['default'] },
+      { transportZone: 'rack', leftZones: ['default'] },
+    ],
+  ])('somebody-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
+    const fleet = newFleet(
+      zone('default', 'full'),
+      zone('edge', 'full'),
+      host('c1', { state: 'finalizing', ...going }),
+      host('c2', other),
+      host('c3', { transportZone: 'far' }),
+    );
+    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
+  });
+
   test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
     const fleet = newFleet(
       zone('default', 'full'),
@@ -193,62 +131,6 @@ describe('peers', () => {
       host('c3', { state: 'removed' }),
     );
     expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual([]);
-  });
-});
-
-describe('networks', () => {
-  const shown = (fleet: Fleet, name: string): ShownNetworks => networksPart.build(fleet, name) as ShownNetworks;
-  const hosts = HOSTS.map((name) => host(name));
-
-  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
-    const fleet = newFleet(
-      ...hosts,
-      ...blue,
-      ...red,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      portOn('p22', 'c2', 'blue'),
-      portOn('p3', 'c3', 'red'),
-      portOn('p4', undefined, 'blue'),
-    );
-    expect(shown(fleet, 'c1').domains).toMatchObject([
-      { id: 'network/blue', key: 100, ports: [{ id: 'p22', addresses: ['10.0.4.3'], host: 'c2' }] },
-    ]);
-    expect(shown(fleet, 'c3').domains).toMatchObject([{ id: 'network/red', key: 101, ports: [] }]);
-    expect(shown(fleet, 'c4')).toEqual({ domains: [], routers: [] });
-  });
-
-  test('a router brings the networks behind it, and whoever does its work knows them all', () => {
-    const fleet = newFleet(
-      ...hosts,
-      ...blue,
-      ...red,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      portOn('p3', 'c3', 'red'),
-      router('edge', ['blue-v4', 'red-v4']),
-      service('nat', 'edge', at('c4')),
-    );
-    for (const name of ['c1', 'c3', 'c4']) {
-      expect(shown(fleet, name).domains.map(({ id }) => id)).toEqual(['network/blue', 'network/red']);
-      expect(shown(fleet, name).routers).toMatchObject([{ id: 'edge', key: 200 }]);
-    }
-    expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
-  });
-
-  test('what-has-no-key-is-not-told-of', () => {
-    const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
-    expect(shown(fleet, 'c1').domains).toEqual([]);
-  });
-
-  test('a-quarantined-host-is-told-of-no-network', () => {
-    const fleet = newFleet(
-      ...blue,
-      ...keys,
-      portOn('p1', 'c1', 'blue'),
-      host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
-    );
-    expect(shown(fleet, 'c1')).toEqual({ domains: [], routers: [] });
   });
 });
 
@@ -325,8 +207,10 @@ describe('services', () => {
     ['at-rest', at('c1'), ['designated', 'other', 'other']],
     ['nobody', {}, ['other', 'other', 'other']],
     ['preparing', { ...at('c1'), ...passing('c1', 'c2', 'preparing') }, ['designated', 'preparing', 'other']],
+    ['seeding', { ...at('c1'), ...passing('c1', 'c2', 'seeding') }, ['designated', 'preparing', 'other']],
     ['switched', { ...at('c2'), ...passing('c1', 'c2', 'switched') }, ['retiring', 'designated', 'other']],
     ['retiring', { ...at('c2'), ...passing('c1', 'c2', 'retiring') }, ['retiring', 'designated', 'other']],
+    ['reseeding', { ...at('c2'), ...passing('c1', 'c2', 'reseeding') }, ['retiring', 'designated', 'other']],
   ])('roles: %s', (_name, doc, roles) => {
     expect(['c1', 'c2', 'c3'].map((name) => roleOf(doc as Service, name))).toEqual(roles);
   });
@@ -335,7 +219,7 @@ describe('services', () => {
     const fleet = newFleet(...ground, service('dhcp', 'blue-v4', { ...at('c3'), ...passing('c4', 'c3', 'switched') }));
     expect(services(fleet, 'c4')[0]).toMatchObject({
       role: 'retiring',
-      handOver: { phase: 'switched', other: 'c3', tunnelAddress: '172.16.0.3' },
+      handOver: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
     });
     expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handOver: { other: 'c4' } });
     expect(services(fleet, 'c1')[0]).not.toHaveProperty('handOver');
@@ -377,7 +261,7 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       fc.constantFrom('nat:edge', 'dhcp:blue-v4'),
       name,
       name,
-      fc.constantFrom('preparing', 'switched', 'retiring', undefined),
+      fc.constantFrom('preparing', 'seeding', 'switched', 'retiring', 'reseeding', undefined),
       fc.option(name, { nil: undefined }),
     )
     .map(([id, one, other, phase, standby]) => {
@@ -421,6 +305,16 @@ describe('properties of the parts', () => {
       );
     },
   );
+
+  test('a-host-that-leaves-a-zone-and-loses-what-it-shared-at-once-is-missed-there', () => {
+    const ports = [portOn('p1', 'c1', 'blue'), portOn('p2', 'c2', 'blue')];
+    const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...ports);
+    const applied = fleet.apply(fleet.revision + 1, [
+      host('c2', { transportZone: 'edge' }),
+      remove(PORT, idOf(PORT, 'p2')),
+    ]);
+    expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+  });
 
   test('never: a tunnel has one end', () => {
     fc.assert(

@@ -1,7 +1,7 @@
 // Who could do a service, who could not and why, and how loaded each is. Every path asks here: first elections, losses, leaving
 // hosts, moves that operators ask for. A poll is one look at one state of the fleet: what is chosen in it counts for the next.
 import { idOf, type FleetReader } from '../fleet/index.ts';
-import type { Host } from '../hosts/index.ts';
+import { STANDBY_VERSION, type Host } from '../hosts/index.ts';
 import { ROUTER, wayOut } from '../network/index.ts';
 import type { IsUnheard } from './health.ts';
 import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
@@ -87,13 +87,20 @@ export class Poll {
       const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
       return this.#score(host, standing) + standbys;
     };
-    return this.#candidates(doc, [doc.designated?.host ?? ''], standbyScore).eligible.first?.host;
+    const { eligible } = this.#candidates(doc, [doc.designated?.host ?? ''], standbyScore, canStandBy);
+    return eligible.first?.host;
+  }
+
+  /** Whether a host that was chosen to take a service over still can. */
+  mayStandBy(doc: Service, host: string): boolean {
+    return canStandBy(this.#standings.of(host)) && this.rejectionOf(doc, host) === undefined;
   }
 
   #candidates(
     doc: Service,
     except: readonly string[],
     scoreOf: (host: string, standing: Readonly<Standing>) => number,
+    isAsked: (standing: Readonly<Standing>) => boolean = anybody,
   ): Candidates {
     const eligible = new Shortlist(byScore);
     const leaving = new Shortlist(byScore);
@@ -103,6 +110,7 @@ export class Poll {
     for (const host of presentHosts(this.fleet, doc)) {
       if (except.includes(host)) continue;
       const standing = this.#standings.of(host);
+      if (!isAsked(standing)) continue;
       const because = this.#because(host, standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
@@ -170,3 +178,9 @@ export class Poll {
 }
 
 const anywhere = (): boolean => true;
+const anybody = (): boolean => true;
+
+/** An older agent would take itself for the one that does the service. */
+function canStandBy({ host }: Readonly<Standing>): boolean {
+  return host !== undefined && host.serviceVersion >= STANDBY_VERSION;
+}

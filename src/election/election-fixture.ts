@@ -1,27 +1,14 @@
-// A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it: a real journal with
-// this room's invariants checked after every commit, the real engine and controller, and hosts that follow their views or not.
-import {
-  idOf,
-  put,
-  Registry,
-  remove,
-  SETTING,
-  type Change,
-  type Fleet,
-  type FleetReader,
-  type Model,
-  type Refusal,
-} from '../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../hosts/index.ts';
-import { accept, Journal, type Clock, type Decision } from '../journal/index.ts';
-import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
+// A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it, with the real controller
+// and hosts that follow their views or not.
+import { idOf, put, remove, SETTING, type Change, type FleetReader, type Model } from '../fleet/index.ts';
+import { CURRENT_SERVICE_VERSION, HOST, hostsModel, type Host } from '../hosts/index.ts';
+import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
 import { networkModel, PORT, ROUTER, TRANSPORT_ZONE, type Port, type Router, type Subnet } from '../network/index.ts';
 import { host, network, port, subnet } from '../network/network-fixture.ts';
 import {
   isOpen,
   ITEM,
   OPERATION,
-  operationsModel,
   type Driver,
   type Item,
   type Operation,
@@ -55,7 +42,7 @@ export function fitHost(name: string, facts: Partial<Host> = {}): Change {
   for (let at = 0; at < name.length; at += 1) digits = (digits * 31 + name.charCodeAt(at)) % 2 ** 40;
   const fit: Host = {
     ...(doc as Host),
-    serviceVersion: 4,
+    serviceVersion: CURRENT_SERVICE_VERSION,
     switch: { datapathId: digits.toString(16).padStart(16, '0') },
     tunnelAddress: `10.200.${Math.floor(digits / 250) % 250}.${1 + (digits % 250)}`,
     ...facts,
@@ -117,20 +104,6 @@ export const LEAVING = {
   leaving: { operation: 'op-scale-in', drain: true, by: 'ann', atMs: 0 },
 } as const satisfies Partial<Host>;
 
-class TestClock implements Clock {
-  now = 1_000_000;
-  nowMs(): number {
-    return this.now;
-  }
-  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms <= 20_000) return;
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    signal?.addEventListener('abort', () => resolve(undefined));
-    await promise;
-  }
-  async turn(): Promise<void> {}
-}
-
 /** Hosts that follow their views, but for those that are told not to. */
 export class Onlookers implements Driver {
   /** Connected, and not in line. */
@@ -149,15 +122,7 @@ export class Onlookers implements Driver {
   }
 }
 
-function raise(facts: object): never {
-  throw new Error('an error was logged', { cause: facts });
-}
-
-const TICK_MS = 1000;
-const TICKS_MAX = 300;
-
-export class World {
-  readonly clock = new TestClock();
+export class World extends TestWorld {
   readonly views = new Onlookers();
   /** Hosts whose peers hear them. */
   readonly heard = new Set<string>();
@@ -167,34 +132,20 @@ export class World {
   readonly asked: string[] = [];
   /** Sites whose hosts are silent together. */
   readonly quiet = new Set<string>();
-  readonly violations: string[] = [];
-  readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });
-  #journal: Journal | undefined;
-  #engine: OperationsController | undefined;
   #election: ElectionController | undefined;
-  #ids = 0;
 
   static async of(...changes: readonly (Change | readonly Change[])[]): Promise<World> {
-    const world = new World();
+    const world = new World(MODELS);
     await world.restart();
     await world.put(...fleetOf(...changes));
     return world;
   }
 
-  async restart(): Promise<void> {
-    const { clock } = this;
-    const registry = new Registry([operationsModel, ...MODELS]);
-    const store = new MemoryStore(this.#disk);
-    const next = (prefix: string): string => `${prefix}-${(this.#ids += 1)}`;
-    const ids = { next, secret: () => next('secret') };
-    const journal = new Journal({ store, registry, clock, ids });
-    await journal.open();
-    const before = await store.readLease('fleet');
-    if (before !== undefined) await store.releaseLease('fleet', before.epoch);
-    const lease = await store.acquireLease({ name: 'fleet', url: 'x', holder: next('server'), ttlMs: 10 ** 12 });
-    if (lease.kind !== 'held') throw new Error('the lease is taken');
-    await journal.lead({ lease: 'fleet', epoch: lease.lease.epoch });
-    const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
+  protected override get tickMs(): number {
+    return 1000;
+  }
+
+  protected override begin({ journal, clock, ids, log }: Begun): OperationsController {
     const kinds = new Map([[handOver.name, handOver]]);
     const drivers = new Map<string, Driver>([['views', this.views]]);
     const hears = (one: string): boolean => {
@@ -204,58 +155,14 @@ export class World {
     const isUnheard = (one: string): boolean => this.unheard.has(one);
     const isQuiet = (site: string): boolean => this.quiet.has(site);
     const election = new ElectionController({ journal, clock, ids, log, hears, isUnheard, isQuiet });
-    journal.onCommit((_commit, applied) => {
-      election.wake(applied);
-      for (const { name, check } of registry.invariants)
-        this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
-    });
-    this.#journal = journal;
+    journal.onCommit((_commit, applied) => election.wake(applied));
     this.#election = election;
-    this.#engine = new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
-  }
-
-  get journal(): Journal {
-    return this.#journal as Journal;
-  }
-
-  get fleet(): Fleet {
-    return this.journal.fleet;
-  }
-
-  get nowMs(): number {
-    return this.clock.now;
-  }
-
-  operation(): OperationId {
-    return `op-${(this.#ids += 1)}` as OperationId;
+    return new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
   }
 
   /** Who asks, for commands that begin something. */
   asking(): { operation: OperationId; by: string; nowMs: number; deadlineMs: number } {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 3_600_000 };
-  }
-
-  async commit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A> {
-    const outcome = await this.journal.submit({ by: 'test', decide });
-    if (outcome.kind === 'refused') throw new Error(`${outcome.refusal.code}: ${outcome.refusal.message}`);
-    return outcome.answer;
-  }
-
-  async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {
-    const outcome = await this.journal.submit({ by: 'test', decide });
-    if (outcome.kind === 'accepted') throw new Error('it was not refused');
-    return outcome.refusal;
-  }
-
-  async put(...changes: readonly Change[]): Promise<void> {
-    await this.commit(() => accept(changes, null));
-  }
-
-  async edit(name: string, facts: Partial<Host>): Promise<void> {
-    await this.commit((fleet) => {
-      const doc = { ...fleet.get(HOST, idOf(HOST, name))?.doc, ...facts } as Host;
-      return accept([put(HOST, idOf(HOST, name), doc)], null);
-    });
   }
 
   /** What an operator says of a service. */
@@ -264,18 +171,15 @@ export class World {
   }
 
   silent(name: string, state: 'suspect' | 'down' = 'suspect'): Promise<void> {
-    return this.edit(name, { connection: { state, sinceMs: this.nowMs } });
+    return this.connect(name, state);
   }
 
   back(name: string): Promise<void> {
-    return this.edit(name, { connection: { state: 'up', sinceMs: this.nowMs } });
+    return this.connect(name, 'up');
   }
 
-  async active(name: string): Promise<void> {
-    await this.commit((fleet) => {
-      const { leaving: _, ...doc } = { ...fleet.get(HOST, idOf(HOST, name))?.doc } as Host;
-      return accept([put(HOST, idOf(HOST, name), { ...doc, state: 'active' })], null);
-    });
+  active(name: string): Promise<void> {
+    return this.change(name, ({ leaving: _, ...doc }) => ({ ...doc, state: 'active' }));
   }
 
   async unplug(...ids: readonly string[]): Promise<void> {
@@ -298,15 +202,8 @@ export class World {
     return this.#election?.look() ?? Promise.resolve();
   }
 
-  /** One pass of the engine. */
-  async pass(): Promise<void> {
-    this.clock.now += TICK_MS;
-    await this.#engine?.pass();
-    for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
-  }
-
   /** Until nothing more happens for longer than any pause. */
-  async settle(): Promise<void> {
+  override async settle(): Promise<void> {
     for (let tick = 0, quiet = 0; tick < TICKS_MAX; tick += 1) {
       const before = this.fleet.revision;
       await this.look();
@@ -345,7 +242,7 @@ export class World {
     return [...this.fleet.all(ITEM)].map(({ doc }) => doc);
   }
 
-  open(): string[] {
+  override open(): string[] {
     return this.items()
       .filter((doc) => isOpen(doc))
       .map((doc) => `${doc.target.id} ${doc.step} ${doc.state} ${doc.reason?.code ?? ''}`.trim());

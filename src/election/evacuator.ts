@@ -38,6 +38,7 @@ export const designationEvacuator: Evacuator = {
   name: 'designations',
   promisesTargets: true,
   leavesFirst: true,
+  movedBy: ['hand-over'],
   aboutMs: ABOUT_MS,
 
   inventory: (fleet, host) => [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(tenantOf),

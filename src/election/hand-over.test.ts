@@ -2,47 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, remove } from '../fleet/index.ts';
 import { ROUTER } from '../network/index.ts';
-import { cancelOperation, explainer, type OperationId } from '../operations/index.ts';
+import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { handOver } from './hand-over.ts';
+import { cancel, leaving, NAT, served, stateOf } from './hand-over-fixture.ts';
 import { moveService } from './move.ts';
 import { electionSentences } from './sentences.ts';
-
-const NAT = 'nat:r1';
-const KINDS = new Map([[handOver.name, handOver]]);
-
-/** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
-async function served(): Promise<World> {
-  const names = ['a', 'b', 'x', 'y'];
-  const world = await World.of(
-    names.map((name) => fitHost(name)),
-    routed('r1', ['s1']),
-    names.map((name) => portOn(name, 's1')),
-  );
-  await world.settle();
-  expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
-  world.views.log.length = 0;
-  return world;
-}
-
-async function leaving(): Promise<World> {
-  const world = await served();
-  await world.put(fitHost('a', LEAVING));
-  await world.look();
-  expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
-  return world;
-}
-
-const stateOf = (world: World): string =>
-  world
-    .items()
-    .map(({ step, state, reason }) => `${step} ${state} ${reason?.code ?? ''}`.trim())
-    .join('; ');
 
 test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
   const world = await leaving();
   await world.settle();
-  expect(world.views.log).toEqual(['prepare x', 'switch b x y', 'retire a', 'clear a']);
+  expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'clear a']);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(world.wrong()).toEqual([]);
 });
@@ -72,6 +41,15 @@ test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
   await world.settle();
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(world.wrong()).toEqual([]);
+});
+
+test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () => {
+  const world = await leaving();
+  await world.put(fitHost('y', { serviceVersion: 3 }));
+  world.views.behind.add('y');
+  await world.settle();
+  expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x', 'retire a', 'reseed a x', 'clear a']);
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
 describe('the target before the switch', () => {
@@ -175,12 +153,13 @@ describe('the old host', () => {
 
   test('one-that-dies-after-the-switch-is-not-waited-for', async () => {
     const world = await leaving();
+    await world.until(NAT, 'switched');
     world.views.behind.add('a');
     await world.until(NAT, 'retiring');
     await world.silent('a');
     await world.settle();
     expect(stateOf(world)).toBe('clear done');
-    expect(world.views.log).toEqual(['prepare x', 'switch b x y']);
+    expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y']);
     expect(world.wrong()).toEqual([]);
   });
 });
@@ -200,12 +179,14 @@ test('the-new-host-dies-after-the-switch-and-another-is-elected', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
-test.each(['preparing', 'switched', 'retiring'])(
+test.each(['preparing', 'seeding', 'switched', 'retiring', 'reseeding'])(
   'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
   async (phase) => {
     const world = await leaving();
-    world.views.behind.add({ preparing: 'x', switched: 'y', retiring: 'a' }[phase] ?? '');
     await world.until(NAT, phase);
+    for (const name of ['a', 'b', 'x', 'y']) world.views.behind.add(name);
+    await world.pass();
+    expect(service(world.fleet, NAT)?.handOver?.phase).toBe(phase);
     await world.put(remove(ROUTER, idOf(ROUTER, 'r1')));
     await world.settle();
     expect(world.shown()).toBe('');
@@ -217,12 +198,10 @@ test.each(['preparing', 'switched', 'retiring'])(
 
 test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   const world = await leaving();
-  world.views.behind.add('a');
   const again = (): Promise<unknown> => world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.asking() }));
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
-  await world.until(NAT, 'retiring');
+  await world.until(NAT, 'reseeding');
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
-  world.views.behind.clear();
   // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
   await world.pass();
   world.views.behind.add('a');
@@ -233,10 +212,6 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
 });
 
 describe('cancel', () => {
-  const cancel = (world: World): Promise<unknown> =>
-    world.commit((fleet) => cancelOperation(fleet, { id: opOf(world), kinds: KINDS, nowMs: world.nowMs }));
-  const opOf = (world: World): OperationId => world.items()[0]!.operation as OperationId;
-
   async function asked(): Promise<World> {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
@@ -328,7 +303,7 @@ test('the-drain-time-is-waited-out', async () => {
   await world.until(NAT, 'retiring');
   for (let pass = 0; pass < 10; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('drain waiting hand-over-drains');
-  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('retiring');
+  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('reseeding');
   for (let pass = 0; pass < 30; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('clear done');
 });

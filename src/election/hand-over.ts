@@ -1,6 +1,7 @@
 // The operation that hands services over, make before break: the new host is built while the old one serves, then the others
-// are pointed to the new one, the old one last, and only then does the old one let go. What hosts do lies in their views:
-// each step changes the service, and waits until those concerned are in line with their views.
+// are pointed to the new one, the old one last, and only then does the old one let go. Connections that the old one translates are
+// copied before the switch, and those that came meanwhile after it. What hosts do lies in their views: each step changes the
+// service, and waits until those concerned are in line with their views.
 import { idOf, mark, put, valueOf, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import {
@@ -17,20 +18,30 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { isConnected } from './health.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type HandOver, type Service, type StoredService } from './model.ts';
+import {
+  isBeforeSwitch,
+  SERVICE,
+  SERVICES_TOUCHING_HOST,
+  type HandOver,
+  type Service,
+  type StoredService,
+} from './model.ts';
 import { designatedTo, withoutHandOver } from './passing.ts';
+import { canBeSeeded, givenUpOn, SEED_PATIENCE_MS, toldOf, uncopiedIn, type Uncopied } from './seeding.ts';
 import { ELECTION } from './settings.ts';
 import { PATIENCE_MS, targetOf, type Passed, type Target } from './target.ts';
 import { presentHosts } from './wanted.ts';
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 8000;
+/** Whoever copies is waited for a few seconds in all. */
+const COPY_RETRY_MAX_MS = 1000;
 const BY = 'operation:hand-over';
 const NO_CANDIDATE = 'no-candidate';
 
 export const handOver: OperationKind = {
   name: 'hand-over',
-  steps: ['prepare', 'switch', 'retire', 'drain', 'clear'],
+  steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'drain', 'clear'],
   cancel: {
     kind: 'does',
     what: 'What is still being prepared stays with its old host. What was switched stays with its new one.',
@@ -71,11 +82,14 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): Next[] {
   if (passed === undefined) return [over(item, service)];
   switch (passed.handOver.phase) {
     case 'preparing':
-      return preparing(fleet, item, passed, nowMs);
+    case 'seeding':
+      return beforeSwitch(fleet, item, passed, nowMs);
     case 'switched':
       return inLine(item, { hosts: concerned(fleet, passed), revision: passed.service.revision, nowMs });
     case 'retiring':
+    case 'reseeding':
       if (item.doc.step === 'drain') return draining(item, nowMs);
+      if (item.doc.step === 'reseed') return copying(fleet, item, passed, nowMs);
       return inLine(item, { hosts: old(fleet, passed.handOver), revision: passed.service.revision, nowMs });
   }
 }
@@ -95,16 +109,17 @@ function over(item: StoredItem, service: StoredService | undefined): RecordStep 
   return record(item, { state: 'done', step: item.doc.step, reason: { code, service: item.doc.target.id } });
 }
 
-function preparing(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
+function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
   const {
     service,
-    handOver: { to, sinceMs },
+    handOver: { to, sinceMs, phase },
   } = passed;
   if (valueOf(fleet, ELECTION).held) return [wait(item, { code: 'elections-held', service: service.id })];
   const late = nowMs - sinceMs > PATIENCE_MS && item.doc.reason?.code === 'hosts-behind';
   const target = targetOf(fleet, passed, { nowMs, late });
   switch (target.kind) {
     case 'fit':
+      if (phase === 'seeding') return copying(fleet, item, passed, nowMs);
       return inLine(item, { hosts: [to], revision: service.revision, nowMs });
     case 'recovering':
       return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
@@ -129,7 +144,7 @@ function retargeted(
   ask: { readonly nowMs: number; late: boolean },
 ): RecordStep[] {
   const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
-  if (passed?.handOver.phase !== 'preparing') return [];
+  if (passed === undefined || !isBeforeSwitch(passed.handOver)) return [];
   const target = targetOf(fleet, passed, ask);
   if (target.kind === 'another') return [toAnother(item, passed, target, ask.nowMs)];
   if (target.kind !== 'give-up') return [];
@@ -150,9 +165,24 @@ function toAnother(
   nowMs: number,
 ): RecordStep {
   mark('hand-over-another-target');
-  const doc: Service = { ...service.doc, handOver: { ...before, to: host, why, sinceMs: nowMs } };
+  const next: HandOver = { ...before, to: host, why, phase: 'preparing', sinceMs: nowMs };
+  const doc: Service = { ...service.doc, handOver: next };
   const progress = { state: 'running', step: 'prepare', attempt: item.doc.attempt + 1 } as const;
   return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
+}
+
+/** Both ends are waited for, not for long: a connection that is cut is less than a service that does not move. */
+function copying(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
+  const {
+    service,
+    handOver: { from, to, sinceMs },
+  } = passed;
+  const isOver = nowMs - sinceMs > SEED_PATIENCE_MS && item.doc.reason?.code === 'hosts-behind';
+  if (isOver || !canBeSeeded(fleet, passed)) {
+    mark('hand-over-without-connections');
+    return [decideLater(item, (newest, atMs) => [advanced(newest, item, atMs, givenUpOn(item))])];
+  }
+  return inLine(item, { hosts: [from, to], revision: service.revision, nowMs });
 }
 
 /** All that are connected and point to it, but for the old host: that one comes last. */
@@ -195,48 +225,86 @@ function inLine(item: StoredItem, { hosts, revision, nowMs }: InLine): Next[] {
 function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return advanced(fleet, item, nowMs);
   const { step, attempt } = item.doc;
-  const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
+  const longestMs = step === 'seed' || step === 'reseed' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
+  const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));
   return record(item, {
     state: 'waiting',
     step,
-    reason: outcome.reason,
+    reason: { ...outcome.reason, ...uncopiedIn(item) },
     retryAtMs: nowMs + pauseMs,
     attempt: attempt + 1,
   });
 }
 
-/** The hosts that a step waited for are in line: the next one, decided on the newest state. */
-function advanced(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
+/** The hosts that a step waited for are in line, or given up on: the next one, decided on the newest state. */
+function advanced(fleet: FleetReader, item: StoredItem, nowMs: number, givenUp?: Uncopied): RecordStep {
   const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   const { step } = item.doc;
-  if (step === 'clear') return record(item, { state: 'done', step });
+  const uncopied = givenUp ?? uncopiedIn(item);
+  if (step === 'clear') return record(item, { state: 'done', step, ...toldOf(item, uncopied) });
   const passed = passedBy(stored, item);
   if (passed === undefined) return over(item, stored);
-  const { service, handOver: now } = passed;
-  const by = { by: BY, nowMs };
-  const became = (doc: Service): Pick<RecordStep, 'changes'> => ({ changes: [put(SERVICE, service.id, doc)] });
+  const onwards = { fleet, item, passed, nowMs, uncopied };
   switch (step) {
-    case 'prepare': {
-      const fit = !valueOf(fleet, ELECTION).held && targetOf(fleet, passed, { nowMs, late: false }).kind === 'fit';
-      if (!fit) return record(item, { state: 'running', step, attempt: item.doc.attempt + 1 });
-      const switched = designatedTo(fleet, service.doc, { host: now.to, why: now.why }, by);
-      const doc: Service = { ...switched, handOver: { ...now, phase: 'switched', sinceMs: nowMs } };
-      return record(item, { state: 'running', step: 'switch' }, became(doc));
-    }
+    case 'prepare':
+    case 'seed':
+      return towardsSwitch(onwards);
     case 'switch':
-      return record(
-        item,
-        { state: 'running', step: 'retire' },
-        became({ ...service.doc, handOver: { ...now, phase: 'retiring', sinceMs: nowMs } }),
-      );
-    case 'retire': {
-      const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
-      const reason = { code: 'hand-over-drains', host: now.from, service: service.id };
-      return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
+      return goes(onwards, { step: 'retire', phase: 'retiring' });
+    case 'retire':
+      return canBeSeeded(fleet, passed) ? goes(onwards, { step: 'reseed', phase: 'reseeding' }) : drains(onwards);
+    case 'reseed':
+      return drains(onwards, givenUp !== undefined);
+    default: {
+      const doc = withoutHandOver(passed.service.doc, { by: BY, nowMs });
+      const progress = { state: 'running', step: 'clear', ...toldOf(item, uncopied) } as const;
+      return record(item, progress, { changes: [put(SERVICE, passed.service.id, doc)] });
     }
-    default:
-      return record(item, { state: 'running', step: 'clear' }, became(withoutHandOver(service.doc, by)));
   }
+}
+
+interface Onwards {
+  readonly fleet: FleetReader;
+  readonly item: StoredItem;
+  readonly passed: Passed;
+  readonly nowMs: number;
+  readonly uncopied: Uncopied;
+}
+
+interface Goal {
+  readonly step: string;
+  readonly phase: HandOver['phase'];
+  /** As the service is from then on, when more than the phase is another. */
+  readonly doc?: Service;
+}
+
+function goes({ item, passed, nowMs, uncopied }: Onwards, { step, phase, doc }: Goal): RecordStep {
+  const { service, handOver: now } = passed;
+  const became: Service = { ...(doc ?? service.doc), handOver: { ...now, phase, sinceMs: nowMs } };
+  const progress = { state: 'running', step, ...toldOf(item, uncopied) } as const;
+  return record(item, progress, { changes: [put(SERVICE, service.id, became)] });
+}
+
+function towardsSwitch(onwards: Onwards): RecordStep {
+  const { fleet, item, passed, nowMs } = onwards;
+  const { step, attempt } = item.doc;
+  const fit = !valueOf(fleet, ELECTION).held && targetOf(fleet, passed, { nowMs, late: false }).kind === 'fit';
+  if (!fit) return record(item, { state: 'running', step, attempt: attempt + 1 });
+  if (step === 'prepare' && canBeSeeded(fleet, passed)) return goes(onwards, { step: 'seed', phase: 'seeding' });
+  const { service, handOver: now } = passed;
+  const doc = designatedTo(fleet, service.doc, { host: now.to, why: now.why }, { by: BY, nowMs });
+  return goes(onwards, { step: 'switch', phase: 'switched', doc });
+}
+
+/** What was given up is asked of nobody any more: a host that tries it in vain is behind with everything else, too. */
+function drains({ fleet, item, passed, nowMs, uncopied }: Onwards, isGivenUp = false): RecordStep {
+  const { service, handOver: now } = passed;
+  const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
+  const reason = { code: 'hand-over-drains', host: now.from, service: service.id, ...uncopied };
+  const progress = { state: 'waiting', step: 'drain', reason, retryAtMs } as const;
+  if (!isGivenUp) return record(item, progress);
+  const doc: Service = { ...service.doc, handOver: { ...now, phase: 'retiring', sinceMs: nowMs } };
+  return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
 }
 
 /** Whoever has it now keeps it alone. */

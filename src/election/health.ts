@@ -1,7 +1,7 @@
 // How a designation stands: whether its host still does it, and if not, whether that is certain. Losing control of a host is
 // not losing its data path: a silent host is lost only as far as its service says so.
 import type { FleetReader } from '../fleet/index.ts';
-import { findHost, isTombstoned, type Host } from '../hosts/index.ts';
+import { DESIGNATIONS_VERSION, findHost, isTombstoned, type Host } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import type { Service } from './model.ts';
 
@@ -70,8 +70,9 @@ function isGone({ state, forcedDown, quarantined }: Host): boolean {
   return state === 'removed' || state === 'joining' || state === 'finalizing';
 }
 
-/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear. */
+/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear, or leaves its switch as it is. */
 export function isConnected(fleet: FleetReader, id: string): boolean {
   const host = findHost(fleet, id)?.doc;
-  return host !== undefined && host.connection.state === 'up' && !isGone(host);
+  if (host === undefined || host.serviceVersion < DESIGNATIONS_VERSION) return false;
+  return host.connection.state === 'up' && !isGone(host);
 }

@@ -4,7 +4,7 @@ import type { Applied, FleetReader, Invariant } from '../fleet/index.ts';
 import { findHost, HOST, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
-import { SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
+import { isBeforeSwitch, SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
 import { isPassing } from './passing.ts';
 import { hasStandby } from './standby.ts';
 import { allServices, isWanted, subjectOf } from './wanted.ts';
@@ -51,7 +51,7 @@ const oneHandOver: Invariant = {
     ...becameOf(changed).flatMap(({ id, is: { designated, handOver } }) => {
       if (handOver === undefined) return [];
       const { from, to, phase } = handOver;
-      const has = phase === 'preparing' ? from : to;
+      const has = isBeforeSwitch(handOver) ? from : to;
       return from !== to && designated?.host === has
         ? []
         : [`${id}: ${from} to ${to}, ${phase}, at ${designated?.host}`];
@@ -124,8 +124,8 @@ export function wrongAtRest(fleet: FleetReader): string[] {
       return able === undefined ? [] : [`nobody does ${id}, and ${able.host} could`];
     }
     if (hasStandby(stored.doc.type) && stored.doc.standby === undefined) {
-      const able = eligible.listed.find(({ host }) => host !== designated.host);
-      if (able !== undefined) return [`nobody would take ${id} over, and ${able.host} could`];
+      const able = poll.standbyFor(stored.doc);
+      if (able !== undefined) return [`nobody would take ${id} over, and ${able} could`];
     }
     if (!leaves(fleet, designated.host)) return designated.degraded === true ? [`${id} is degraded without cause`] : [];
     if (eligible.first !== undefined)

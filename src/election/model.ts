@@ -74,9 +74,10 @@ export type Why = Static<typeof WHY>;
 
 /**
  * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
- * old one still serves what reaches it. `retiring`: the old one is repointed too and passes on what comes late.
+ * old one still serves what reaches it. `retiring`: the old one is repointed too and passes on what comes late. `seeding` is like
+ * `preparing`, and `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
  */
-const HAND_OVER_PHASES = ['preparing', 'switched', 'retiring'] as const;
+const HAND_OVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding'] as const;
 
 const HAND_OVER = Type.Object(
   {
@@ -148,7 +149,12 @@ export function serviceId(type: ServiceType, subject: string): ServiceId {
  * The host whose weight a service is part of: one that is being handed to it counts, one that it hands over does not.
  */
 export function weighsOn({ designated, handOver }: Service): string | undefined {
-  return handOver?.phase === 'preparing' ? handOver.to : designated?.host;
+  return handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : designated?.host;
+}
+
+/** The old host still has it. */
+export function isBeforeSwitch({ phase }: Pick<HandOver, 'phase'>): boolean {
+  return phase === 'preparing' || phase === 'seeding';
 }
 
 /** Every host that a service has something to do with: designated, getting it, or giving it away. */

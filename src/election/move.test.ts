@@ -72,8 +72,8 @@ describe('a move', () => {
       { id: 'nat:none' },
       {
         kind: 'not-found',
-        code: 'unknown-service',
-        message: 'There is no service "nat:none". List them with "muster services list".',
+        code: 'service-not-found',
+        message: 'There is no service "nat:none", or it is not yours to see.',
       },
     ],
     [
@@ -120,6 +120,15 @@ describe('a move', () => {
       {},
       { kind: 'conflict', code: 'hand-over-under-way' },
     ],
+    [
+      'of-what-has-its-connections-copied',
+      async (world) => {
+        await world.commit(move(world));
+        await world.until('nat:r1', 'seeding');
+      },
+      {},
+      { kind: 'conflict', code: 'hand-over-under-way' },
+    ],
   ];
 
   test.each(refusals)('is-refused: %s', async (_name, prepare, facts, expected) => {
@@ -147,7 +156,7 @@ describe('an edit', () => {
 
   test('of-an-unknown-service-is-refused', async () => {
     const world = await served('a');
-    expect(await world.refusal(edit('dhcp:none'))).toMatchObject({ code: 'unknown-service', kind: 'not-found' });
+    expect(await world.refusal(edit('dhcp:none'))).toMatchObject({ code: 'service-not-found', kind: 'not-found' });
   });
 });
 

@@ -1,5 +1,6 @@
 // What operators ask of a service: other rules, another host. A move is refused when its host cannot take it; nothing is
 // begun that would only wait.
+import { noSuch } from '../access/index.ts';
 import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
@@ -21,7 +22,7 @@ export interface EditService {
 
 export function editService(fleet: FleetReader, { id, edit, by, nowMs }: EditService): Decision<Service> {
   const stored = findService(fleet, id);
-  if (stored === undefined) return refuse(unknownService(id));
+  if (stored === undefined) return refuse(noSuch(SERVICE.name, id));
   const { exclusion, onControlLoss } = { ...stored.doc, ...edit };
   if (exclusion === stored.doc.exclusion && onControlLoss === stored.doc.onControlLoss) return accept([], stored.doc);
   const doc: Service = { ...stored.doc, exclusion, onControlLoss, changedBy: by, changedAtMs: nowMs };
@@ -43,7 +44,7 @@ export interface Moved {
 export function moveService(fleet: FleetReader, command: MoveService): Decision<Moved> {
   const { id, host } = command;
   const service = findService(fleet, id);
-  if (service === undefined) return refuse(unknownService(id));
+  if (service === undefined) return refuse(noSuch(SERVICE.name, id));
   const at = service.doc.designated?.host;
   if (at === undefined) return refuse(nobodyHasIt(id));
   if (isPassing(fleet, service)) return refuse(underWay(service));
@@ -101,11 +102,6 @@ export function failBack(
 
 function findService(fleet: FleetReader, id: string): StoredService | undefined {
   return fleet.get(SERVICE, idOf(SERVICE, id));
-}
-
-function unknownService(id: string): Refusal {
-  const message = `There is no service "${id}". List them with "muster services list".`;
-  return { kind: 'not-found', code: 'unknown-service', message, facts: { service: id } };
 }
 
 export function held(): Refusal {

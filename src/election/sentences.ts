@@ -8,6 +8,10 @@ function rejection(because: Reason[string]): string {
   return sentences[said(because)] ?? said(because);
 }
 
+function behindOf(hosts: Reason[string]): string {
+  return Array.isArray(hosts) && hosts.length > 0 ? `: ${said(hosts)} did not say that it is done` : '';
+}
+
 export const electionSentences: ReasonSentences = {
   'elections-held': ({ service }) =>
     `${said(service)} stays where it is while elections are held still. Set "held" of the setting "election" to false to go on.`,
@@ -20,6 +24,8 @@ export const electionSentences: ReasonSentences = {
   'target-unfit': ({ service, host, because }) =>
     `${said(service)} stays where it is: ${said(host)} ${rejection(because)}.`,
   'hand-over-drains': ({ service, host }) => `${said(host)} passes on what still comes to it for ${said(service)}.`,
+  'connections-not-copied': ({ service, uncopied }) =>
+    `Connections of ${said(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,
   'hand-over-under-way': ({ service, to }) => `${said(service)} is being handed over to ${said(to)}.`,
   'held-while-heard': ({ service, host }) =>
     `${said(host)} is silent, and ${said(service)} waits as long as its peers hear it.`,

@@ -21,6 +21,6 @@ export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Se
 function standbyOf(poll: Poll, doc: Service): string | undefined {
   const { designated, standby, type } = doc;
   if (designated === undefined || !hasStandby(type)) return undefined;
-  const isFit = standby !== undefined && standby !== designated.host && poll.rejectionOf(doc, standby) === undefined;
+  const isFit = standby !== undefined && standby !== designated.host && poll.mayStandBy(doc, standby);
   return isFit ? standby : poll.standbyFor(doc);
 }

@@ -1,8 +1,8 @@
 // How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts looks each of
 // them up once and reads no documents.
 import type { Applied, Projected, Projection } from '../fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, isTombstoned, type Host } from '../hosts/index.ts';
-import { DEFAULT_TRANSPORT_ZONE, TRANSPORT_ZONE } from '../network/index.ts';
+import { DESIGNATIONS_VERSION, HOST, isTombstoned, transportZoneOf, type Host } from '../hosts/index.ts';
+import { TRANSPORT_ZONE } from '../network/index.ts';
 import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
 
 export interface Standing {
@@ -52,7 +52,7 @@ class Standings implements Projected {
     standing.because = because;
     standing.leaving = leaving && incapacityOf(host) === undefined;
     standing.baseWeight = host?.baseWeight ?? 0;
-    standing.zone = host?.transportZone ?? DEFAULT_TRANSPORT_ZONE;
+    standing.zone = transportZoneOf(host ?? {});
     this.#forgetIfEmpty(id, standing);
   }
 

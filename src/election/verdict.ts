@@ -5,7 +5,7 @@ import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import { choose, type Asked } from './choose.ts';
 import { healthOf, type Health, type Senses } from './health.ts';
-import type { Cause, Service, StoredService } from './model.ts';
+import { isBeforeSwitch, type Cause, type Service, type StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
 import { whyOf, type Choice } from './why.ts';
 
@@ -69,7 +69,7 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { except: [designated.host] }),
       // It has been built there in part, or wholly; or the others send there already.
-      prefer: handOver?.phase === 'preparing' ? handOver.to : standby,
+      prefer: handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : standby,
     },
     nowMs,
   );

@@ -71,6 +71,28 @@ export function presentHosts(fleet: FleetReader, of: Subject): Iterable<string> 
   return hosts;
 }
 
+/** The first so many of them by name, but for some. Costs what is asked for, not the presence. */
+export function firstPresent(fleet: FleetReader, of: Subject, { count, except }: FirstOf): string[] {
+  const presence = presenceOf(fleet);
+  const subnets = subnetsOf(fleet, of);
+  const hosts = new Set<string>();
+  for (const subnet of subnets) {
+    let left = count;
+    for (const host of presence.inSubnet(subnet)) {
+      if (left === 0) break;
+      if (except.includes(host)) continue;
+      hosts.add(host);
+      left -= 1;
+    }
+  }
+  return subnets.length === 1 ? [...hosts] : [...hosts].sort().slice(0, count);
+}
+
+interface FirstOf {
+  readonly count: number;
+  readonly except: readonly string[];
+}
+
 export function hasPresence(fleet: FleetReader, of: Subject, host: string): boolean {
   const presence = presenceOf(fleet);
   return subnetsOf(fleet, of).some((subnet) => presence.ofSubnet(subnet).has(host));

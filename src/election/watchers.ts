@@ -5,7 +5,7 @@ import { presenceOf } from '../network/index.ts';
 import { SERVICE, SERVICES_BY_STANDBY, SERVICES_TOUCHING_HOST, type Service, type StoredService } from './model.ts';
 import { heartbeatsOf } from './settings.ts';
 import { hasStandby } from './standby.ts';
-import { presentHosts, servicesOfSubnet } from './wanted.ts';
+import { firstPresent, servicesOfSubnet } from './wanted.ts';
 
 /** A majority of so many is as sure as one of more, and each costs the designated host a port. */
 export const WATCHERS_MAX = 64;
@@ -20,12 +20,10 @@ export function watchedOf({ type, designated, standby, handOver }: Service): str
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 
-/** The first of those with presence by name; `more` lets see who would be next. Costs O(presence). */
+/** The first of those with presence by name; `more` lets see who would be next. */
 export function watchersOf(fleet: FleetReader, doc: Service, more = 0): string[] {
   const watched = watchedOf(doc);
-  if (watched.length === 0) return [];
-  const hosts = [...presentHosts(fleet, doc)].filter((host) => !watched.includes(host)).sort();
-  return hosts.slice(0, WATCHERS_MAX + more);
+  return watched.length === 0 ? [] : firstPresent(fleet, doc, { count: WATCHERS_MAX + more, except: watched });
 }
 
 /** The hosts with which a host exchanges heartbeats, in the order of names. Whoever is in one's list has one in his. */

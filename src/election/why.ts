@@ -1,6 +1,6 @@
 // Why a service is where it is: what is kept of an election, and how it is told.
 import type { Candidate, Candidates } from './candidates.ts';
-import type { Cause, Rejection, Service, Why } from './model.ts';
+import { isBeforeSwitch, type Cause, type Rejection, type Service, type Why } from './model.ts';
 
 export interface Choice {
   readonly host: string;
@@ -61,7 +61,7 @@ export function whySentences({ designated, why, handOver }: Service): string[] {
   }
   if (handOver !== undefined) {
     told.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
-    if (handOver.phase === 'preparing') told.push(...sentencesOf(handOver.why));
+    if (isBeforeSwitch(handOver)) told.push(...sentencesOf(handOver.why));
   }
   return told;
 }

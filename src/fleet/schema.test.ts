@@ -87,7 +87,34 @@ it('a kind with a schema says all that is wrong in one sentence', () => {
 it.each([
   ['memorymib', ' (did you mean "memoryMiB"?)'],
   ['nam', ' (did you mean "name"?)'],
+  ['mem', ' (did you mean "memoryMiB"?)'],
+  ['memory', ' (did you mean "memoryMiB"?)'],
   ['colour', ''],
 ])('suggests for "%s"%s', (word, expected) => {
   expect(suggestion(word, ['name', 'memoryMiB'])).toBe(expected);
+});
+
+it.each([
+  ['the one that is begun with', 'sca', ['scale-in', 'election'], 'scale-in'],
+  ['what the others begin with too', '/api/v1/serv', ['/api/v1/services/:id', '/api/v1/services'], '/api/v1/services'],
+  ['none of several', 'scale', ['scale-in', 'scale-out'], undefined],
+  ['the closer one, though another is begun with', 'hots', ['hots-and-more', 'host'], 'host'],
+])('suggests %s', (_what, word, known, expected) => {
+  expect(suggestion(word, known)).toBe(expected === undefined ? '' : ` (did you mean "${expected}"?)`);
+});
+
+it.each([
+  ['either', { any: 'x' }, '/any: must be an IPv4 or IPv6 address, such as 192.0.2.7 or 2001:db8::7'],
+  [
+    'either or none',
+    { none: '10.0.0.256' },
+    '/none: must be an IPv4 or IPv6 address, such as 192.0.2.7 or 2001:db8::7',
+  ],
+  ['one', { four: '2001:db8::7' }, '/four: must be an IPv4 address, such as 192.0.2.7'],
+  ['another form', { when: 'soon' }, '/when: must match format "date"'],
+])('says what an address looks like: %s', (_what, doc, problem) => {
+  const [four, six] = [Type.String({ format: 'ipv4' }), Type.String({ format: 'ipv6' })];
+  const any = Type.Union([four, six]);
+  const fields = { any, none: Type.Union([any, Type.Null()]), four, when: Type.String({ format: 'date' }) };
+  expect(schemaKind('thing', Type.Partial(Type.Object(fields))).check(doc)).toBe(problem);
 });

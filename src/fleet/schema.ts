@@ -76,6 +76,8 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
     case 'enum':
     case 'anyOf':
       return [{ field: at, message: allowedAt(schema, at) ?? error.message ?? 'is not allowed' }];
+    case 'format':
+      return [{ field: at, message: addressAt(schema, at) ?? error.message ?? 'has a form that is not allowed' }];
     case 'pattern':
       return [{ field: at, message: formAt(schema, at) ?? error.message ?? 'has a form that is not allowed' }];
     default:
@@ -101,6 +103,7 @@ interface Node {
   /** Beside a pattern: what it asks for, in words. */
   readonly 'x-form'?: string;
   readonly enum?: readonly unknown[];
+  readonly format?: string;
 }
 
 function nodesAt(schema: TSchema, pointer: string): Node[] {
@@ -125,6 +128,18 @@ function formAt(schema: TSchema, pointer: string): string | undefined {
   return form === undefined ? undefined : `must be ${form}`;
 }
 
+const ADDRESSES: Readonly<Record<string, readonly [name: string, sample: string]>> = {
+  ipv4: ['IPv4', '192.0.2.7'],
+  ipv6: ['IPv6', '2001:db8::7'],
+};
+
+function addressAt(schema: TSchema, pointer: string): string | undefined {
+  const kinds = nodesAt(schema, pointer).flatMap(({ format = '' }) => (format in ADDRESSES ? [ADDRESSES[format]] : []));
+  if (kinds.length === 0) return undefined;
+  const [names, samples] = [0, 1].map((nth) => kinds.map((kind) => kind?.[nth]).join(' or '));
+  return `must be an ${names} address, such as ${samples}`;
+}
+
 function allowedAt(schema: TSchema, pointer: string): string | undefined {
   const values = nodesAt(schema, pointer).flatMap((node) => [
     ...(node.const === undefined ? [] : [node.const]),
@@ -134,8 +149,24 @@ function allowedAt(schema: TSchema, pointer: string): string | undefined {
   return `must be ${values.length === 1 ? '' : 'one of '}${values.map((value) => JSON.stringify(value)).join(', ')}`;
 }
 
-/** ` (did you mean "x"?)` when one of the known words is close to what was written. */
+/** ` (did you mean "x"?)` when one of the known words is close to what was written, or begins with it. */
 export function suggestion(word: string, known: readonly string[]): string {
+  const meant = closest(word, known) ?? begunWith(word, known);
+  return meant === undefined ? '' : ` (did you mean "${meant}"?)`;
+}
+
+/** Fewer letters begin too much. */
+const BEGINNING_MIN = 3;
+
+/** The word that was begun, if it is clear which one: the others that begin so begin with it as well. */
+function begunWith(word: string, known: readonly string[]): string | undefined {
+  if (word.length < BEGINNING_MIN) return undefined;
+  const begun = known.filter((name) => name.toLowerCase().startsWith(word.toLowerCase()));
+  const [shortest] = begun.toSorted((one, other) => one.length - other.length);
+  return shortest !== undefined && begun.every((name) => name.startsWith(shortest)) ? shortest : undefined;
+}
+
+function closest(word: string, known: readonly string[]): string | undefined {
   const lower = word.toLowerCase();
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const name of known) {
@@ -144,7 +175,7 @@ export function suggestion(word: string, known: readonly string[]): string {
       best = { name, distance };
     }
   }
-  return best === undefined ? '' : ` (did you mean "${best.name}"?)`;
+  return best?.name;
 }
 
 function editDistance(one: string, other: string): number {

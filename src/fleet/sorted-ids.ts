@@ -17,9 +17,15 @@ export class SortedIds {
     return this.#late?.has(id) === true || this.#sorted[firstNotBelow(this.#sorted, id)] === id;
   }
 
+  /** Whether an id comes after all that are here. False may also mean that it would take a look. */
+  isBeyond(id: string): boolean {
+    if (this.#late !== undefined) return false;
+    const { length } = this.#sorted;
+    return length === 0 || (this.#sorted[length - 1] as string) < id;
+  }
+
   add(id: string): void {
-    const last = this.#sorted.at(-1);
-    if (this.#late === undefined && (last === undefined || last < id)) this.#sorted.push(id);
+    if (this.isBeyond(id)) this.#sorted.push(id);
     else if (!this.has(id)) (this.#late ??= new Set()).add(id);
   }
 

@@ -12,10 +12,12 @@ interface Ground extends FleetReader {
   projectedFor(kind: string): readonly Projected[];
 }
 
+/** Stands for a document that is to go: one look tells it from what is not staged at all. */
+const GONE: unique symbol = Symbol('gone');
+
 /** What is staged of one kind. */
 interface Shelf {
-  /** Undefined for a document that is to go. */
-  readonly documents: Map<string, Stored | undefined>;
+  readonly documents: Map<string, Stored | typeof GONE>;
   /** By the indexes that were asked for. */
   readonly keys: Map<string, StagedKeys>;
   /** How many documents more there are than in the ground. */
@@ -53,10 +55,12 @@ class Overlay implements Ground {
   #replace(kind: string, id: string, after: Stored | undefined): Stored | undefined {
     let shelf = this.#shelves.get(kind);
     if (shelf === undefined) this.#shelves.set(kind, (shelf = { documents: new Map(), keys: new Map(), more: 0 }));
-    const isStaged = shelf.documents.has(id);
-    const before = isStaged ? shelf.documents.get(id) : this.#inGround(kind, id);
-    shelf.documents.set(id, after);
+    const staged = shelf.documents.get(id);
+    const isStaged = staged !== undefined;
+    const before = isStaged ? present(staged) : this.#inGround(kind, id);
+    shelf.documents.set(id, after ?? GONE);
     shelf.more += (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    if (shelf.keys.size === 0) return before;
     for (const keys of shelf.keys.values()) {
       if (before !== undefined) {
         if (isStaged) keys.forget(before);
@@ -83,16 +87,16 @@ class Overlay implements Ground {
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
-    const staged = this.#shelves.get(kind.name)?.documents;
-    if (staged?.has(id) === true) return staged.get(id) as Stored<K, D> | undefined;
-    return this.ground.get(kind, id);
+    const staged = this.#shelves.get(kind.name)?.documents.get(id);
+    return staged === undefined ? this.ground.get(kind, id) : (present(staged) as Stored<K, D> | undefined);
   }
 
   all<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Iterable<Stored<K, D>> {
     const staged = this.#shelves.get(kind.name)?.documents;
     if (staged === undefined) return this.ground.all(kind);
     const kept = [...this.ground.all(kind)].filter((stored) => !staged.has(stored.id));
-    return inIdOrder([...kept, ...(present(staged) as Stored<K, D>[])]);
+    const added = [...staged.values()].filter((stored) => stored !== GONE);
+    return inIdOrder([...kept, ...(added as Stored<K, D>[])]);
   }
 
   count(kind: Kind<string, never>): number {
@@ -128,7 +132,7 @@ class Overlay implements Ground {
     for (const [id, after] of documents) {
       const below = this.#inGround(index.kind.name, id);
       if (below !== undefined) made.hide(below);
-      if (after !== undefined) made.add(after);
+      if (after !== GONE) made.add(after);
     }
     return made;
   }
@@ -196,8 +200,8 @@ export function onTrial<T>(fleet: FleetReader, decide: (trial: Trial) => T): T {
   }
 }
 
-function present(staged: ReadonlyMap<string, Stored | undefined>): Stored[] {
-  return [...staged.values()].filter((stored) => stored !== undefined);
+function present(staged: Stored | typeof GONE): Stored | undefined {
+  return staged === GONE ? undefined : staged;
 }
 
 function inIdOrder<S extends Stored>(documents: S[]): S[] {

@@ -13,6 +13,7 @@ import {
   joinHosts,
   type HostSpec,
 } from './decide.ts';
+import { HOST_VIEW } from './host-view.ts';
 import { HOST, hostsModel, isTombstoned, type Host } from './model.ts';
 
 function fleetWith(...changes: Change[]): Fleet {
@@ -129,6 +130,23 @@ describe('maintenance', () => {
     const edited = after(fleet, editHost(fleet, { ...who, edit: { traits: ['GPU'], tunnelAddress: '192.0.2.1' } }));
     expect(edited).toMatchObject({ traits: ['GPU'], tunnelAddress: '192.0.2.1', zone: 'default', state: 'joining' });
     expect(after(fleet, editHost(fleet, { ...who, edit: { tunnelAddress: null } })).tunnelAddress).toBeUndefined();
+  });
+
+  test('zones-that-a-host-was-edited-out-of-are-kept, the last first, and shown to nobody', () => {
+    const fleet = joined('c1');
+    const zones = (transportZone: string | null): unknown => {
+      const doc = after(fleet, editHost(fleet, { ...who, edit: { transportZone } }));
+      expect(HOST_VIEW.show(doc)).not.toHaveProperty('leftZones');
+      return doc.leftZones;
+    };
+    expect(after(fleet, editHost(fleet, { ...who, edit: { traits: ['x'] } })).leftZones).toBeUndefined();
+    expect(zones('edge')).toEqual(['default']);
+    expect(zones('edge')).toEqual(['default']);
+    expect(zones('rack')).toEqual(['edge', 'default']);
+    // Where it is now, it has not left.
+    expect(zones(null)).toEqual(['rack', 'edge']);
+    for (let nth = 0; nth < 40; nth += 1) zones(`z${nth}`);
+    expect(zones('end')).toHaveLength(16);
   });
 
   test.each([

@@ -6,6 +6,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
 import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { leftZones } from './transport-zone.ts';
 
 export type StoredHost = Stored<'host', Host>;
 
@@ -25,6 +26,8 @@ export interface JoinHosts {
   readonly operation: OperationId;
   readonly deadlineMs: number;
   readonly by: string;
+  /** The site that whoever asks is bound to: what was of another one is not theirs to let in again. */
+  readonly boundTo?: string | undefined;
   readonly why?: string;
   readonly nowMs: number;
 }
@@ -64,9 +67,9 @@ interface Registered {
 /** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
 export function registerHosts(
   fleet: FleetReader,
-  { hosts, by, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'nowMs'>,
+  { hosts, by, boundTo, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'boundTo' | 'nowMs'>,
 ): Registered | Refusal {
-  const problem = batchProblem(fleet, hosts);
+  const problem = batchProblem(fleet, hosts, boundTo);
   if (problem !== undefined) return problem;
   const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
   const [site] = sites;
@@ -111,6 +114,7 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     changedBy: by,
     changedAtMs: nowMs,
     ...(before !== undefined && keptOf(before)),
+    ...(before !== undefined && before.state !== 'removed' && leftZones(before, said)),
   };
   return put(HOST, idOf(HOST, spec.name), host);
 }
@@ -128,12 +132,19 @@ function keptOf(before: Host): Partial<Host> {
 }
 
 /** What is wrong with a list of hosts: every bad name is told, not the first one only. */
-function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
+function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[], boundTo?: string): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
   if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
   const known = names.filter((name) => isId(name) && isTaken(fleet, name));
   if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
+  const foreign = names.filter(
+    (name) => boundTo !== undefined && (findHost(fleet, name)?.doc.site ?? boundTo) !== boundTo,
+  );
+  if (foreign.length > 0) {
+    const what = `Your token is bound to site "${boundTo}", and these were hosts of another site`;
+    return listed('forbidden', 'other-site', what, foreign);
+  }
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }
@@ -169,11 +180,13 @@ export interface EditHost {
 
 export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
   return changeHost(fleet, id, (host) => {
-    const { tunnelAddress, transportZone, ...rest } = { ...host, ...edit };
+    const { tunnelAddress, transportZone, leftZones: _, ...rest } = { ...host, ...edit };
+    const zone = transportZone !== null && transportZone !== undefined ? { transportZone } : {};
     return {
       ...rest,
       ...(tunnelAddress !== null && tunnelAddress !== undefined && { tunnelAddress }),
-      ...(transportZone !== null && transportZone !== undefined && { transportZone }),
+      ...zone,
+      ...leftZones(host, zone),
       changedBy: by,
       changedAtMs: nowMs,
     };

@@ -45,6 +45,8 @@ export interface Evacuator {
   readonly name: string;
   /** Where its tenants go is part of what a preview promises; of the others only that they go. */
   readonly promisesTargets?: true;
+  /** The kinds of operations that move its tenants: what they took tells how long a move takes. */
+  readonly movedBy?: readonly string[];
   /** About how long one of its moves takes, when nothing was measured. */
   readonly aboutMs?: number;
   /** Its tenants leave before those of the others: services change hands before the first instance goes. */

@@ -1,4 +1,5 @@
-// How a host is shown: with what follows from its document, and without its credential.
+// How a host is shown: with what follows from its document, and without its credential and what only tunnels are
+// traced by.
 import { Type } from 'typebox';
 import { viewOf } from '../access/index.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
@@ -8,7 +9,7 @@ const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.
 export const HOST_VIEW = viewOf<'host', Host>({
   kind: HOST,
   siteOf: (doc) => doc.site,
-  show: ({ credential: _, ...doc }) => ({
+  show: ({ credential: _, leftZones: __, ...doc }) => ({
     ...doc,
     enabled: doc.disabled === undefined,
     tombstoned: isTombstoned(doc),

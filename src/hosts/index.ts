@@ -7,6 +7,7 @@ export { livenessSentences } from './liveness-plan.ts';
 export {
   HOST,
   HOSTS_BY_IDENTITY,
+  HOSTS_BY_STATE,
   hostsModel,
   hostsOfSite,
   identityForms,
@@ -14,6 +15,7 @@ export {
   SWITCH_IDENTITY,
 } from './model.ts';
 export type { Host, HostId, SwitchIdentity } from './model.ts';
+export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';
 export {
@@ -21,9 +23,12 @@ export {
   DESIGNATIONS_VERSION,
   EARLY_BIND_VERSION,
   EARLY_CREATE_VERSION,
+  SEEDING_VERSION,
   SERVICE_VERSIONS,
+  STANDBY_VERSION,
 } from './service-version.ts';
 export type * from './evacuator.ts';
+export type { Touched, TouchedBy } from './touched.ts';
 export { builtElsewhere } from './built-elsewhere.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';

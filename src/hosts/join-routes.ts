@@ -83,7 +83,7 @@ const joinRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { by: caller.name, boundTo: caller.site, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'join hosts',
       operation,

@@ -31,13 +31,15 @@ class Hearing {
   nowMs = 0;
   readonly #disk = new MemoryDisk({ journalId: 'j', nowMs: () => this.nowMs });
   #epochs = 0;
+  #slept: (ms: number) => void = () => undefined;
   journal!: Journal;
   liveness!: LivenessController;
 
   /** Another server takes over: it has the fleet and no memory of any heartbeat. */
   async takeOver(): Promise<void> {
     this.#epochs += 1;
-    const clock = { nowMs: () => this.nowMs, sleep: () => Promise.resolve(), turn: () => Promise.resolve() };
+    const sleep = async (ms: number): Promise<void> => this.#slept(ms);
+    const clock = { nowMs: () => this.nowMs, sleep, turn: () => Promise.resolve() };
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${this.#epochs}-${(count += 1)}`, secret: () => 's' };
     const registry = new Registry([operationsModel, alarmsModel, sitesModel, hostsModel, { kinds: [SETTING] }]);
@@ -65,6 +67,17 @@ class Hearing {
       this.nowMs += 1000;
     }
     await this.liveness.look();
+  }
+
+  /** Lets the controller look by itself; `slept` is told how long it sleeps each time. */
+  async run(signal: AbortSignal, slept: (ms: number) => void): Promise<void> {
+    this.#slept = slept;
+    await this.liveness.run(signal);
+    this.#slept = () => undefined;
+  }
+
+  connectionOf(host: string): Host['connection'] | undefined {
+    return this.journal.fleet.get(HOST, idOf(HOST, host))?.doc.connection;
   }
 
   get states(): string {
@@ -118,6 +131,46 @@ test('a-site-is-quiet-before-the-first-of-many-is-suspect-and-one-silent-host-do
   expect(world.liveness.isQuiet('central')).toBe(true);
   await world.pass(30, 'c1', 'c2', 'c3', 'c4');
   expect(world.liveness.isQuiet('central')).toBe(false);
+});
+
+test.each([30, 370, 990])('a-host-is-missed-when-its-time-is-up-and-not-at-the-next-look: %i ms', async (laterMs) => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  world.nowMs += laterMs;
+  world.liveness.heard('c2');
+  const heardMs = world.nowMs;
+  const over = new AbortController();
+  const slept: number[] = [];
+  await world.run(over.signal, (ms) => {
+    slept.push(ms);
+    world.nowMs += ms;
+    if (slept.length % 4 === 0) world.liveness.heard('c1');
+    if (world.states.includes('suspect') || slept.length > 100) over.abort();
+  });
+  expect(world.states).toBe('c1 up, c2 suspect');
+  expect(world.connectionOf('c2')?.sinceMs).toBe(heardMs + 15_000);
+  // Nobody looks more often than each second before that.
+  expect(slept.length).toBeLessThan(20);
+});
+
+test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async () => {
+  const names = Array.from({ length: 100 }, (_, nth) => `c${nth}`);
+  const world = await hearing('up', ...names);
+  await world.pass(10, 'up', ...names);
+  for (const name of names) {
+    world.nowMs += 7;
+    world.liveness.heard(name);
+  }
+  const over = new AbortController();
+  let looks = 0;
+  await world.run(over.signal, (ms) => {
+    looks += 1;
+    world.nowMs += ms;
+    world.liveness.heard('up');
+    if (!/c\d+ up/.test(world.states) || looks > 1000) over.abort();
+  });
+  expect(world.states).toContain('c99 suspect');
+  expect(looks).toBeLessThan(15 + 10);
 });
 
 test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {

@@ -33,6 +33,8 @@ export interface LivenessOptions {
 }
 
 const LOOK_MS = 1000;
+/** A host is missed when its time is up and not at the next look; but of many that fall silent one by one, some are missed together. */
+const BETWEEN_EARLY_LOOKS_MS = 100;
 /** A look that comes later than this was not late by itself: the process or the machine stood still. */
 const ABSENT_AFTER_MS = 5000;
 /** Hosts per commit: a site that comes back is a few commits, none of them large. */
@@ -47,7 +49,11 @@ export class LivenessController {
   #epoch: number | undefined;
   #listeningSinceMs = 0;
   #lookedMs = 0;
-  #quiet: ReadonlySet<string> = new Set();
+  /** When the first of those that are heard is suspect, if it is not heard again. */
+  #dueMs: number | undefined;
+  #earlyLookMs = 0;
+  /** Found when it is asked for the first time after a look: nobody asks while no host is missed. */
+  #quiet: ReadonlySet<string> | undefined;
 
   constructor(options: LivenessOptions) {
     this.#options = options;
@@ -75,22 +81,36 @@ export class LivenessController {
   isQuiet(site: string): boolean {
     const { journal, clock } = this.#options;
     if (journal.fence === undefined || journal.fence.epoch !== this.#epoch) return true;
-    const listenedMs = clock.nowMs() - this.#listeningSinceMs;
-    return listenedMs < quietAfterMs(valueOf(journal.fleet, LIVENESS)) || this.#quiet.has(site);
+    const listening = { sinceMs: this.#listeningSinceMs, nowMs: clock.nowMs() };
+    const settings = valueOf(journal.fleet, LIVENESS);
+    if (listening.nowMs - listening.sinceMs < quietAfterMs(settings)) return true;
+    this.#quiet ??= quietSites(journal.fleet, this.#heard, listening, settings);
+    return this.#quiet.has(site);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
       await this.look();
-      await clock.sleep(this.#options.lookMs ?? LOOK_MS, signal);
+      await clock.sleep(this.#untilNextLookMs(), signal);
     }
+  }
+
+  #untilNextLookMs(): number {
+    const { clock, lookMs = LOOK_MS } = this.#options;
+    const nowMs = clock.nowMs();
+    const earlyMs = Math.max(this.#dueMs ?? Infinity, this.#earlyLookMs + BETWEEN_EARLY_LOOKS_MS);
+    if (earlyMs >= nowMs + lookMs) return lookMs;
+    this.#earlyLookMs = Math.max(earlyMs, nowMs);
+    return this.#earlyLookMs - nowMs;
   }
 
   /** Judges every host once. */
   async look(): Promise<void> {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
+    this.#dueMs = undefined;
+    this.#quiet = undefined;
     if (journal.fence === undefined) {
       this.#epoch = undefined;
       return;
@@ -99,7 +119,6 @@ export class LivenessController {
     this.#lookedMs = nowMs;
     const listening = { sinceMs: this.#listeningSinceMs, nowMs };
     const settings = valueOf(journal.fleet, LIVENESS);
-    this.#quiet = quietSites(journal.fleet, this.#heard, listening, settings);
     const watched = this.#watched(journal.fleet, listening, settings);
     await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
   }
@@ -126,7 +145,10 @@ export class LivenessController {
   #watched(fleet: FleetReader, listening: Listening, settings: LivenessSettings): Map<string, Heard> {
     const watched = new Map<string, Heard>();
     for (const [host, heard] of this.#heard) {
-      if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) break;
+      if (heard.lastMs !== undefined && listening.nowMs - heard.lastMs < settings.suspectAfterMs) {
+        this.#dueMs = heard.lastMs + settings.suspectAfterMs;
+        break;
+      }
       if (findHost(fleet, host) === undefined) this.#heard.delete(host);
       else watched.set(host, heard);
     }

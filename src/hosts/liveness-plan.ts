@@ -3,6 +3,7 @@ import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.t
 import { alarmId, cleared, raised } from '../alarms/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import {
+  ALL_AT_LEAST,
   areTooMany,
   isMassSilence,
   judge,
@@ -11,6 +12,7 @@ import {
   type Heard,
   type Listening,
   type LivenessSettings,
+  type SiteSize,
 } from './liveness.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
 import { HOST, HOSTS_BY_SITE, type ConnectionState, type Host } from './model.ts';
@@ -85,7 +87,8 @@ export function quietSites(
     if (state !== 'down' && state !== 'unknown') silent.set(doc.site, (silent.get(doc.site) ?? 0) + 1);
   }
   const sites = [...silent].filter(
-    ([site, count]) => count >= settings.massSilenceAtLeast && areTooMany(count, everHeard(fleet, site), settings),
+    ([site, count]) =>
+      count >= Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST) && areTooMany(count, sizeOf(fleet, site), settings),
   );
   return new Set(sites.map(([site]) => site));
 }
@@ -105,13 +108,13 @@ function withSites(
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
   for (const [site, { silentSince, falling }] of sites) {
     if (falling.length === 0) continue;
-    const hosts = everHeard(fleet, site);
-    if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, hosts, silentSinceMs, settings))) {
+    const size = sizeOf(fleet, site);
+    if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, size, silentSinceMs, settings))) {
       transitions.push(...falling);
       continue;
     }
     mark('mass-silence-held');
-    silentSites.push({ site, silent: silentSince.length, hosts });
+    silentSites.push({ site, silent: silentSince.length, hosts: size.hosts });
     // Down is not said, but silent they are.
     transitions.push(
       ...falling.filter(({ from }) => from === 'up').map(({ host, from }) => ({ host, from, to: 'suspect' as const })),
@@ -121,12 +124,14 @@ function withSites(
 }
 
 /** Costs O(site), and only while several of its hosts are not heard. */
-function everHeard(fleet: FleetReader, site: string): number {
-  let count = 0;
+function sizeOf(fleet: FleetReader, site: string): SiteSize {
+  let [hosts, down] = [0, 0];
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
-    if (doc.state !== 'removed' && doc.connection.state !== 'unknown') count += 1;
+    if (doc.state === 'removed' || doc.connection.state === 'unknown') continue;
+    hosts += 1;
+    if (doc.connection.state === 'down') down += 1;
   }
-  return count;
+  return { hosts, down };
 }
 
 /** Commits a slice of transitions. A host that changed meanwhile is judged again at the next look. */

@@ -109,9 +109,31 @@ describe('a whole site', () => {
     expect(plan.silentSites).toEqual([{ site: 'edge', silent: 4, hosts: 10 }]);
   });
 
-  test('one-host-is-no-mass-even-in-a-site-of-two-but-both-are', () => {
-    expect(planned(2, 1).transitions.filter((one) => one.to === 'down')).toHaveLength(1);
-    expect(planned(2, 2).transitions.filter((one) => one.to === 'down')).toHaveLength(0);
+  test.each([
+    ['one-of-two', 2, 1, 1],
+    ['both-of-two', 2, 2, 0],
+    ['two-of-three', 3, 2, 2],
+    ['all-three', 3, 3, 0],
+    ['two-of-five', 5, 2, 2],
+    ['three-of-five', 5, 3, 0],
+  ])('a-few-are-a-mass-only-if-nobody-else-is-heard: %s', (_name, hosts, silent, down) => {
+    expect(planned(hosts, silent).transitions.filter((one) => one.to === 'down')).toHaveLength(down);
+  });
+
+  test('hosts-that-were-down-before-are-not-waited-for: the two that are left are the site', () => {
+    const fleet = fleetOf({ edge: 3 }, 'suspect');
+    fleet.apply(2, [put(HOST, idOf(HOST, 'edge-2'), hostIn('edge', 'edge-2', 'down'))]);
+    const heard = new Map(['edge-0', 'edge-1'].map((host) => [host, heardAt(START)]));
+    const plan = planLiveness(fleet, heard, listening, settings);
+    expect(plan.transitions.filter((one) => one.to === 'down')).toEqual([]);
+    expect(plan.silentSites).toEqual([{ site: 'edge', silent: 2, hosts: 3 }]);
+  });
+
+  test('who-wants-none-of-it-says-a-hundred-percent', () => {
+    const heard = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, heardAt(START)]));
+    const never = { ...settings, massSilencePercent: 100 };
+    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), heard, listening, never);
+    expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
   test('hosts-that-fell-silent-one-by-one-are-down-one-by-one', () => {

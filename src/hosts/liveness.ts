@@ -14,7 +14,7 @@ export const LIVENESS = setting('liveness', {
       steadyMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
       /** When more than this share of a site falls silent within a minute, none of it is declared down. */
       massSilencePercent: Type.Integer({ minimum: 1, maximum: 100 }),
-      /** A site with fewer silent hosts than this has lost hosts, not its uplink. */
+      /** A site with fewer silent hosts than this has lost hosts, not its uplink, as long as anybody else there is heard. */
       massSilenceAtLeast: Type.Integer({ minimum: 1 }),
     },
     { additionalProperties: false },
@@ -28,7 +28,7 @@ export const LIVENESS = setting('liveness', {
     downAfterMs: 60_000,
     steadyMs: 5_000,
     massSilencePercent: 30,
-    massSilenceAtLeast: 2,
+    massSilenceAtLeast: 3,
   },
 });
 
@@ -99,20 +99,32 @@ export function silence(heard: Heard, { sinceMs, nowMs }: Listening): number {
   return nowMs - Math.max(heard.lastMs ?? sinceMs, sinceMs);
 }
 
+/** The hosts of a site that were ever heard, and those of them that are down already. */
+export interface SiteSize {
+  readonly hosts: number;
+  readonly down: number;
+}
+
 /** A site's hosts when one of them would be declared down: how many fell silent about when it did. */
 export function isMassSilence(
   silentSinceMs: readonly number[],
-  hosts: number,
+  size: SiteSize,
   at: number,
   settings: LivenessSettings,
 ): boolean {
   const together = silentSinceMs.filter((since) => Math.abs(since - at) <= MASS_SILENCE_WINDOW_MS).length;
-  return areTooMany(together, hosts, settings);
+  return areTooMany(together, size, settings);
 }
 
+/** Fewer are never a mass by being all there are: one host that is off and one that is cut off look the same. */
+export const ALL_AT_LEAST = 2;
+
 /** Whether the silence of this many is rather their site's. */
-export function areTooMany(silent: number, hosts: number, settings: LivenessSettings): boolean {
-  return silent >= settings.massSilenceAtLeast && silent * 100 > settings.massSilencePercent * hosts;
+export function areTooMany(silent: number, { hosts, down }: SiteSize, settings: LivenessSettings): boolean {
+  const { massSilenceAtLeast, massSilencePercent } = settings;
+  const areAll = silent >= ALL_AT_LEAST && silent >= hosts - down;
+  if (!areAll && silent < massSilenceAtLeast) return false;
+  return silent * 100 > massSilencePercent * (areAll ? hosts - down : hosts);
 }
 
 /** The time between two heartbeats with its spread: hosts that are cut off together were last heard within this of each other. */

@@ -2,7 +2,9 @@
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
+import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
+import { LEFT_ZONES_MAX } from './transport-zone.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -16,7 +18,6 @@ const AGGREGATES_MAX = 64;
 const TRAITS_MAX = 200;
 const PHYSICAL_NETWORKS_MAX = 64;
 const RESOURCES_MAX = 64;
-
 export const HOST_STATES = ['joining', 'active', 'draining', 'drained', 'finalizing', 'removed', 'recovering'] as const;
 export type HostState = (typeof HOST_STATES)[number];
 
@@ -122,6 +123,8 @@ const HOST_SCHEMA = Type.Object(
     resources: Type.Optional(HOST_FACTS.resources),
     bindsAt: Type.Optional(HOST_FACTS.bindsAt),
     transportZone: Type.Optional(HOST_FACTS.transportZone),
+    /** Zones that it was edited out of, the last one first: who of them has not followed yet may have a tunnel to it. */
+    leftZones: Type.Optional(Type.Array(word, { maxItems: LEFT_ZONES_MAX })),
     switch: Type.Optional(SWITCH_IDENTITY),
     /** Set from the start of its scale-in until it is active again. */
     leaving: Type.Optional(LEAVING),
@@ -240,6 +243,6 @@ const activeWasHeard: Invariant = {
 export const hostsModel: Model = {
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
-  projections: [SERVICE_VERSIONS],
+  projections: [SERVICE_VERSIONS, MOVE_TIMES],
   invariants: [legalStates, hasSite, activeWasHeard],
 };

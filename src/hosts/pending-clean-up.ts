@@ -27,7 +27,7 @@ import {
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { isTrusted, stillBehind, toBeInLine } from './views-action.ts';
+import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
 const PENDING_SCHEMA = Type.Object(
   {
@@ -115,17 +115,19 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly N
     return [over(fleet, item)];
   }
   const { peer, host } = pending.doc;
-  if (findHost(fleet, peer)?.doc.connection.state !== 'up') return [wait(item, { code: 'peer-not-heard', peer, host })];
+  const doc = findHost(fleet, peer)?.doc;
+  const because = doc && deafness(doc);
+  if (because !== undefined) return [wait(item, { code: because, peer, host })];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  return [toBeInLine(item, { hosts: [peer], revision: pending.revision })];
+  return [toHaveCleaned(item, { hosts: [peer], revision: pending.revision })];
 }
 
-/** The peer is gone itself, or not trusted and wiped, or the host is back and the tunnels are wanted again. */
+/** The peer is gone itself, or the host is back and the tunnels are wanted again. */
 function isOver(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
   const removed = findHost(fleet, host)?.doc.state;
   const isBack = removed !== undefined && removed !== 'removed' && removed !== 'finalizing';
   const stored = findHost(fleet, peer)?.doc;
-  return isBack || stored === undefined || !isTrusted(stored);
+  return isBack || stored === undefined || stored.state === 'removed';
 }
 
 function over(fleet: FleetReader, item: StoredItem): RecordStep {

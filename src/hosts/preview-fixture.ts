@@ -46,14 +46,16 @@ export interface Tenancy {
   readonly told?: Readonly<Record<string, Evacuation>>;
   readonly promisesTargets?: true;
   readonly aboutMs?: number;
+  readonly movedBy?: readonly string[];
 }
 
 export function evacuatorOf(tenancy: Tenancy): Evacuator {
-  const { name, kind, how = 'live', on, told = {}, promisesTargets, aboutMs } = tenancy;
+  const { name, kind, how = 'live', on, told = {}, promisesTargets, aboutMs, movedBy } = tenancy;
   return {
     name,
     ...(promisesTargets !== undefined && { promisesTargets }),
     ...(aboutMs !== undefined && { aboutMs }),
+    ...(movedBy !== undefined && { movedBy }),
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
     underWay: () => 0,
     plan: (fleet, leavers) => {

@@ -7,6 +7,7 @@ import { findHost } from './decide.ts';
 import type { Evacuating, Evacuation } from './evacuator.ts';
 import { CONNECTION_STATES, HOST_STATES } from './model.ts';
 import type { Planned, ScaleInPreview } from './preview.ts';
+import { TOUCHED, type Touched } from './touched.ts';
 
 const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
 
@@ -33,6 +34,7 @@ export const PREVIEW = Type.Object({
       underWay: Type.Integer({ description: 'tenants on their way off it just now' }),
       count: Type.Integer({ description: 'its tenants, shown or not' }),
       tenants: Type.Array(Type.Object({ ...TENANT, evacuation: Evacuated })),
+      touches: TOUCHED,
     }),
   ),
   counts: Type.Object({
@@ -66,7 +68,16 @@ export const PREVIEW = Type.Object({
   estimate: Type.Object({
     durationMs: Type.Integer(),
     moves: Type.Integer(),
-    assuming: Type.Array(Type.Object({ kind: Type.String(), moves: Type.Integer(), eachMs: Type.Integer() })),
+    assuming: Type.Array(
+      Type.Object({
+        kind: Type.String(),
+        moves: Type.Integer(),
+        eachMs: Type.Integer(),
+        measuredOver: Type.Optional(
+          Type.Integer({ description: 'over how many moves that was measured; absent when it is assumed' }),
+        ),
+      }),
+    ),
     budgets: Type.Object({ movesAtOnce: Type.Integer(), movesPerHostAtOnce: Type.Integer() }),
   }),
 });
@@ -77,18 +88,25 @@ export interface Showing {
   readonly explain: Explain;
   /** Entries of each list, in all. */
   readonly limit: number;
+  /** What is touched on others, of each host in the order of the preview. */
+  readonly touched: readonly Touched[];
 }
 
 export function shownPreview(preview: ScaleInPreview, showing: Showing): object {
   const { hosts, blocked, designations, loads, interruptions, estimate, planHash } = preview;
-  const { explain, limit } = showing;
+  const { explain, limit, touched } = showing;
   let left = limit;
   return {
     plan: planHash,
-    hosts: hosts.map(({ tenants, ...host }) => {
+    hosts: hosts.map(({ tenants, ...host }, nth) => {
       const first = tenants.slice(0, left);
       left -= first.length;
-      return { ...host, count: tenants.length, tenants: first.map((one) => shownTenant(one, showing)) };
+      return {
+        ...host,
+        count: tenants.length,
+        tenants: first.map((one) => shownTenant(one, showing)),
+        ...shownTouched(touched[nth], showing),
+      };
     }),
     counts: {
       tenants: hosts.reduce((sum, { tenants }) => sum + tenants.length, 0),
@@ -107,6 +125,14 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
     interruptions,
     estimate,
   };
+}
+
+/** All are counted; those of other sites are not named. */
+function shownTouched(touched: Touched | undefined, { fleet, caller }: Showing): object {
+  if (touched === undefined) return {};
+  const { host: _, byPeer, ...counts } = touched;
+  const named = byPeer.filter(({ host }) => seesSite(caller, findHost(fleet, host)?.doc.site));
+  return { touches: { ...counts, byPeer: named } };
 }
 
 /** Which hosts have room is for operators to know, and of their own site only. */

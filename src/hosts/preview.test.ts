@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { FleetReader } from '../fleet/index.ts';
+import { idOf, put, type FleetReader } from '../fleet/index.ts';
+import { OPERATION } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST } from './model.ts';
 import { planChanged } from './preview-hash.ts';
@@ -169,6 +170,29 @@ describe('how long it should take', () => {
       ],
       budgets: BUDGETS,
     });
+  });
+});
+
+describe('what moves took', () => {
+  test('counts-instead-of-what-is-assumed, and it is told over how many', () => {
+    const fleet = plainFleet();
+    const moves = [9000, 8000, 7000].map((ms, nth) => {
+      const counts = { pending: 0, running: 0, waiting: 0, done: 2, failed: 0, cancelled: 0 };
+      const begun = { title: 'move', by: 'test', createdAtMs: 0, deadlineMs: 10, deadlineAtMs: 10 };
+      const doc = { kind: 'move', state: 'succeeded' as const, ...begun, finishedAtMs: ms, counts };
+      return put(OPERATION, idOf(OPERATION, `op-${nth}`), doc);
+    });
+    fleet.apply(2, moves);
+    const { estimate } = shown(fleet, ['c1', 'c2'], both({ movedBy: ['move'] }));
+    const [services, machines] = estimate.assuming;
+    expect(services).toEqual({ kind: 'designations', moves: 2, eachMs: 3000 });
+    expect(machines).toEqual({
+      kind: 'instances',
+      moves: 3,
+      eachMs: expect.closeTo(8000, -3) as number,
+      measuredOver: 6,
+    });
+    expect(estimate.durationMs).toBe(3000 + (machines?.eachMs ?? 0));
   });
 });
 

@@ -82,7 +82,7 @@ export function previewScaleIn(
     designations: promisedIn(planned).flatMap(designationMove),
     loads: loadsOf(fleet, planned),
     interruptions: interruptionsOf(all),
-    estimate: estimateOf(planned, budgets),
+    estimate: estimateOf(fleet, planned, budgets),
     planHash: hashOf(hosts, planned, hash),
   };
 }

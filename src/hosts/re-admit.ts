@@ -4,7 +4,7 @@ import { put, remove, type Change, type FleetReader, type Refusal } from '../fle
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
 import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
-import { removedHost as removedDoc } from './scale-in-removed.ts';
+import { remainsOf } from './scale-in-removed.ts';
 
 interface Forget {
   readonly by: string;
@@ -14,7 +14,7 @@ interface Forget {
 /** A join is given up. What was removed before stays removed: whoever shows its identity is still known. */
 export function forgotten({ id, doc }: StoredHost, { by, nowMs }: Forget): Change {
   if (doc.readmitted !== true) return remove(HOST, id);
-  return put(HOST, id, removedDoc(doc, { by, nowMs }));
+  return put(HOST, id, remainsOf(doc, { by, nowMs }));
 }
 
 /** Ends a quarantine. What the host has of its old life was wiped while it lasted. */

@@ -1,10 +1,9 @@
-// Removing hosts and bringing them back: who is told, who cannot be, what is left of a host, and that force keeps its reason.
+// Removing hosts and bringing them back: what is told, what is left of a host, and that force keeps its reason.
 import { describe, expect, test } from 'vitest';
 import { TOKEN } from '../access/index.ts';
 import { idOf, put, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
-import { HOST, type Host } from './model.ts';
-import { PENDING_CLEAN_UP, pendingId } from './pending-clean-up.ts';
+import { HOST } from './model.ts';
 import { guests, hostIn, hostsNamed, posts, World } from './scale-in-fixture.ts';
 
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
@@ -21,8 +20,6 @@ const tokenOf = (host: string): Change =>
 
 const isRevoked = (world: World, host: string): boolean =>
   world.fleet.get(TOKEN, idOf(TOKEN, `t-${host}`))?.doc.revoked !== undefined;
-
-const pending = (world: World): string[] => [...world.fleet.all(PENDING_CLEAN_UP)].map(({ id }): string => id);
 
 async function drained(...more: readonly Change[]): Promise<World> {
   const identity = { datapathId: '00000000000000ff', systemId: 'sys-1' };
@@ -62,76 +59,8 @@ describe('a host that is proven empty', () => {
     });
     expect(isRevoked(world, 'c1')).toBe(true);
     expect(world.operationState(operation)).toBe('succeeded');
-    expect(pending(world)).toEqual([]);
+    expect(world.pending()).toEqual([]);
     expect(world.violations).toEqual([]);
-  });
-
-  test('peers-that-are-not-heard-are-written-down, each until it is back and in line', async () => {
-    const world = await drained();
-    await world.connect('c3', 'down');
-    await world.commit(world.ending(['c1']));
-    await world.settle();
-    expect(world.states('c1')).toBe('c1 removed');
-    expect(pending(world)).toEqual(['c3@c1']);
-    expect(world.open()).toEqual(['clean-up-op-4.c1.1.c3 await-peer waiting (peer-not-heard)']);
-    world.views.behind.add('c3');
-    await world.connect('c3', 'up');
-    for (let tick = 0; tick < 3; tick += 1) await world.tick();
-    expect(pending(world)).toEqual(['c3@c1']);
-    world.views.behind.clear();
-    await world.settle();
-    expect(pending(world)).toEqual([]);
-    expect(world.open()).toEqual([]);
-  });
-
-  test.each([
-    ['one-that-joins-and-has-joined-with-its-agent-has-tunnels-like-others', true, ['c4@c1']],
-    ['one-that-joins-and-was-never-heard-of-has-none', false, []],
-  ])('%s', async (_name, hasJoined, listed) => {
-    const world = await drained();
-    const { credential: _, ...c4 } = hostIn('c4', 'joining', { connection: { state: 'unknown', sinceMs: 0 } })
-      .doc as Host;
-    const doc = hasJoined ? { ...c4, credential: 't-c4' } : c4;
-    await world.commit(() => accept([put(HOST, idOf(HOST, 'c4'), doc)], null));
-    await world.commit(world.ending(['c1']));
-    await world.settle();
-    expect(world.states('c1')).toBe('c1 removed');
-    expect(pending(world)).toEqual(listed);
-  });
-
-  test('a-peer-that-falls-silent-meanwhile-is-written-down-too', async () => {
-    const world = await drained();
-    world.views.behind.add('c3');
-    await world.commit(world.ending(['c1']));
-    await world.tick();
-    await world.connect('c3', 'down');
-    await world.settle();
-    expect(world.states('c1')).toBe('c1 removed');
-    expect(pending(world)).toEqual(['c3@c1']);
-  });
-
-  test('a-pending-clean-up-is-over-when-the-peer-is-removed-itself', async () => {
-    const world = await drained();
-    await world.connect('c3', 'down');
-    await world.commit(world.ending(['c1']));
-    await world.settle();
-    await world.commit(world.starting(['c3']));
-    await world.settle();
-    await world.commit(world.ending(['c3']));
-    await world.settle();
-    expect(world.states('c3')).toBe('c3 removed');
-    expect(pending(world)).toEqual([]);
-    expect(world.open()).toEqual([]);
-  });
-
-  test('a-pending-clean-up-is-over-when-the-host-is-back', async () => {
-    const world = await drained();
-    await world.connect('c3', 'down');
-    await world.commit(world.ending(['c1']));
-    await world.settle();
-    await world.commit(() => accept([hostIn('c1', 'joining', { connection: { state: 'unknown', sinceMs: 0 } })], null));
-    await world.settle();
-    expect(pending(world)).toEqual([]);
   });
 
   test('something-that-comes-past-the-point-of-no-return-keeps-it, until it is gone or force is asked for', async () => {
@@ -148,33 +77,6 @@ describe('a host that is proven empty', () => {
     await world.settle();
     expect(world.states('c1')).toBe('c1 removed');
     expect(world.violations).toEqual([]);
-  });
-
-  test('hosts-that-go-together-are-not-told-of-each-other', async () => {
-    const world = await drained();
-    await world.connect('c2', 'down');
-    await world.commit(world.starting(['c2']));
-    await world.settle();
-    const before = world.journal.fleet.revision;
-    await world.commit(world.ending(['c1', 'c2']));
-    await world.settle();
-    expect(world.states('c1', 'c2')).toBe('c1 removed, c2 removed');
-    expect(world.views.asked.flat()).not.toContain('c1');
-    expect(world.views.asked.flat()).not.toContain('c2');
-    expect(pending(world)).toEqual([]);
-    const history = await world.journal.store.read({ revision: before }, 1000);
-    if (history.kind !== 'commits') throw new Error(history.kind);
-    const kinds = history.commits.flatMap(({ changes }) => changes.map(({ kind }) => kind));
-    expect(kinds).not.toContain('pending-clean-up');
-  });
-
-  test('quarantined-peers-are-not-waited-for', async () => {
-    const world = await drained();
-    await world.edit('c3', { quarantined: { because: 'identity', atMs: 0 } });
-    await world.commit(world.ending(['c1']));
-    await world.settle();
-    expect(world.views.asked).toEqual([['c2']]);
-    expect(world.states('c1')).toBe('c1 removed');
   });
 });
 
@@ -392,8 +294,4 @@ test('never: a host is removed while something lives on it, unless it is forced 
   const { leaving: _, ...doc } = world.host('c1') ?? {};
   await world.commit(() => accept([put(HOST, idOf(HOST, 'c1'), { ...doc, state: 'removed' } as never)], null));
   expect(world.violations).toEqual([expect.stringContaining('host c1 is removed with guest g')]);
-});
-
-test('names-with-dots-do-not-clash', () => {
-  expect(pendingId('a.b', 'c')).not.toBe(pendingId('a', 'b.c'));
 });

@@ -20,9 +20,9 @@ import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up.ts';
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
-import { removedHost } from './scale-in-removed.ts';
+import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
-import { isTrusted, stillBehind, toBeInLine } from './views-action.ts';
+import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
 /** Hosts that may still have tunnels to a host, or flows that name it. */
 export type PeersOf = (fleet: FleetReader, host: string) => readonly string[];
@@ -163,25 +163,30 @@ function finalized(look: Look, host: StoredHost): readonly Next[] {
   // Before anything is looked at: peers are all hosts of a zone.
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const peers = peersOf(fleet, host.id).filter((peer) => isToBeTold(fleet, peer, host.id));
-  const away = peers.filter((peer) => findHost(fleet, peer)?.doc.connection.state !== 'up');
+  const away = peers.filter((peer) => !isWaitedFor(findHost(fleet, peer)?.doc));
   if (away.length > 0) {
     mark('peers-to-be-cleaned-later');
     const changes = pendingCleanUps(away, host.id, { key: `${item.id}.${item.doc.attempt}`, nowMs });
     return [record(item, { state: 'running', step: 'finalize', attempt: item.doc.attempt + 1 }, { changes })];
   }
   if (peers.length === 0) return [record(item, { state: 'running', step: 'remove' })];
-  return [toBeInLine(item, { hosts: peers, revision: host.revision })];
+  return [toHaveCleaned(item, { hosts: peers, revision: host.revision })];
 }
 
-/** Trusted, and not among those that are cleaned later. */
+/** Nobody is held up by one that is not heard, does not know how, or is not trusted. */
+function isWaitedFor(peer: Host | undefined): boolean {
+  return peer !== undefined && peer.quarantined === undefined && deafness(peer) === undefined;
+}
+
+/** One of us, and not among those that are cleaned later. */
 function isToBeTold(fleet: FleetReader, peer: string, host: string): boolean {
   const doc = findHost(fleet, peer)?.doc;
   const isPending = fleet.get(PENDING_CLEAN_UP, pendingId(peer, host)) !== undefined;
   // One that joins and was never here has nothing of it; once its agent has joined it has what others have.
-  const isNew = doc?.state === 'joining' && doc.credential === undefined;
+  const isNew = doc?.state === 'joining' && doc.credential === undefined && doc.readmitted !== true;
   // One that goes as well is wiped, or is not trusted should it ever be heard again: a batch need not tell itself.
-  const isGoing = doc?.state === 'finalizing';
-  return doc !== undefined && peer !== host && isTrusted(doc) && !isNew && !isGoing && !isPending;
+  const isGoing = doc?.state === 'finalizing' || doc?.state === 'removed';
+  return doc !== undefined && peer !== host && !isNew && !isGoing && !isPending;
 }
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
@@ -199,7 +204,7 @@ function removed(look: Look, host: StoredHost): RecordStep {
   const changes = [
     ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
     ...revoked(fleet, id, nowMs),
-    put(HOST, id, removedHost(doc, how)),
+    put(HOST, id, remainsOf(doc, how)),
   ];
   return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });
 }

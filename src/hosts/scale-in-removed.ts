@@ -4,7 +4,7 @@ import type { Host } from './model.ts';
 
 const NOTHING = { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } };
 
-export function removedHost(doc: Host, { by, nowMs }: Abandon): Host {
+export function remainsOf(doc: Host, { by, nowMs }: Abandon): Host {
   const { name, site, switch: identity, leaving } = doc;
   return {
     name,

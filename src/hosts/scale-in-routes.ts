@@ -22,9 +22,11 @@ import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { scaleInStatusRoute } from './scale-in-status-routes.ts';
 import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
+import type { TouchedBy } from './touched.ts';
 
 export interface ScaleInRoutes {
   readonly evacuators: readonly Evacuator[];
+  readonly touchedBy: TouchedBy;
   readonly explain: Explain;
 }
 
@@ -106,7 +108,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
   ];
 }
 
-function previewRoute({ evacuators, explain }: ScaleInRoutes): Route {
+function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route {
   return read({
     method: 'POST',
     path: `${PATH}/preview`,
@@ -133,7 +135,9 @@ function previewRoute({ evacuators, explain }: ScaleInRoutes): Route {
         const asked = { hosts, site: caller.site, nowMs, hash, budgets: valueOf(fleet, SCALE_IN) };
         const preview = previewScaleIn(fleet, evacuators, asked);
         if ('code' in preview) return refuse(told(preview, explain));
-        return accept([], shownPreview(preview, { fleet, caller, explain, limit }));
+        const leavers = preview.hosts.map(({ host }) => host);
+        const touched = touchedBy(fleet, leavers, limit);
+        return accept([], shownPreview(preview, { fleet, caller, explain, limit, touched }));
       };
       const outcome = await journal.submit({ by: caller.name, decide });
       return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);

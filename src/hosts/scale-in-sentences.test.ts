@@ -33,7 +33,7 @@ test('all-of-them', () => {
       "lives-here: Host c1 still has instance web-1.",
       "more-live-here: Host c1 has more than the 100 that are named.",
       "not-drained: Host c1 has not been found empty yet. "muster scale-in status" says what it waits for.",
-      "still-connected: Host c1 is still connected. Stop its agent, or let it be told to leave with --disconnect.",
+      "still-connected: Host c1 is still connected. Stop its agent, or let it be told to leave with "muster scale-in end c1 --disconnect".",
       "host-down: Host c1 is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down c1": then it is built elsewhere.",
       "budget: Host c1 waits for its turn: as many moves are under way as the setting "scale-in" allows at once.",
       "moves-under-way: Moves off host c1 are under way.",
@@ -46,6 +46,7 @@ test('all-of-them', () => {
       "brought-back: Host c1 was brought back meanwhile.",
       "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts force-up c1".",
       "peer-not-heard: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
+      "peer-too-old: The agent of host c2 is too old to look after its switch, which may still have flows and tunnels to host c1. They go as soon as it is upgraded.",
       "hosts-behind: These hosts have not applied their newest view yet: c2, c3.",
     ]
   `);

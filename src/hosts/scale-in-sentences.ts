@@ -21,8 +21,8 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} has not been found empty yet. "muster scale-in status" says what it waits for.`,
   'still-connected': ({ host, connection }) =>
     connection === 'suspect'
-      ? `Host ${said(host)} was heard a moment ago and may still be connected. Stop its agent, or say --disconnect.`
-      : `Host ${said(host)} is still connected. Stop its agent, or let it be told to leave with --disconnect.`,
+      ? `Host ${said(host)} was heard a moment ago and may still be connected. Stop its agent, or let it be told to leave with "muster scale-in end ${said(host)} --disconnect".`
+      : `Host ${said(host)} is still connected. Stop its agent, or let it be told to leave with "muster scale-in end ${said(host)} --disconnect".`,
   'host-down': ({ host }) =>
     `Host ${said(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${said(host)}": then it is built elsewhere.`,
   budget: ({ host }) =>
@@ -41,5 +41,7 @@ export const scaleInSentences: ReasonSentences = {
     `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts force-up ${said(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
     `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
+  'peer-too-old': ({ peer, host }) =>
+    `The agent of host ${said(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${said(host)}. They go as soon as it is upgraded.`,
   'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
 };

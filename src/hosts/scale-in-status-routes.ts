@@ -40,8 +40,9 @@ const STATUS = Type.Object({
       sentence: Type.Optional(Type.String({ description: 'why it waits' })),
     }),
   ),
+  pendingCleanUpCount: Type.Integer({ description: 'those below and all that are not shown' }),
   pendingCleanUps: Type.Array(Type.Object({ peer: Type.String(), host: Type.String(), sinceMs: Type.Integer() }), {
-    description: 'peers that could not be told yet that a host was removed',
+    description: `peers that could not be told yet that a host was removed, the first ${CLEAN_UPS_MAX} of them`,
   }),
 });
 
@@ -68,6 +69,7 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       return answer({
         count: all.length,
         hosts: all.slice(0, limit).map((host) => shown(fleet, host, { evacuators, explain })),
+        pendingCleanUpCount: pending.length,
         pendingCleanUps: pending.slice(0, CLEAN_UPS_MAX).map(({ doc }) => doc),
       });
     },

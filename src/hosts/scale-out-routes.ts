@@ -29,7 +29,7 @@ export const scaleOutRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS, rebalance = false } = body;
-    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { by: caller.name, boundTo: caller.site, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'scale out',
       operation,

@@ -9,7 +9,11 @@ export const EARLY_CREATE_VERSION = 2;
 export const EARLY_BIND_VERSION = 3;
 /** From here on a host does services for others: its view tells it which, and it reports its switch. */
 export const DESIGNATIONS_VERSION = 4;
-export const CURRENT_SERVICE_VERSION = 4;
+/** From here on a host copies its connections to whoever takes a service over from it, and takes those of others. */
+export const SEEDING_VERSION = 5;
+/** From here on a host listens for others on the data path, and can stand by for one that does a service. */
+export const STANDBY_VERSION = 6;
+export const CURRENT_SERVICE_VERSION = 6;
 
 class ServiceVersions implements Projected {
   readonly #counts = new Map<number, number>();

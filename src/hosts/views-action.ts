@@ -3,13 +3,18 @@
 import type { Reason } from '../fleet/index.ts';
 import { record, type Next, type RecordStep, type StoredItem } from '../operations/index.ts';
 import type { Host } from './model.ts';
+import { DESIGNATIONS_VERSION } from './service-version.ts';
 
-export function toBeInLine(
-  item: StoredItem,
-  { hosts, revision }: { readonly hosts: readonly string[]; readonly revision: number },
-): Next {
+interface InLine {
+  readonly hosts: readonly string[];
+  readonly revision: number;
+  /** What their agents must know for it to count. */
+  readonly serviceVersion?: number;
+}
+
+export function toBeInLine(item: StoredItem, { hosts, ...how }: InLine): Next {
   const { step, attempt } = item.doc;
-  const args = { hosts: [...hosts], revision };
+  const args = { hosts: [...hosts], ...how };
   return {
     kind: 'act',
     item: item.id,
@@ -18,9 +23,15 @@ export function toBeInLine(
   };
 }
 
-/** Whether it has a view like others: one that is removed or not trusted is shown none of its peers. */
-export function isTrusted({ state, quarantined }: Host): boolean {
-  return state !== 'removed' && quarantined === undefined;
+/** An older agent is in line with what it knows of its view, and leaves its switch as a newer one left it. */
+export function toHaveCleaned(item: StoredItem, peers: InLine): Next {
+  return toBeInLine(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
+}
+
+/** Why a peer cannot be told to take something off its switch now; undefined when it can. */
+export function deafness({ connection, serviceVersion }: Host): 'peer-not-heard' | 'peer-too-old' | undefined {
+  if (connection.state !== 'up') return 'peer-not-heard';
+  return serviceVersion < DESIGNATIONS_VERSION ? 'peer-too-old' : undefined;
 }
 
 /** Hosts that do well are in line at once; of the others every try is written down. */

@@ -1,5 +1,6 @@
 // What becomes of a build when the network back end does not do what it was asked for.
 import { expect, test } from 'vitest';
+import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 
@@ -40,5 +41,23 @@ test('instances of one request wait for the ports of the one that has none, and 
   await world.settle();
   expect(['web-1', 'web-2'].map((id) => world.instance(id)?.state)).toEqual(['active', 'active']);
   expect(world.item(operation, 'web-2')?.reason).toBeUndefined();
+  expect(world.violations).toEqual([]);
+});
+
+test('a build that its deadline ends between two hosts leaves no port connected to the one that failed', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  world.machines.fail({ task: 'build', times: 1 });
+  const operation = await world.create({ deadlineMs: 600_000 });
+  await world.until(operation, 'web', 'unbind');
+  expect(world.port('web-p0')?.binding?.host).toBeDefined();
+  expect(world.claim('web')).toBeUndefined();
+  world.clock.now += 700_000;
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'deadline-passed' } });
+  expect(world.port('web-p0')?.binding).toBeUndefined();
+  const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 600_000 };
+  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+  await world.settle();
+  expect([world.port('web-p0'), world.network.port('web-p0')]).toEqual([undefined, undefined]);
   expect(world.violations).toEqual([]);
 });

@@ -2,7 +2,7 @@
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
 import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
-import { isPlugged, NETWORK_EVENT, type NetworkEvent, type StoredPort } from '../network/index.ts';
+import { isPlugged, NETWORK_EVENT, PORT, unboundPort, type NetworkEvent, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
   expecting,
@@ -109,7 +109,10 @@ function tooLate(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstan
   const fault: InstanceFault = { code: 'deadline-passed', message, atMs: nowMs };
   if (!doc.wasActive) {
     const failed: Instance = { ...doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
-    return [put(INSTANCE, id, failed)];
+    // Its room was given back when the host failed: a port that is still connected there would keep that host from leaving.
+    const roomless = doc.host === undefined ? portsOf(fleet, doc).filter(({ doc: { binding } }) => binding) : [];
+    const at = { by: BUILDER, nowMs };
+    return [put(INSTANCE, id, failed), ...roomless.map((port) => put(PORT, port.id, unboundPort(port.doc, at)))];
   }
   const sent = SENT.includes(item.doc.step) ? doc.host : undefined;
   const sweep = sent === undefined ? [] : cleaningOf(id, sent, `${item.id}:late`, nowMs);

@@ -1,12 +1,15 @@
 // The operation `instance-clean`: a copy that may be left on a host is destroyed there, as soon as the host is heard again.
 // Until then nothing of the same name is placed on it. The instance itself lives elsewhere, or nowhere any more.
-import { mark, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, type Change, type FleetReader, type Index } from '../fleet/index.ts';
 import { findHost, HOST } from '../hosts/index.ts';
 import {
+  isOpen,
+  ITEM,
   newOperation,
   OPEN_ITEMS_BY_HOST,
   record,
   wait,
+  type Item,
   type OperationId,
   type OperationKind,
   type StoredItem,
@@ -18,9 +21,23 @@ const CLEAN_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
 /** A host that could not destroy a copy is asked again after this time. */
 const DESTROY_AGAIN_MS = 30_000;
 
+const DESTROY = 'destroy';
+const NO_KEYS: readonly string[] = [];
+
+/**
+ * Open items that destroy a copy of an instance, by the instance: those of this operation, and of others with such a step.
+ * Every placement asks, and nearly always there is none.
+ */
+export const DESTROYS_BY_INSTANCE: Index<'item', Item> = {
+  name: 'destroys-by-instance',
+  kind: ITEM,
+  keysOf: (doc) =>
+    doc.step === DESTROY && doc.target.kind === INSTANCE.name && isOpen(doc) ? [doc.target.id] : NO_KEYS,
+};
+
 export const instanceClean: OperationKind = {
   name: 'instance-clean',
-  steps: ['destroy'],
+  steps: [DESTROY],
   cancel: { kind: 'none', because: 'a copy that is left behind would be found by nobody' },
   retry: { kind: 'does', what: 'the host is asked again' },
   rollback: { kind: 'none', because: 'what is destroyed is a copy that nobody uses' },
@@ -63,6 +80,6 @@ export function cleaningOf(instance: string, host: string, key: string, nowMs: n
     by: 'muster',
     nowMs,
     deadlineMs: CLEAN_DEADLINE_MS,
-    items: [{ key: 'copy', target: { kind: INSTANCE.name, id: instance }, host, step: 'destroy', state: 'running' }],
+    items: [{ key: 'copy', target: { kind: INSTANCE.name, id: instance }, host, step: DESTROY, state: 'running' }],
   });
 }

@@ -18,6 +18,7 @@ const HOW = 'live';
 
 export const instanceEvacuator: Evacuator = {
   name: 'instances',
+  movedBy: ['instance-move', 'instance-rebuild'],
 
   inventory: (fleet, host) => {
     const here = [...fleet.find(INSTANCES_BY_HOST, host)].map(({ id }): string => id);

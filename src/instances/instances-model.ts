@@ -1,5 +1,6 @@
 // What this room registers with the fleet.
 import type { Model } from '../fleet/index.ts';
+import { DESTROYS_BY_INSTANCE } from './clean.ts';
 import { INSTANCE_INVARIANTS } from './invariants.ts';
 import {
   FLAVOR,
@@ -17,6 +18,7 @@ import {
 export const instancesModel: Model = {
   kinds: [FLAVOR, GROUP, INSTANCE],
   indexes: [
+    DESTROYS_BY_INSTANCE,
     INSTANCES_BY_FLAVOR,
     INSTANCES_BY_GROUP,
     INSTANCES_BY_HOST,

@@ -1,5 +1,6 @@
 // Moves after the source has handed the instance over, moves to older hosts, and moves that the deadline cuts short.
 import { describe, expect, test } from 'vitest';
+import { PORTS_BY_HOST } from '../network/index.ts';
 import { retryOperation, type OperationId } from '../operations/index.ts';
 import { World } from './instances-fixture.ts';
 import { HOUR_MS, move, withActive } from './moves-fixture.ts';
@@ -59,6 +60,7 @@ describe('after the source has handed the instance over', () => {
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'target-lost' } });
       expect(world.instance('web')).toMatchObject({ state: 'error', host: 'h4', fault: { code: 'target-lost' } });
       expect(world.claim('web')).toMatchObject({ host: 'h4', role: 'home' });
+      expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
       expect(world.violations).toEqual([]);
     },
   );

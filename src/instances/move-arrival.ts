@@ -133,13 +133,18 @@ export function arrival(look: MoveLook): Change[] {
 /** The host that it was handed to is off for certain: it is there, and can be built elsewhere. */
 export function targetLost(look: MoveLook): RecordStep {
   mark('move-target-lost');
-  const { instance, nowMs } = look;
+  const { fleet, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? instance.doc.host ?? '';
+  // What is still connected at the source would keep that from leaving, with nothing of the instance there.
+  const elsewhere = portsOf(fleet, instance.doc).filter(
+    ({ doc }) => doc.binding !== undefined && doc.binding.host !== host,
+  );
   const message = `Host ${host} was forced down or removed after the instance was handed over to it. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'target-lost', message, atMs: nowMs };
   return ended(look, fault, [
     putSettled(look, { ...there(look, host), state: 'error', fault }),
     ...(instance.doc.host === host ? [] : claimsThere(look)),
+    ...elsewhere.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs }))),
     ...swept(look, instance.doc.move.from),
   ]);
 }

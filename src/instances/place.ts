@@ -20,10 +20,11 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
+import { OPERATION } from '../operations/index.ts';
 import { schedule, takenBy, type ScheduleReport, type ScheduleRequest } from '../scheduler/index.ts';
+import { DESTROYS_BY_INSTANCE } from './clean.ts';
 import { excludedBy } from './faults.ts';
-import { GROUP, INSTANCE, type Instance } from './model.ts';
+import { GROUP, type Instance } from './model.ts';
 
 export type StoredInstance = Stored<'instance', Instance>;
 
@@ -147,9 +148,8 @@ const NONE: readonly string[] = [];
 
 /** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
 function hostsToClean(fleet: FleetReader, id: string): readonly string[] {
-  const key = targetKey(INSTANCE.name, id);
-  if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0) return NONE;
-  return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].flatMap(({ doc }) => {
+  if (fleet.countOf(DESTROYS_BY_INSTANCE, id) === 0) return NONE;
+  return [...fleet.find(DESTROYS_BY_INSTANCE, id)].flatMap(({ doc }) => {
     const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
     if (kind !== 'instance-clean' || doc.host === undefined) return [];
     mark('host-left-out-until-swept');

@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { hasAdmin } from '../access/index.ts';
 import { ensureAdminToken } from '../api/runtime.ts';
 import type { FleetReader } from '../fleet/index.ts';
+import { DEFAULT_TRANSPORT_ZONE } from '../hosts/index.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
-import { createTransportZone, DEFAULT_TRANSPORT_ZONE } from '../network/index.ts';
+import { createTransportZone } from '../network/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
 import { CannotStart } from './start-failure.ts';
 

@@ -22,5 +22,9 @@ async function run(): Promise<number> {
       demo: async (options) => (await import('./demo.ts')).demo(options as never, version),
       agent: async (options) => (await import('./agent.ts')).agent(options as never),
     },
+    node: {
+      compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),
+      tracePacket: async (options) => (await import('./node-tools.ts')).tracePacket(options),
+    },
   });
 }

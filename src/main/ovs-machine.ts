@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Namespaces, PacketDesk, SimulatedDriver, type SimulatedMachine } from '../agent/runtime.ts';
-import { OvsSwitch } from '../dataplane/runtime.ts';
+import { BadAddress, OvsSwitch } from '../dataplane/runtime.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { CannotStart } from './start-failure.ts';
@@ -25,17 +25,8 @@ export function ovsMachine(
   options: OvsMachineOptions,
   { log, ...machine }: SimulatedMachine & { readonly log: Log },
 ): { readonly driver: SimulatedDriver; close(): Promise<void> } {
-  const { database, bridge, external, datapath, netns } = options;
-  const ovs = new OvsSwitch({
-    database,
-    openFlow: options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`,
-    control: options.ovsControl ?? `unix:${controlBeside(database)}`,
-    bridge,
-    external,
-    datapath,
-    clock: realClock,
-    random: Math.random,
-  });
+  const { netns } = options;
+  const ovs = openSwitch(options);
   const namespaces =
     netns === undefined ? undefined : new Namespaces({ hostNamespace: netns, run: runCommand, plugs: ovs });
   const packets = new PacketDesk({ wire: ovs, clock: realClock, log });
@@ -52,6 +43,20 @@ export function ovsMachine(
     }),
   });
   return { driver, close: () => ovs.close() };
+}
+
+/** `looksOnly`: nothing on it is changed, not even to set it up. */
+export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonly looksOnly?: boolean }): OvsSwitch {
+  const { database, bridge, external, datapath, looksOnly = false } = options;
+  const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
+  const control = options.ovsControl ?? `unix:${controlBeside(database)}`;
+  const plan = { bridge, external, datapath, looksOnly };
+  try {
+    return new OvsSwitch({ database, openFlow, control, ...plan, clock: realClock, random: Math.random });
+  } catch (error) {
+    if (error instanceof BadAddress) throw new CannotStart(`${error.message}.`, { cause: error });
+    throw error;
+  }
 }
 
 async function runCommand([program = '', ...args]: readonly string[]): Promise<string> {

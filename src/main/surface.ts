@@ -1,9 +1,10 @@
 // The HTTP surface of all rooms: their routes, and how their kinds are shown to watchers and in the history.
 import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
-import { agentRoutes } from '../agent/runtime.ts';
+import { agentRoutes, dataplaneRoutes } from '../agent/runtime.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
+import { touchedBy } from '../dataplane/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
@@ -37,7 +38,7 @@ import { operationRoutes, operationViews } from '../operations/runtime.ts';
 import { SITE } from '../sites/index.ts';
 import { SITE_VIEW, siteRoutes } from '../sites/runtime.ts';
 import type { Networks } from './networks.ts';
-import { EVACUATORS, explain, OPERATION_KINDS, SITE_USES } from './rooms.ts';
+import { EVACUATORS, explain, OPERATION_KINDS, SITE_USES, VIEW_PARTS } from './rooms.ts';
 
 export interface Surface {
   readonly routes: readonly Route[];
@@ -53,10 +54,11 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       ...tokenRoutes({ site: SITE, host: HOST }),
       ...siteRoutes(SITE_USES),
       ...hostRoutes,
-      ...scaleInRoutes({ evacuators: EVACUATORS, explain }),
+      ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),
       ...agentRoutes(desk),
+      ...dataplaneRoutes(VIEW_PARTS),
       ...restconfRoutes({ evacuators: EVACUATORS, explain }),
       ...networkRoutes,
       ...serviceRoutes,

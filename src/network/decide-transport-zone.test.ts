@@ -4,7 +4,8 @@ import { HOST, type Host } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { createTransportZone, deleteTransportZone, editTransportZone, zoneOfHost } from './decide-transport-zone.ts';
 import { accepted, commit, fleetWith, host, WHO } from './network-fixture.ts';
-import { HOSTS_BY_TRANSPORT_ZONE, TRANSPORT_ZONE } from './router-model.ts';
+import { TRANSPORT_ZONE } from './router-model.ts';
+import { HOSTS_BY_TRANSPORT_ZONE } from './tunnel-ends.ts';
 
 function zoned(name: string, facts: Partial<Host> = {}): Change {
   return put(HOST, idOf(HOST, name), { ...(host(name).doc as Host), ...facts });

@@ -1,16 +1,11 @@
 // Deciding on transport zones: create, edit, delete. Hosts may name a zone before it is there; a zone that hosts are in stays.
 import { idOf, put, remove, type FleetReader, type Refusal } from '../fleet/index.ts';
-import type { Host } from '../hosts/index.ts';
+import { DEFAULT_TRANSPORT_ZONE, transportZoneOf, type Host } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { taken } from './decide-network.ts';
 import { conflict, unknown } from './refusal.ts';
-import {
-  DEFAULT_TRANSPORT_ZONE,
-  HOSTS_BY_TRANSPORT_ZONE,
-  TRANSPORT_ZONE,
-  type StoredTransportZone,
-  type TransportZone,
-} from './router-model.ts';
+import { TRANSPORT_ZONE, type StoredTransportZone, type TransportZone } from './router-model.ts';
+import { HOSTS_BY_TRANSPORT_ZONE } from './tunnel-ends.ts';
 
 interface By {
   readonly by: string;
@@ -72,10 +67,10 @@ function inUse(zone: string, hosts: number): Refusal {
 /** The zone whose hosts a host has tunnels with: `parked` while the one that it names is not defined, undefined without any. */
 export function zoneOfHost(
   fleet: FleetReader,
-  { transportZone }: Pick<Host, 'transportZone'>,
+  host: Pick<Host, 'transportZone'>,
 ): StoredTransportZone | 'parked' | undefined {
-  const zone = find(fleet, transportZone ?? DEFAULT_TRANSPORT_ZONE);
-  return zone ?? (transportZone === undefined ? undefined : 'parked');
+  const zone = find(fleet, transportZoneOf(host));
+  return zone ?? (host.transportZone === undefined ? undefined : 'parked');
 }
 
 function find(fleet: FleetReader, id: string): StoredTransportZone | undefined {

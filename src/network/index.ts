@@ -48,11 +48,9 @@ export { portDelete, portSentences } from './port-delete.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { RequestedNetworks, ResolvedNic } from './resolve.ts';
 export {
-  DEFAULT_TRANSPORT_ZONE,
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
   FLOATING_ADDRESSES_BY_ROUTER,
-  HOSTS_BY_TRANSPORT_ZONE,
   ROUTER,
   ROUTERS_BY_EXTERNAL_NETWORK,
   ROUTERS_BY_SUBNET,
@@ -67,3 +65,5 @@ export type { StoredPort } from './topology.ts';
 export { TUNNEL_KEY, tunnelKeyOf } from './tunnel-key.ts';
 export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';
+export { canHaveTunnels, HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDS_BY_ZONE } from './tunnel-ends.ts';
+export type { TunnelEnd } from './tunnel-ends.ts';

@@ -43,7 +43,8 @@ class Macs implements Projected {
   }
 
   #add(mac: string, port: string): void {
-    this.#ports.set(mac, this.has(mac) ? [...this.portsWith(mac), port] : port);
+    const ports = this.#ports.get(mac);
+    this.#ports.set(mac, ports === undefined ? port : [...this.portsWith(mac), port]);
   }
 
   #drop(mac: string, port: string): void {

@@ -1,6 +1,6 @@
 // Presence: the hosts on which something of a subnet or a network lives. Derived from bound ports and from nothing else, port
 // by port, so that one that goes does not take the host's row with it while others remain.
-import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import { IdGroups, type Applied, type FleetReader, type Projected, type Projection } from '../fleet/index.ts';
 import { PORT, type Port } from './model.ts';
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
@@ -13,31 +13,45 @@ class Counts {
     return this.#rows.get(outer) ?? NOBODY;
   }
 
-  add(outer: string, inner: string, by: number): void {
+  /** Answers how many there were before. */
+  add(outer: string, inner: string, by: number): number {
     const row = this.#rows.get(outer);
     if (row === undefined) {
       this.#rows.set(outer, new Map([[inner, by]]));
-      return;
+      return 0;
     }
-    const count = (row.get(inner) ?? 0) + by;
-    if (count !== 0) row.set(inner, count);
+    const before = row.get(inner) ?? 0;
+    if (before + by !== 0) row.set(inner, before + by);
     else if (row.size > 1) row.delete(inner);
     else this.#rows.delete(outer);
+    return before;
   }
 }
 
 /** One kind of subject, both ways round. */
 class Places {
   readonly hosts = new Counts();
-  readonly subjects = new Counts();
+  /** Counted once, there: here is only who has any, so that most ports change nothing here. */
+  readonly #subjects = new IdGroups();
+  /** Hosts in order, of the subjects for which somebody asked since they were last others. */
+  readonly #sorted = new Map<string, readonly string[]>();
 
-  add(subject: string, host: string, by: number): void {
-    this.hosts.add(subject, host, by);
-    this.subjects.add(host, subject, by);
+  add(subject: string, host: string, by: 1 | -1): void {
+    const before = this.hosts.add(subject, host, by);
+    if (before === 0) this.#subjects.add(host, subject);
+    else if (before + by === 0) this.#subjects.delete(host, subject);
+    else return;
+    this.#sorted.delete(subject);
+  }
+
+  inOrder(subject: string): readonly string[] {
+    let hosts = this.#sorted.get(subject);
+    if (hosts === undefined) this.#sorted.set(subject, (hosts = [...this.hosts.of(subject).keys()].sort()));
+    return hosts;
   }
 
   on(host: string): string[] {
-    return [...this.subjects.of(host).keys()].sort();
+    return [...this.#subjects.inOrder(host)];
   }
 }
 
@@ -71,6 +85,11 @@ class Presence implements Projected {
   /** The hosts with a port in the subnet, and how many each. */
   ofSubnet(subnet: string): ReadonlyMap<string, number> {
     return this.#subnets.hosts.of(subnet);
+  }
+
+  /** The same hosts in the order of names. Sorted once for as long as they are the same. */
+  inSubnet(subnet: string): readonly string[] {
+    return this.#subnets.inOrder(subnet);
   }
 
   ofNetwork(network: string): ReadonlyMap<string, number> {

@@ -2,7 +2,6 @@
 // address has one owner, whoever uses it.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Index, type Stored } from '../fleet/index.ts';
-import { HOST, type Host } from '../hosts/index.ts';
 import { NAME } from '../sites/index.ts';
 import { IP, PROJECT } from './model.ts';
 
@@ -49,9 +48,6 @@ export type FloatingAddress = Static<typeof FLOATING_ADDRESS_SCHEMA>;
 export type StoredFloatingAddress = Stored<'floating-address', FloatingAddress>;
 export const FLOATING_ADDRESS = schemaKind('floating-address', FLOATING_ADDRESS_SCHEMA);
 
-/** The zone of hosts that name none, while it is enabled. */
-export const DEFAULT_TRANSPORT_ZONE = 'default';
-
 export const TRANSPORT_ZONE_SCHEMA = Type.Object(
   {
     name: NAME,
@@ -94,11 +90,4 @@ export const FLOATING_ADDRESSES_BY_NETWORK: Index<'floating-address', FloatingAd
   name: 'floating-addresses-by-network',
   kind: FLOATING_ADDRESS,
   keysOf: (doc) => [doc.network],
-};
-
-/** The hosts of a zone, defined or not; those that name none are in the default one. A removed host is in none. */
-export const HOSTS_BY_TRANSPORT_ZONE: Index<'host', Host> = {
-  name: 'hosts-by-transport-zone',
-  kind: HOST,
-  keysOf: ({ state, transportZone }) => (state === 'removed' ? [] : [transportZone ?? DEFAULT_TRANSPORT_ZONE]),
 };

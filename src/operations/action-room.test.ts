@@ -29,3 +29,16 @@ test('whoever-waited-longest-has-the-next-turn, once', () => {
   expect(room.leave('views-1', 1)).toEqual([['views-2', operation]]);
   expect(room.busy.size).toBe(0);
 });
+
+test('who-waits-is-queued-until-there-is-room, though it was not called', () => {
+  const { room } = filled('views', 3, 1);
+  expect(['views-0', 'views-1', 'views-2', 'x'].map((item) => room.queued.has(item))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  // The one whose turn it is does not want it any more.
+  room.leave('views-0', 1);
+  expect(room.queued.has('views-2')).toBe(false);
+});

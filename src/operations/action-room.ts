@@ -11,6 +11,10 @@ export class ActionRoom {
   readonly #counts = new Map<string, number>();
   /** By driver: items that found no room, the longest waiting first. */
   readonly #waiting = new Map<string, Map<string, OperationId>>();
+  /** Drivers that had no room for somebody when they were last asked. */
+  readonly #full = new Set<string>();
+  /** Items that would find no room now either: to plan for them is in vain until it is their turn. */
+  readonly queued = { has: (item: string): boolean => this.#isQueued(item) };
 
   get busy(): ReadonlyMap<string, unknown> {
     return this.#drivers;
@@ -26,6 +30,7 @@ export class ActionRoom {
     if (count >= max) {
       const waiting = this.#waiting.get(driver) ?? new Map<string, OperationId>();
       this.#waiting.set(driver, waiting.set(item, operation));
+      this.#full.add(driver);
       return false;
     }
     this.#drivers.set(item, driver);
@@ -40,6 +45,7 @@ export class ActionRoom {
     const count = (this.#counts.get(driver) ?? 1) - 1;
     this.#drivers.delete(item);
     this.#counts.set(driver, count);
+    this.#full.delete(driver);
     const waiting = this.#waiting.get(driver) ?? new Map<string, OperationId>();
     const next: [string, OperationId][] = [];
     for (const one of waiting) {
@@ -48,5 +54,10 @@ export class ActionRoom {
     }
     for (const [id] of next) waiting.delete(id);
     return next;
+  }
+
+  #isQueued(item: string): boolean {
+    for (const driver of this.#full) if (this.#waiting.get(driver)?.has(item) === true) return true;
+    return false;
   }
 }

@@ -83,7 +83,7 @@ export class OperationsController {
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
     if (journal.fence === undefined) return;
-    await Promise.all(due.map((one) => this.#advance(one, nowMs)));
+    await Promise.all(due.flatMap((one) => this.#advance(one, nowMs) ?? []));
   }
 
   #takeDue(fleet: FleetReader, nowMs: number): Due[] {
@@ -101,7 +101,8 @@ export class OperationsController {
     });
   }
 
-  async #advance(due: Due, nowMs: number): Promise<void> {
+  /** Undefined when there is nothing to do, as for most that are looked at: a promise for each would be most of the work. */
+  #advance(due: Due, nowMs: number): Promise<void> | undefined {
     const { journal, kinds, log } = this.#options;
     const kind = kinds.get(due.operation.doc.kind);
     if (kind === undefined) {
@@ -109,21 +110,25 @@ export class OperationsController {
         { operation: due.operation.id, kind: due.operation.doc.kind },
         'operation of a kind this server does not know',
       );
-      return;
+      return undefined;
     }
     let steps: readonly (Next | Finish)[];
     try {
-      steps = planOperation(journal.fleet, kind, { ...due, busy: this.#room.busy }, nowMs);
+      const { busy, queued } = this.#room;
+      steps = planOperation(journal.fleet, kind, { ...due, busy, queued }, nowMs);
     } catch (error) {
       // A bug in the kind's plan: the operation stops where it is and says so.
-      await this.#stop(due.operation, error);
-      return;
+      return this.#stop(due.operation, error);
     }
+    return steps.length === 0 ? undefined : this.#takeAll(due.operation, kind, steps);
+  }
+
+  async #takeAll(operation: StoredOperation, kind: OperationKind, steps: readonly (Next | Finish)[]): Promise<void> {
     try {
-      await Promise.all(steps.map((step) => this.#take(due.operation, kind, step)));
+      await Promise.all(steps.map((step) => this.#take(operation, kind, step)));
     } catch (error) {
       // A step that the journal does not take as a document is a bug of its kind as well.
-      await this.#stop(due.operation, error);
+      await this.#stop(operation, error);
     }
   }
 
@@ -259,14 +264,21 @@ export class OperationsController {
       const { id, doc } = changed;
       if (kind === OPERATION.name) this.#wakeAll(idOf(OPERATION, id));
       else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
-      this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id)));
+      this.#wakeItemsOn(kind, id);
       if (kind === ITEM.name && (after === undefined || !isOpen(after.doc as Item))) {
         // Others may have waited for this one to let go of what it worked on.
         const { target } = doc as Item;
-        this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(target.kind, target.id)));
+        this.#wakeItemsOn(target.kind, target.id);
       }
       for (const one of this.#wakers) this.#wakeItems(one(fleet, change));
     }
+  }
+
+  /** Most documents are nobody's target, and to count is less than to find. */
+  #wakeItemsOn(kind: string, id: string): void {
+    const { fleet } = this.#options.journal;
+    const key = targetKey(kind, id);
+    if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) > 0) this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, key));
   }
 
   #wakeItems(items: Iterable<StoredItem>): void {
@@ -286,9 +298,9 @@ export class OperationsController {
     this.#wake();
   }
 
-  /** Every commit comes here, most of them while it is awake: an abort makes its reason, with a stack, each time. */
+  /** Every commit comes here, most of them while it is awake. Without a reason an abort would make one, with a stack. */
   #wake(): void {
-    if (!this.#sleep.signal.aborted) this.#sleep.abort();
+    if (!this.#sleep.signal.aborted) this.#sleep.abort('woken');
   }
 }
 

@@ -214,7 +214,7 @@ describe('actions', () => {
     stop();
   });
 
-  test('who-waits-for-room-is-looked-at-when-it-has-its-turn, and who has an action under way is not', async () => {
+  test('who-waits-for-room-is-planned-for-when-it-has-its-turn, not by scans, and who has an action under way is not', async () => {
     let planned = 0;
     const waiting: (() => void)[] = [];
     const counting: OperationKind = {
@@ -228,12 +228,16 @@ describe('actions', () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return { kind: 'applied' };
     };
-    const { stop } = await runActions({ carryOut }, counting);
+    const { journal, clock, stop } = await runActions({ carryOut }, counting);
+    const before = planned;
+    for (let scan = 0; scan < 5; scan += 1) await clock.pass(5000);
+    expect(planned).toBe(before);
     while (waiting.length > 0) {
       waiting.shift()?.();
       await settled();
     }
     expect(planned).toBeLessThanOrEqual(3 * ITEMS);
+    expect(journal.fleet.get(OPERATION, OP)?.doc.state).toBe('succeeded');
     stop();
   });
 

@@ -119,7 +119,7 @@ export const OPERATION_TRANSITIONS: Readonly<Record<OperationState, readonly Ope
   cancelled: [],
 };
 
-/** The likeliest first: every operation that something happened to is asked. */
+/** The likeliest first. */
 const OPEN_STATES: readonly ItemState[] = ['running', 'waiting', 'pending'];
 
 export function isOpen(item: Item): boolean {
@@ -138,24 +138,27 @@ export const ITEMS_BY_OPERATION: ItemIndex = {
   keysOf: (doc) => [doc.operation],
 };
 
+const NO_KEYS: readonly string[] = [];
+
+/** For operations with many items. Those that run are left out, as new ones mostly do: they are what the others are not. */
 const ITEMS_BY_STATE: ItemIndex = {
   name: 'items-by-operation-and-state',
   kind: ITEM,
-  keysOf: (doc) => [stateKey(doc.operation, doc.state)],
+  keysOf: (doc) => (doc.state === 'running' ? NO_KEYS : [stateKey(doc.operation, doc.state)]),
 };
 
 /** Open items only: what a change of a resource wakes. */
 export const OPEN_ITEMS_BY_TARGET: ItemIndex = {
   name: 'open-items-by-target',
   kind: ITEM,
-  keysOf: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : []),
+  keysOf: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : NO_KEYS),
 };
 
 /** Open items that may have a task for a host's agent. */
 export const OPEN_ITEMS_BY_HOST: ItemIndex = {
   name: 'open-items-by-host',
   kind: ITEM,
-  keysOf: (doc) => (isOpen(doc) && doc.host !== undefined ? [doc.host] : []),
+  keysOf: (doc) => (isOpen(doc) && doc.host !== undefined ? [doc.host] : NO_KEYS),
 };
 
 export const UNFINISHED_OPERATIONS: Index<'operation', Operation> = {
@@ -172,21 +175,29 @@ export function targetKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 
+/** Up to so many items are looked at one by one: most operations have one. */
+const LOOKED_AT_MAX = 8;
+
 /** How many items of an operation are in which state. */
 export function countsOf(fleet: FleetReader, operation: OperationId): Counts {
-  const count = (state: ItemState): number => fleet.countOf(ITEMS_BY_STATE, stateKey(operation, state));
-  return {
-    pending: count('pending'),
-    running: count('running'),
-    waiting: count('waiting'),
-    done: count('done'),
-    failed: count('failed'),
-    cancelled: count('cancelled'),
-  };
+  const counts = { pending: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+  const total = fleet.countOf(ITEMS_BY_OPERATION, operation);
+  if (total <= LOOKED_AT_MAX) {
+    for (const { doc } of fleet.find(ITEMS_BY_OPERATION, operation)) counts[doc.state] += 1;
+    return counts;
+  }
+  counts.running = total;
+  for (const state of ITEM_STATES) {
+    if (state === 'running') continue;
+    counts[state] = fleet.countOf(ITEMS_BY_STATE, stateKey(operation, state));
+    counts.running -= counts[state];
+  }
+  return counts;
 }
 
 export function hasOpenItem(fleet: FleetReader, operation: OperationId): boolean {
-  return OPEN_STATES.some((state) => fleet.countOf(ITEMS_BY_STATE, stateKey(operation, state)) > 0);
+  const { pending, running, waiting } = countsOf(fleet, operation);
+  return pending + running + waiting > 0;
 }
 
 /** One of those that failed, if any did. */

@@ -26,6 +26,8 @@ export interface Due {
   readonly items: 'all' | readonly StoredItem[];
   /** Items with an action under way: whatever would be planned for them comes too early. */
   readonly busy?: { has(item: string): boolean };
+  /** Items that wait for room: not planned for by a look at all, which would cost as much each time. */
+  readonly queued?: { has(item: string): boolean };
 }
 
 export function planOperation(
@@ -35,18 +37,22 @@ export function planOperation(
   nowMs: number,
 ): readonly (Next | Finish)[] {
   const { operation } = due;
-  const finish = finishOf(fleet, operation, nowMs);
+  const looked = due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items;
+  const open = looked.filter((item) => isOpen(item.doc));
+  // Only where none of them is open there may be none at all.
+  const finish = open.length > 0 ? undefined : finishOf(fleet, operation, nowMs);
   if (finish !== undefined) return [finish];
-  const items = (due.items === 'all' ? [...fleet.find(ITEMS_BY_OPERATION, operation.id)] : due.items).filter(
-    (item) => isOpen(item.doc) && due.busy?.has(item.id) !== true,
-  );
+  const items = open.filter((item) => due.busy?.has(item.id) !== true);
   if (operation.doc.state === 'cancelling') {
     return operation.doc.stopped === true ? [] : items.map((item) => cancelled(fleet, kind, item, nowMs));
   }
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => overdue(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
-  const byId = new Map(items.map((item) => [item.id, item.doc]));
-  return kind.plan(fleet, operation, items, nowMs).filter((next) => !isSame(byId.get(next.item), next));
+  const called = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
+  const planned = kind.plan(fleet, operation, called, nowMs);
+  if (planned.length === 0) return planned;
+  const byId = new Map(called.map((item) => [item.id, item.doc]));
+  return planned.filter((next) => !isSame(byId.get(next.item), next));
 }
 
 function cancelled(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): Next {

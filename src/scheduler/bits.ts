@@ -6,6 +6,7 @@ export const BLOCK = 64;
 export const BLOCK_WORDS = BLOCK / 32;
 /** So many blocks make a bay. All hosts of a bay are of one cluster; most bays are passed over as a whole. */
 export const BAY_BLOCKS = 8;
+export const BAY = BAY_BLOCKS * BLOCK;
 
 const PAGE_BLOCKS = 32;
 const PAGE_WORDS = PAGE_BLOCKS * BLOCK_WORDS;

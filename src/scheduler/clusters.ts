@@ -1,9 +1,8 @@
 // Where a host's slot is. Hosts of one site and zone that reach the same physical networks and are about as large share
 // bays: so a whole bay can be passed over, the stock of addresses behind it is one figure, and the emptiest host of a bay is
 // mostly its best in everything. That is for speed alone: no answer depends on which slot a host has.
-import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from './bits.ts';
+import { BAY, BAY_BLOCKS, BLOCK_WORDS, lowestBit } from './bits.ts';
 
-const BAY = BAY_BLOCKS * BLOCK;
 const BAY_WORDS = BAY_BLOCKS * BLOCK_WORDS;
 
 /** A set of physical networks that some hosts report. Hosts with equal sets share the object. */

@@ -1,7 +1,7 @@
 // The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
 // so that counting in and out again leaves no trace.
 import type { Host } from '../hosts/index.ts';
-import { BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
+import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Claim } from '../network/index.ts';
 import type { Taken } from './ledger.ts';
@@ -77,7 +77,10 @@ export class HostTable {
   readonly #columns = new Map<string, Column>();
   #changed: number[] = [];
   #isChanged = new Uint8Array(0);
+  /** By bay. */
   #isOutOfOrder = new Uint8Array(0);
+  /** By bay: no host was ever put into this slot or one behind it. */
+  #ends = new Uint32Array(0);
 
   get blocks(): number {
     return this.blockVersions.length;
@@ -115,21 +118,23 @@ export class HostTable {
     else this.schedulable.delete(slot);
   }
 
-  /** Whether the ids of a block's hosts are in the order of their slots. */
-  isInOrder(block: number): boolean {
-    return this.#isOutOfOrder[block] === 0;
+  /** Whether the ids of a bay's hosts are in the order of their slots. */
+  isInOrder(bay: number): boolean {
+    return this.#isOutOfOrder[bay] === 0;
   }
 
-  /** Hosts mostly come in the order of their ids. A block that had one out of order counts as unordered from then on. */
+  /** Hosts mostly come in the order of their ids. A bay that had one out of order counts as unordered from then on. */
   #checkOrder(slot: number, id: string): void {
-    const block = Math.floor(slot / BLOCK);
+    const bay = Math.floor(slot / BAY);
+    const end = this.#ends[bay] as number;
     let before = slot - 1;
-    while (before >= block * BLOCK && this.hosts[before] === undefined) before -= 1;
+    while (before >= bay * BAY && this.hosts[before] === undefined) before -= 1;
     let after = slot + 1;
-    while (after < (block + 1) * BLOCK && this.hosts[after] === undefined) after += 1;
-    const follows = before < block * BLOCK || (this.ids[before] as string) < id;
-    const precedes = after >= (block + 1) * BLOCK || id < (this.ids[after] as string);
-    if (!follows || !precedes) this.#isOutOfOrder[block] = 1;
+    while (after < end && this.hosts[after] === undefined) after += 1;
+    const follows = before < bay * BAY || (this.ids[before] as string) < id;
+    const precedes = after >= end || id < (this.ids[after] as string);
+    if (slot >= end) this.#ends[bay] = slot + 1;
+    if (!follows || !precedes) this.#isOutOfOrder[bay] = 1;
   }
 
   /** Counts a claim on a host in, or out again. */
@@ -211,7 +216,8 @@ export class HostTable {
     this.blockVersions = grown(this.blockVersions, new Uint32Array(blocks));
     this.bayVersions = grown(this.bayVersions, new Uint32Array(bays));
     this.#isChanged = grown(this.#isChanged, new Uint8Array(blocks));
-    this.#isOutOfOrder = grown(this.#isOutOfOrder, new Uint8Array(blocks));
+    this.#isOutOfOrder = grown(this.#isOutOfOrder, new Uint8Array(bays));
+    this.#ends = grown(this.#ends, new Uint32Array(bays));
   }
 }
 

@@ -78,7 +78,7 @@ export class Profile {
   #lookAt(block: number, weighing: Weighing): number {
     const { figures } = this.table;
     // Where slots and ids are in the same order, the first of equal hosts is the one with the lowest id.
-    const inOrder = this.table.isInOrder(block);
+    const inOrder = this.table.isInOrder(Math.floor(block / BAY_BLOCKS));
     let top = -Infinity;
     let leader = -1;
     for (let at = 0; at < BLOCK_WORDS; at += 1) {
@@ -111,7 +111,9 @@ export class Profile {
     for (let block = from; block < from + BAY_BLOCKS; block += 1) {
       if (!this.blocks.isFresh(block)) return this.bays.isFresh(bay);
     }
-    this.bays.join(bay, this.blocks, weighing, { from, to: from + BAY_BLOCKS, isBefore: this.#isBefore });
+    // Where slots and ids are in the same order the ids need not be read: they lie all over the memory.
+    const isBefore = this.table.isInOrder(bay) ? isLower : this.#isBefore;
+    this.bays.join(bay, this.blocks, weighing, { from, to: from + BAY_BLOCKS, isBefore });
     return true;
   }
 
@@ -128,6 +130,8 @@ export class Profile {
     }
   }
 }
+
+const isLower = (slot: number, other: number): boolean => slot < other;
 
 /** Room for the words of one block, and for what is found there: nothing here calls itself. */
 const WORDS = new Uint32Array(BLOCK_WORDS);

@@ -69,7 +69,7 @@ class Search {
     const waiting = this.#waiting;
     const clusters = index.clusters();
     const uppers = profile.uppersOfBays(weighing);
-    for (let nth = 0; nth < clusters.length; nth += 1) this.#enter(clusters[nth] as Cluster, uppers);
+    this.#enterAll(clusters, uppers);
     profile.tidy(weighing);
     if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
     waiting.dropBelow(this.#score);
@@ -105,28 +105,38 @@ class Search {
     return set >= this.#blocks;
   }
 
-  /** Takes in the bays of a cluster, as far as one of their hosts may be chosen. */
-  #enter({ site, zone, reach, bays }: Cluster, uppers: Float64Array): void {
+  /** Takes in the bays of all clusters, as far as one of their hosts may be chosen. A loop over hundreds, for every request. */
+  #enterAll(clusters: readonly Cluster[], uppers: Float64Array): void {
     const { request, avoidedSites, places, sieve } = this.#ask;
-    let shared: Place | undefined;
-    if (reach !== undefined) {
-      if (request.site !== undefined && request.site !== site) return;
-      if (request.zone !== undefined && request.zone !== zone) return;
-      if (avoidedSites.has(site)) return;
-      const place = places.of(reach);
-      if (place === undefined) return;
-      if (!places.needsBandwidth) shared = place;
-    }
-    const term = shared === undefined ? places.termMax : shared.term;
     const { bounds } = this.#waiting;
-    for (let nth = 0; nth < bays.length; nth += 1) {
-      const bay = bays[nth] as number;
-      const bound = (uppers[bay] as number) + term;
-      if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
-      this.#shared[bay] = shared;
-      bounds[this.#blocks + bay] = bound;
-      this.#waiting.append(this.#blocks + bay);
+    const { needsBandwidth, termMax } = places;
+    const isAnywhere = request.site === undefined && request.zone === undefined && avoidedSites.size === 0;
+    for (let nth = 0; nth < clusters.length; nth += 1) {
+      const { reach, bays } = clusters[nth] as Cluster;
+      let shared: Place | undefined;
+      if (reach !== undefined) {
+        if (!isAnywhere && !this.#isAskedFor(clusters[nth] as Cluster)) continue;
+        const place = places.of(reach);
+        if (place === undefined) continue;
+        if (!needsBandwidth) shared = place;
+      }
+      const term = shared === undefined ? termMax : shared.term;
+      for (let at = 0; at < bays.length; at += 1) {
+        const bay = bays[at] as number;
+        const bound = (uppers[bay] as number) + term;
+        if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
+        this.#shared[bay] = shared;
+        bounds[this.#blocks + bay] = bound;
+        this.#waiting.append(this.#blocks + bay);
+      }
     }
+  }
+
+  #isAskedFor({ site, zone }: Cluster): boolean {
+    const { request, avoidedSites } = this.#ask;
+    if (request.site !== undefined && request.site !== site) return false;
+    if (request.zone !== undefined && request.zone !== zone) return false;
+    return !avoidedSites.has(site);
   }
 
   /** Puts the blocks of a bay in its place. */

@@ -2,7 +2,10 @@
 // registered host.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { revokedToken, secretText } from '../../src/access/index.ts';
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
+import { DEPOSIT_MAX } from '../../src/agent/messages.ts';
 import type { Plane } from '../../src/agent/plane-fixture.ts';
 import { LinkDown, type Link, type Reply } from '../../src/agent/ports.ts';
 
@@ -17,6 +20,36 @@ export interface LinkWorld {
 }
 
 const SECRET = `agents-own-${'s'.repeat(40)}`;
+
+const COPY = { service: 'nat:edge', operation: 'op', phase: 'seeding' } as const;
+/** The longest there are. */
+const line = (nth: number): string =>
+  `udp fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:${(0x1000 + nth).toString(16).slice(-4)} ${nth} fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:ffff 65535 fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:fffe 65535`;
+const WHY = {
+  cause: 'asked-for',
+  candidates: [],
+  candidatesInAll: 0,
+  rejected: [],
+  rejectedInAll: 0,
+  atMs: 0,
+} as const;
+
+const NAT: Service = {
+  type: 'nat',
+  subject: 'edge',
+  exclusion: 'soft',
+  onControlLoss: 'move',
+  epoch: 1,
+  changedBy: 'test',
+  changedAtMs: 0,
+};
+
+/** A service whose connections are copied. */
+function seeding(from: string, to: string): Change {
+  const why = { ...WHY, candidates: [], rejected: [] };
+  const handOver = { operation: 'op', from, to, phase: 'seeding' as const, why, sinceMs: 0 };
+  return put(SERVICE, idOf(SERVICE, 'nat:edge'), { ...NAT, designated: { host: from, sinceMs: 0 }, handOver });
+}
 
 interface Joined extends LinkWorld {
   readonly session: { readonly server: string; readonly secret: string };
@@ -69,6 +102,8 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
       const { link, plane, session } = await joined();
       const beat = { serviceVersion: 1, applied: 'digest' };
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('wanted');
+      // What it says that it applied counts once its version is written down.
+      await plane.leader.journal.idle();
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
@@ -183,6 +218,40 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
         { task, result: 'stale' },
       ]);
       await expect.poll(() => plane.host('c1')?.state).toBe('active');
+    });
+
+    test('carries-connections-from-one-host-to-the-next-and-as-many-as-there-may-be', async () => {
+      const { link, plane, session, holder, other } = await joined();
+      await plane.register('c2');
+      const join = { server: holder, secret: await plane.joinToken('c2') };
+      const second = {
+        server: holder,
+        secret: secretText(answerOf(await link.join(join, { secret: SECRET })).token, SECRET),
+      };
+      await plane.commit(() => accept([seeding('c1', 'c2')], null));
+      const waiting = link.collect(second, COPY, signal);
+      const connections = Array.from({ length: DEPOSIT_MAX }, (_, nth) => line(nth));
+      const deposit = { ...COPY, connections, inAll: 60_000 };
+      expect(answerOf(await link.deposit(session, deposit))).toEqual({ kept: DEPOSIT_MAX });
+      expect(answerOf(await waiting)).toEqual({ kind: 'connections', connections, inAll: 60_000 });
+      // Neither end is the other one.
+      expect(await link.collect(session, COPY, signal)).toMatchObject({ kind: 'refused', code: 'not-copied-now' });
+      expect(await link.deposit(second, deposit)).toMatchObject({ kind: 'refused', code: 'not-copied-now' });
+      const elsewhere = { ...second, server: other };
+      await expect
+        .poll(() => link.collect(elsewhere, COPY, signal), { timeout: 20_000 })
+        .toEqual({ kind: 'elsewhere', holder });
+    });
+
+    test('says-not-yet-and-lets-go-of-a-wait-for-connections', async () => {
+      const { link, plane, session } = await joined();
+      await plane.register('c2');
+      await plane.commit(() => accept([seeding('c2', 'c1')], null));
+      expect(answerOf(await link.collect(session, { ...COPY, waitMs: 20 }, signal))).toEqual({ kind: 'not-yet' });
+      const stopping = new AbortController();
+      const waiting = link.collect(session, COPY, stopping.signal);
+      stopping.abort();
+      await expect(waiting).rejects.toThrow(LinkDown);
     });
 
     test('is-told-by-a-server-that-does-not-decide-who-does', async () => {

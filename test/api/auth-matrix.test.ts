@@ -92,6 +92,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/operations/:id/retry': { who: OPERATE },
   'GET /api/v1/hosts/:id/segments': { who: SEE_SITE },
   'GET /api/v1/hosts/:id/tenants': { who: SEE_SITE },
+  'GET /api/v1/hosts/:id/dataplane': { who: SEE_SITE },
   'GET /api/v1/networks': { who: SEE_FLEET },
   'GET /api/v1/networks/:id': { who: SEE_FLEET },
   'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
@@ -202,6 +203,14 @@ const TABLE: Readonly<Record<string, Row>> = {
   'POST /restconf/operations/scalein-api::scalein-computes-recover': {
     who: OPERATE_FLEET,
     body: { 'scalein-api:input': { 'recover-node-ids': ['central-0'] } },
+  },
+  'POST /api/v1/agent/connections/deposit': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', connections: [], inAll: 0 },
+  },
+  'POST /api/v1/agent/connections/collect': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', waitMs: 0 },
   },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };

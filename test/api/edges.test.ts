@@ -57,6 +57,17 @@ describe('a problem', () => {
     if (status === 405) expect(answer.headers['allow']).toBe(hint);
   });
 
+  test('an address that is none is told by its field', async () => {
+    const payload = { tunnelAddress: '10.0.0' };
+    const answer = await world.call(admin, { method: 'PATCH', url: '/api/v1/hosts/central-0', payload });
+    const message = 'must be an IPv4 or IPv6 address, such as 192.0.2.7 or 2001:db8::7';
+    expect(answer.json()).toMatchObject({
+      status: 400,
+      detail: `The body is not as this route wants it: /tunnelAddress ${message}.`,
+      problems: [{ field: '/tunnelAddress', message }],
+    });
+  });
+
   test('a HEAD is a GET without its body', async () => {
     const answer = await world.call(admin, { method: 'HEAD', url: '/api/v1/hosts/central-0' });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);

@@ -2,11 +2,11 @@
 // route on something that is there. Each of them is used by another, so that none of them can be deleted.
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { DEFAULT_TRANSPORT_ZONE } from '../../src/hosts/index.ts';
 import { FLAVOR, GROUP, INSTANCE } from '../../src/instances/index.ts';
 import {
   CLAIM,
   claimId,
-  DEFAULT_TRANSPORT_ZONE,
   FLOATING_ADDRESS,
   NETWORK,
   PORT,

@@ -1,7 +1,9 @@
 // What the HTTP surface of scale-in adds to the decisions behind it: forms of names, sites, roles, sentences, repetitions.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { idOf } from '../../src/fleet/index.ts';
+import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
+import { TRANSPORT_ZONE } from '../../src/network/index.ts';
+import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { networked } from './networked.ts';
 import { hostChange, populate, startWorld, type World } from './world.ts';
@@ -34,7 +36,11 @@ const stateOf = (name: string): string | undefined => hostOf(name)?.state;
 
 interface Preview {
   readonly plan: string;
-  readonly hosts: readonly { readonly host: string; readonly tenants: readonly object[] }[];
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly tenants: readonly object[];
+    readonly touches: { readonly tunnels: number; readonly byPeer: readonly { readonly host: string }[] };
+  }[];
   readonly loads: { readonly busiest: readonly object[] };
 }
 
@@ -65,6 +71,28 @@ describe('a preview', () => {
     expect(JSON.stringify(theirs)).not.toContain('"to":');
     expect(theirs.loads.busiest).toEqual([]);
     expect(theirs.plan).toBe(mine.plan);
+  });
+
+  test('peers-of-other-sites-are-counted-and-not-named', async () => {
+    const end = (nth: number) => ({ tunnelAddress: `192.0.2.${nth}` });
+    await world.commit(
+      hostChange('north-0', { site: 'north', ...end(1) }),
+      hostChange('north-1', { site: 'north', ...end(2) }),
+      hostChange('central-1', end(3)),
+      put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), {
+        name: 'default',
+        mesh: 'full',
+        changedBy: 'test',
+        changedAtMs: 0,
+      }),
+    );
+    const seen = async (secret: string): Promise<unknown> => {
+      const { tunnels, byPeer } = (await preview(['north-0'], secret)).hosts[0]?.touches ?? { tunnels: 0, byPeer: [] };
+      return [tunnels, byPeer.map(({ host }) => host)];
+    };
+    const [all, mine] = [await seen(operator), await seen(north)];
+    expect(all).toEqual([expect.any(Number), expect.arrayContaining(['central-1', 'north-1'])]);
+    expect(mine).toEqual([(all as [number])[0], ['north-1']]);
   });
 
   test('lists-are-bounded-and-counted', async () => {
@@ -198,12 +226,31 @@ describe('end and recover', () => {
   });
 });
 
+interface Status {
+  readonly count: number;
+  readonly hosts: readonly { readonly host: string }[];
+  readonly pendingCleanUpCount: number;
+  readonly pendingCleanUps: readonly object[];
+}
+
 describe('the status', () => {
-  const status = async (query = '', secret = operator): Promise<{ count: number; hosts: { host: string }[] }> =>
+  const status = async (query = '', secret = operator): Promise<Status> =>
     (await world.call(secret, { url: `/api/v1/scale-in${query}` })).json();
 
+  test('counts-all-peers-that-have-something-to-clean-though-it-shows-the-first-of-them', async () => {
+    const peers = Array.from({ length: 1200 }, (_, nth) => `${nth < 100 ? 'north' : 'central'}-${nth}`);
+    const pending = peers.map((peer) =>
+      put(PENDING_CLEAN_UP, pendingId(peer, 'gone'), { peer, host: 'gone', sinceMs: 1 }),
+    );
+    await world.commit(...peers.map((peer) => hostChange(peer, { site: peer.split('-')[0] ?? '' })), ...pending);
+    const all = await status();
+    expect([all.pendingCleanUpCount, all.pendingCleanUps.length]).toEqual([1200, 1000]);
+    const mine = await status('', north);
+    expect([mine.pendingCleanUpCount, mine.pendingCleanUps.length]).toEqual([100, 100]);
+  });
+
   test('shows-hosts-on-their-way-with-what-is-left', async () => {
-    expect(await status()).toEqual({ count: 0, hosts: [], pendingCleanUps: [] });
+    expect(await status()).toEqual({ count: 0, hosts: [], pendingCleanUpCount: 0, pendingCleanUps: [] });
     await start(['central-0', 'north-0'], { reason: 'rack 4' });
     expect(await status()).toMatchObject({
       count: 2,
@@ -267,4 +314,25 @@ test('a-transport-zone-is-set-and-taken-away', async () => {
     world.call(operator, { method: 'PATCH', url: '/api/v1/hosts/central-1', payload: { transportZone } });
   expect((await edit('edge')).json()).toMatchObject({ transportZone: 'edge' });
   expect((await edit(null)).json()).not.toHaveProperty('transportZone');
+});
+
+describe('a removed host of another site', () => {
+  test.each([
+    ['hosts', {}],
+    ['scale-out', { rebalance: true }],
+  ] as const)('is-not-let-in-again-by-a-token-that-is-bound-to-one (%s)', async (path, more) => {
+    await world.commit(
+      hostChange('central-0', { state: 'removed' }),
+      hostChange('north-0', { site: 'north', state: 'removed' }),
+    );
+    const hosts = [{ name: 'central-0' }, { name: 'north-0' }, { name: 'new' }];
+    const refused = await post(north, path, { hosts, ...more });
+    expect(refused.json()).toMatchObject({ status: 403, code: 'other-site', field: '/hosts', hosts: ['central-0'] });
+    expect([stateOf('central-0'), stateOf('north-0'), stateOf('new')]).toEqual(['removed', 'removed', undefined]);
+    expect((await post(north, path, { hosts: hosts.slice(1), ...more })).statusCode).toBe(202);
+    // Somebody who has to do with all sites may bring it in where it is now.
+    const moved = [{ name: 'central-0', site: 'north' }];
+    expect((await post(operator, path, { hosts: moved, ...more })).statusCode).toBe(202);
+    expect(hostOf('central-0')).toMatchObject({ site: 'north', state: 'joining' });
+  });
 });

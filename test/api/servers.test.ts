@@ -245,6 +245,15 @@ describe('a store that fails', () => {
   });
 });
 
+describe('connections', () => {
+  test('are-kept-for-longer-than-agents-pause-between-two-heartbeats', async () => {
+    const { url } = await server();
+    const answer = await fetch(`${url}/livez`, { headers: { connection: 'keep-alive' } });
+    const seconds = Number(/timeout=(\d+)/.exec(answer.headers.get('keep-alive') ?? '')?.[1]);
+    expect(seconds).toBeGreaterThan(60);
+  });
+});
+
 describe('shutting down', () => {
   test('loses nothing: every answered write is there, and nothing else is', async () => {
     const { world, url } = await server();

@@ -6,7 +6,8 @@ import { createToken, newSecret, type NewToken, type Token } from '../../src/acc
 import { Desk } from '../../src/agent/runtime.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
-import { HOST, type Host } from '../../src/hosts/index.ts';
+import type { Host } from '../../src/hosts/index.ts';
+import { hostChange as hostOf } from '../../src/hosts/preview-fixture.ts';
 import { accept, Journal, type Clock, type Ids } from '../../src/journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -149,19 +150,12 @@ export async function populate(world: World, perSite = 3): Promise<void> {
 }
 
 export function hostChange(name: string, extra: Partial<Host> = {}): Change {
-  return put(HOST, idOf(HOST, name), {
+  const capacity = { vcpus: 8, memoryMiB: 1024, diskGiB: 10, ratios: { vcpus: 4, memory: 1, disk: 1 } };
+  return hostOf({
     name,
-    site: 'central',
-    zone: 'default',
-    aggregates: [],
-    traits: [],
-    physicalNetworks: [],
-    baseWeight: 0,
-    capacity: { vcpus: 8, memoryMiB: 1024, diskGiB: 10, ratios: { vcpus: 4, memory: 1, disk: 1 } },
-    state: 'active',
+    capacity,
     connection: { state: 'up', sinceMs: 1 },
     serviceVersion: 1,
-    changedBy: 'test',
     changedAtMs: 1,
     ...extra,
   });

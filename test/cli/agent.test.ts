@@ -34,7 +34,7 @@ test('an agent that cannot start says why, with 1', async () => {
   const state = ['--state', join(folder, 'other')];
   expect(await run(['agent', ...state])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('no driver for real machines') as string,
+    err: expect.stringContaining('Say which switch this agent drives') as string,
   });
   const wrong = await run(['agent', ...state, '--simulate', '--server', 'nonsense']);
   expect(wrong).toMatchObject({

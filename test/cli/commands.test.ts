@@ -49,6 +49,10 @@ describe('hosts', () => {
         'c2 central b joining unknown 8 4 GiB 0 GiB -\n',
       ].join(''),
     );
+    expect((await muster('hosts', 'list', '--quarantined')).err).toBe('No host is in quarantine.\n');
+    expect((await muster('hosts', 'list', '--zone', 'z', '--sort', 'name')).err).toBe(
+      'No hosts match what was asked for.\n',
+    );
     const edited = await muster('hosts', 'edit', 'c1', '--zone', 'a', '--memory', '8GiB', '--trait', 'gpu,nvme');
     expect(edited.out).toMatch(/Zone +a\n[^]*Capacity +8 vcpus, 8 GiB memory[^]*Traits +gpu, nvme/);
     expect((await muster('hosts', 'edit', 'c1', '--resource', 'gpu=2', '--resource', 'licence=1')).out).toMatch(

@@ -6,6 +6,7 @@ import { newFolder, startServer } from './muster.ts';
 const server = await startServer(newFolder(), '--demo', '3');
 const { muster, json } = server;
 const done = { code: 0, signal: null };
+const UNKNOWN = 'There is no service "nat:none", or it is not yours to see.\n';
 
 interface Shown {
   readonly id: string;
@@ -129,9 +130,10 @@ describe('services', () => {
   });
 
   test.each<[string, string[], string]>([
-    ['an unknown one', ['services', 'show', 'nat:none'], 'There is no service "nat:none"'],
-    ['why of an unknown one', ['services', 'why', 'nat:none'], 'There is no service "nat:none"'],
-    ['a move of an unknown one', ['services', 'move', 'nat:none'], 'There is no service "nat:none"'],
+    ['an unknown one', ['services', 'show', 'nat:none'], UNKNOWN],
+    ['why of an unknown one', ['services', 'why', 'nat:none'], UNKNOWN],
+    ['a move of an unknown one', ['services', 'move', 'nat:none'], UNKNOWN],
+    ['an edit of an unknown one', ['services', 'edit', 'nat:none', '--exclusion', 'hard'], UNKNOWN],
     ['a move to nowhere', ['services', 'move', 'nat:branch', '--host', 'nope'], 'There is no host "nope"'],
   ])('%s is refused with 1', async (_why, words, sentence) => {
     const refused = await muster(...words);
@@ -153,5 +155,7 @@ describe('services', () => {
     await soon(async () => (await json<Shown[]>('services', 'list', '--designated', 'true')).length === 1);
     expect(await json('services', 'list', '--designated', 'true')).toMatchObject([{ id: 'dhcp:floor' }]);
     expect(await json('services', 'list', '--subject', 'branch')).toEqual([]);
+    const none = { ...done, out: '', err: 'No services match what was asked for.\n' };
+    expect(await muster('services', 'list', '--subject', 'branch')).toMatchObject(none);
   });
 });

@@ -139,6 +139,37 @@ test('end-of-a-host-that-never-began-to-leave-is-in-use', async () => {
   expect(firstError(answer)).toMatchObject({ 'error-tag': 'in-use' });
 });
 
+test('what-blocks-an-end-is-said-once-and-in-words-that-hold-here', async () => {
+  const world = await prepared();
+  await world.commit(hostChange('central-0', { state: 'drained', connection: { state: 'up', sinceMs: 1 } }));
+  const { status, body } = await post(world, 'scalein-computes-end', '{"input":{"scalein-node-ids":["central-0"]}}');
+  expect(status).toBe(409);
+  const [, own] = body['ietf-restconf:errors']?.error ?? [];
+  expect(own).toMatchObject({
+    'error-message':
+      'central-0: Host central-0 is still connected. Stop its agent, wait until the host is down, and ask again.',
+  });
+  expect(JSON.stringify(body)).not.toContain('--disconnect');
+});
+
+test.each([
+  ['PUT', YANG, '{"network-topology:node":[]}'],
+  ['PATCH', 'application/json', '{'],
+  ['POST', 'application/yang-data+xml', '<node/>'],
+  ['DELETE', YANG, ''],
+] as const)('data-takes-no-%s, whatever is sent with it (%s)', async (method, type, payload) => {
+  const world = await prepared();
+  const url = '/restconf/data/network-topology:network-topology/topology=ovsdb:1/node=central-0';
+  const sent = payload === '' ? {} : { headers: { 'content-type': type }, payload };
+  const answer = await world.call(world.secret, { method, url, ...sent });
+  expect([answer.statusCode, answer.headers['allow'], answer.headers['content-type']]).toEqual([
+    405,
+    'GET',
+    ANSWER_TYPE,
+  ]);
+  expect(answer.body).toContain('"error-tag":"operation-not-supported"');
+});
+
 test('what-is-not-json-or-not-asked-for-so-is-refused-in-the-same-words', async () => {
   const world = await prepared();
   const xml = await post(world, 'scalein-computes-start', '<input/>', 'application/yang-data+xml');

@@ -11,10 +11,14 @@ import { linkPackages, makeScratch, run, type Outcome, type Scratch } from './sc
 
 describe('options', () => {
   test.each([
-    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim'], filters: [] }],
+    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim', 'packets'], filters: [] }],
     ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [] }],
     ['two-parts', ['--only', 'checks', '--only', 'unit'], { kind: 'run', parts: ['checks', 'unit'], filters: [] }],
-    ['a-filter-leaves-the-checks-out', ['fleet'], { kind: 'run', parts: ['unit', 'real', 'sim'], filters: ['fleet'] }],
+    [
+      'a-filter-leaves-the-checks-out',
+      ['fleet'],
+      { kind: 'run', parts: ['unit', 'real', 'sim', 'packets'], filters: ['fleet'] },
+    ],
     ['help', ['--help'], { kind: 'help' }],
   ])('%s', (_name, args, expected) => {
     expect(readOptions(args)).toEqual(expected);
@@ -68,6 +72,7 @@ describe('a run', () => {
     await scratch.write('test/postgres/install.ts', installer('ensurePostgres', "{ kind: 'ready' }"));
     await scratch.write('test/durability/install.ts', installer('ensureStrace', "{ kind: 'ready' }"));
     await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
+    await scratch.write('test/ovs/install.ts', installer('ensureOvs', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {

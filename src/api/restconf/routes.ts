@@ -14,7 +14,7 @@ import { refuse, type Decision } from '../../journal/index.ts';
 import { OPERATION, type Explain } from '../../operations/index.ts';
 import { YANG_JSON } from './errors.ts';
 import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
-import { inputSchema, nodesOf, outputOf, withSentences } from './rpc.ts';
+import { explainedHere, inputSchema, nodesOf, outputOf, withSentences } from './rpc.ts';
 import { inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
 
 export interface RestconfOptions {
@@ -149,7 +149,8 @@ function inventory(): Route[] {
   ];
 }
 
-function rpcRoute(rpc: Rpc, { evacuators, explain }: RestconfOptions): Route {
+function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Route {
+  const explain = explainedHere(usual);
   return write({
     ...FACE,
     method: 'POST',

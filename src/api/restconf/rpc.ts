@@ -3,7 +3,7 @@
 import { Type, type TSchema } from 'typebox';
 import type { Refusal } from '../../fleet/index.ts';
 import type { HostResult, ScaleInAnswer } from '../../hosts/index.ts';
-import type { Explain } from '../../operations/index.ts';
+import { said, type Explain, type ReasonSentences } from '../../operations/index.ts';
 import { MODULE, type Rpc } from './library.ts';
 
 const LEAF_OF: Readonly<Record<Rpc, string>> = {
@@ -36,6 +36,19 @@ export function nodesOf(body: unknown): readonly string[] {
   return ids ?? [];
 }
 
+/** What is said otherwise here: these RPCs cannot tell a node to leave. */
+const SENTENCES: ReasonSentences = {
+  'still-connected': ({ host, connection }) => {
+    const heard = connection === 'suspect' ? 'was heard a moment ago and may still be' : 'is still';
+    return `Host ${said(host)} ${heard} connected. Stop its agent, wait until the host is down, and ask again.`;
+  },
+};
+
+/** As everywhere, but for what a client of this surface could not do. */
+export function explainedHere(explain: Explain): Explain {
+  return (reason) => SENTENCES[reason.code]?.(reason, explain) ?? explain(reason);
+}
+
 export function outputOf({ operation, hosts }: ScaleInAnswer, explain: Explain): object {
   return {
     [`${MODULE}:output`]: {
@@ -60,7 +73,8 @@ export function withSentences({ field: _, ...refusal }: Refusal, explain: Explai
   const hosts = refusal.facts?.['hosts'];
   if (!Array.isArray(hosts)) return refusal;
   const told = (hosts as HostResult[]).map((one) => {
-    const reasons = [...(one.reason === undefined ? [] : [one.reason]), ...(one.blockers ?? [])];
+    // The reason of a host that is blocked is the first of what blocks it.
+    const reasons = one.blockers ?? (one.reason === undefined ? [] : [one.reason]);
     return { ...one, ...(reasons.length > 0 && { sentence: reasons.map((reason) => explain(reason)).join(' ') }) };
   });
   return { ...refusal, facts: { ...refusal.facts, hosts: told } };

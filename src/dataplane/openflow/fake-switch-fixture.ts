@@ -58,6 +58,11 @@ export class FakeSwitch {
     return client;
   };
 
+  /** Changes in a bundle that was neither committed nor given up. */
+  get waiting(): number {
+    return this.#bundle.length;
+  }
+
   hangUp(): void {
     this.#stream?.end();
   }
@@ -139,14 +144,15 @@ export class FakeSwitch {
   }
 
   #commit(xid: number): boolean {
-    for (const { xid: of, body } of this.#bundle) {
+    const bundle = this.#bundle.splice(0);
+    for (const { xid: of, body } of bundle) {
       const refusal = this.faults.refuses(body);
       if (refusal === undefined) continue;
       this.#refuse(of, refusal.error);
       this.#refuse(xid, FAILED);
       return false;
     }
-    this.changes.push(...this.#bundle.map(({ type, body }) => ({ type, body })));
+    this.changes.push(...bundle.map(({ type, body }) => ({ type, body })));
     return true;
   }
 

@@ -4,6 +4,7 @@ import { ClientClosed, ConnectionLost, RequestTimedOut } from '../ovsdb/failures
 import type { Group } from '../switch.ts';
 import type { PacketIn } from './answers.ts';
 import { failureOf, flowNr, isAbout, packetIn, puts, start } from './client-world-fixture.ts';
+import type { FakeSwitch } from './fake-switch-fixture.ts';
 import { MESSAGE } from './message-codes.ts';
 import { BadFlowText, ProtocolError, RefusedBySwitch, UnknownPort } from './troubles.ts';
 
@@ -37,7 +38,7 @@ describe('changes', () => {
     expect(failure).toBeInstanceOf(RefusedBySwitch);
     expect(failure).toMatchObject({ code: 'switch-refused', error: 'OFPBAC_BAD_OUT_GROUP' });
     expect(String(failure)).toContain('table=10,priority=30,reg0=0x3 actions=resubmit(,20)');
-    expect(fake.changes).toEqual([]);
+    expect([fake.changes, fake.waiting]).toEqual([[], 0]);
     await client.bundle(puts(2));
     expect(fake.changes).toHaveLength(2);
   });
@@ -62,7 +63,7 @@ describe('changes', () => {
     const { client, fake } = start();
     const mods = [...puts(3000), { kind: 'put-flow', flow: flowNr(9999, actions) } as const, ...puts(3)];
     expect(await failureOf(client.bundle(mods))).toBeInstanceOf(kind);
-    expect(fake.changes).toEqual([]);
+    expect([fake.changes, fake.waiting]).toEqual([[], 0]);
     await client.bundle(puts(2));
     expect(fake.changes).toHaveLength(2);
   });
@@ -199,6 +200,18 @@ describe('the connection', () => {
     fake.faults.silentTo = new Set();
     await clock.pass(500);
     await client.barrier();
+  });
+
+  test('a-switch-with-much-to-do is not a dead one', async () => {
+    const prepare = (fake: FakeSwitch): void => {
+      fake.faults.silentTo = new Set([MESSAGE.multipartRequest, MESSAGE.echoRequest]);
+    };
+    const { clock, client, told } = start(prepare, { bulkMs: 30_000 });
+    const failure = failureOf(client.flows());
+    await clock.pass(29_000);
+    expect(told).toEqual(['up']);
+    await clock.pass(1001);
+    expect(await failure).toBeInstanceOf(RequestTimedOut);
   });
 
   test('a-bundle-that-is-never-committed ends in time', async () => {

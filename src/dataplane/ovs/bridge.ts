@@ -25,7 +25,7 @@ export interface BridgePlan {
 }
 
 const bare = (quoted: string): string => quoted.slice(1, -1);
-export const TUNNEL_NAME = bare(TUNNEL_PORT);
+const TUNNEL_NAME = bare(TUNNEL_PORT);
 export const EXTERNAL_NAME = bare(EXTERNAL_PORT);
 const FAR_EXTERNAL_NAME = `${EXTERNAL_NAME}-far`;
 
@@ -105,11 +105,14 @@ function wayOut(tables: Tables, plan: BridgePlan, here: At): Operation[] {
   if (external === undefined) return [];
   const there = bridgeIn(tables, external);
   if (there === undefined) return missingPort(tables, here, { name: external, row: {} });
-  const patch = (name: string, peer: string): PortPlan => ({ name, row: { type: 'patch', options: mapOf({ peer }) } });
   return [
     ...missingPort(tables, here, patch(EXTERNAL_NAME, FAR_EXTERNAL_NAME)),
     ...missingPort(tables, { uuid: there.uuid, name: external }, patch(FAR_EXTERNAL_NAME, EXTERNAL_NAME)),
   ];
+}
+
+function patch(name: string, peer: string): PortPlan {
+  return { name, row: { type: 'patch', options: mapOf({ peer }) } };
 }
 
 const PROTOCOLS = ['OpenFlow10', 'OpenFlow13', 'OpenFlow14'];

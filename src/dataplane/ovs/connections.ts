@@ -8,9 +8,11 @@ import { isV6 } from '../words.ts';
 
 /** Those that are translated, the ones first that are worth most. */
 export function trackedIn(entries: readonly ConntrackEntry[]): TrackedConnection[] {
-  const worth = (entry: ConntrackEntry): number =>
-    (entry.protocol === 'tcp' && entry.state === 'ESTABLISHED' ? 10 ** 6 : 0) + (entry.timeoutS ?? 0);
   return entries.toSorted((one, other) => worth(other) - worth(one)).flatMap((entry) => tracked(entry) ?? []);
+}
+
+function worth(entry: ConntrackEntry): number {
+  return (entry.protocol === 'tcp' && entry.state === 'ESTABLISHED' ? 10 ** 6 : 0) + (entry.timeoutS ?? 0);
 }
 
 function tracked(entry: ConntrackEntry): TrackedConnection | undefined {

@@ -27,6 +27,7 @@ import { problemWith } from '../switch-state.ts';
 import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
 import {
   BRIDGE_TABLES,
+  bridgeIn,
   DATABASE,
   EXTERNAL_NAME,
   externalIn,
@@ -53,6 +54,8 @@ export interface OvsSwitchOptions extends BridgePlan {
   readonly openFlow: string;
   /** The control socket of ovs-vswitchd. */
   readonly control: string;
+  /** Nothing is set up: for whoever only wants to know what is there. */
+  readonly looksOnly?: boolean;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -90,7 +93,7 @@ export class OvsSwitch implements Switch {
   }
 
   /** Told whenever something may have become different behind our back. */
-  onChange(listener: () => void): () => void {
+  onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -196,6 +199,19 @@ export class OvsSwitch implements Switch {
     await down(() => this.control.flushConntrack({ zone }));
   }
 
+  /** What would become of a packet, as the switch tells it; ports by the names that flows have for them. */
+  async trace(flow: string): Promise<string> {
+    return down(async () => {
+      const external = externalIn(await this.#open(), this.#options) ?? EXTERNAL_NAME;
+      try {
+        return await this.control.trace(this.#options.bridge, flow.replaceAll(EXTERNAL_NAME, external));
+      } catch (error) {
+        if (error instanceof CommandRefused) throw new SwitchRefused(error.message);
+        throw error;
+      }
+    });
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#openFlow.close(), this.#database.close(), this.control.close()]);
   }
@@ -241,6 +257,11 @@ export class OvsSwitch implements Switch {
   }
 
   async #setUp(tables: Monitor): Promise<void> {
+    if (this.#options.looksOnly === true) {
+      const { bridge } = this.#options;
+      if (bridgeIn(tables, bridge) === undefined) throw new SwitchDown(`there is no bridge ${bridge}`);
+      return;
+    }
     const operations = settingUp(tables, this.#options);
     if (operations.length === 0) return;
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
@@ -250,9 +271,9 @@ export class OvsSwitch implements Switch {
   /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
   async #spokenTo(): Promise<void> {
     if (this.#openFlow.isUp) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stop = this.#openFlow.onUp(resolve);
-    await Promise.race([promise, this.#options.clock.sleep(SPOKEN_TO_MS)]);
+    const up = new AbortController();
+    const stop = this.#openFlow.onUp(() => up.abort());
+    await this.#options.clock.sleep(SPOKEN_TO_MS, up.signal);
     stop();
   }
 

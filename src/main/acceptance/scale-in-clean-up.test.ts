@@ -22,6 +22,13 @@ async function removed(world: ScaleInWorld, ...hosts: readonly string[]): Promis
   for (const host of hosts) await world.agents.stop(host);
 }
 
+/** Peers that have yet to clean up, and what of. */
+function pendingOf(world: ScaleInWorld): string[] {
+  return [...world.fleet.registry.kinds.values()].flatMap((kind) =>
+    kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
+  );
+}
+
 describe('preview', () => {
   test('scale-in-27: writes-nothing, and start does what it showed', async () => {
     const world = await scaleInWorld();
@@ -142,14 +149,10 @@ describe('a host that is gone', () => {
     await world.untilState('removed', 'a');
     await world.rest();
     expect(traces(world, 'g', 'a')).not.toEqual([]);
-    const pending = (): string[] =>
-      [...world.fleet.registry.kinds.values()].flatMap((kind) =>
-        kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
-      );
-    expect(pending()).toEqual(['g@a']);
+    expect(pendingOf(world)).toEqual(['g@a']);
     await world.restart();
     await world.reconnect('g');
-    await world.until('it is clean', () => pending().length === 0);
+    await world.until('it is clean', () => pendingOf(world).length === 0);
     expect(traces(world, 'g', 'a')).toEqual([]);
     expectSound(world);
   });
@@ -185,6 +188,25 @@ describe('transport zones', () => {
     await world.reconnect('a');
     await world.rest();
     expect(tunnels(world, 'a')).toEqual(['f', 'g']);
+    expectSound(world);
+  });
+
+  test('scale-in-29: who-was-away-when-a-host-left-their-zone-is-waited-for-when-that-host-is-removed', async () => {
+    const world = await scaleInWorld();
+    await world.zone('rack');
+    await world.disconnect('g');
+    await world.edit('a', { transportZone: 'rack' });
+    await world.rest();
+    expect(tunnels(world, 'g')).toContain('a');
+    await drained(world, 'a');
+    await world.end(['a'], { disconnect: true });
+    await world.untilState('removed', 'a');
+    await world.rest();
+    expect(traces(world, 'g', 'a')).not.toEqual([]);
+    expect(pendingOf(world)).toEqual(['g@a']);
+    await world.reconnect('g');
+    await world.until('it is clean', () => pendingOf(world).length === 0);
+    expect(traces(world, 'g', 'a')).toEqual([]);
     expectSound(world);
   });
 

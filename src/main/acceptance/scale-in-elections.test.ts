@@ -1,10 +1,11 @@
 // Who does a service while hosts leave and come back: never a leaving host while another can, one move and not two, the old one
 // until the new one is ready.
 import { describe, expect, test } from 'vitest';
+import type { TrackedConnection } from '../../dataplane/index.ts';
 import { INSTANCE, type Instance } from '../../instances/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
 import { Http } from './scale-in-http-fixture.ts';
-import { expectSound, isBare, sendsTo, servers, watchSwitches } from './scale-in-switches-fixture.ts';
+import { expectSound, isBare, sendsTo, servers, watchSwitches, zoneOf } from './scale-in-switches-fixture.ts';
 import { HOSTS, scaleInWorld, type ScaleInWorld } from './scale-in-world-fixture.ts';
 
 const NAT = 'nat:edge';
@@ -17,6 +18,11 @@ async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Prom
     await world.place(`on-${host}`, host);
     await world.rest();
   }
+}
+
+function connection(nth: number): TrackedConnection {
+  const outside = { ip: '198.51.100.1', port: 1024 + nth };
+  return { protocol: 'udp', src: '10.0.0.2', sport: 4000 + nth, dst: '203.0.113.9', dport: 53, outside };
 }
 
 function epochOf(world: ScaleInWorld, service: string): number {
@@ -60,6 +66,27 @@ describe('a leaving host is not chosen', () => {
     watch.stop();
     for (const service of [NAT, ROUTE]) expect(world.way(service)).toEqual(['nobody', 'a', 'd']);
     expect(servers(world, NAT)).toEqual(['d']);
+    expectSound(world);
+  });
+
+  test('connections-go-along-with-the-translation, and those that come meanwhile, and the leaver has none left', async () => {
+    const world = await scaleInWorld();
+    await presentOn(world, 'a', 'd');
+    const zone = zoneOf(world, 'a', 'edge');
+    const [leaver, stayer] = [world.switchOf('a'), world.switchOf('d')];
+    const opened = [connection(1), connection(2)];
+    leaver.track(zone, opened);
+    await world.start(['a']);
+    await world.until('it is switched', () => world.service(NAT).handOver?.phase === 'switched');
+    expect(stayer.trackedIn(zone)).toEqual(opened);
+    const late = connection(3);
+    leaver.track(zone, [late]);
+    await world.untilState('drained', 'a');
+    await world.rest();
+    expect(world.at(NAT)).toBe('d');
+    expect(stayer.trackedIn(zone)).toEqual([...opened, late]);
+    expect(leaver.trackedIn(zone)).toEqual([]);
+    expect(world.operations('hand-over').map(({ doc }) => doc.state)).toEqual(['succeeded']);
     expectSound(world);
   });
 

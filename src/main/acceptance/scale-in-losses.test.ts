@@ -14,8 +14,12 @@ const TAKEN_OVER = [
   [ROUTE, 'd'],
 ] as const;
 
-/** A host is missed when it was silent for this long, and one look of the server later. */
-const MISSED_MS = 15_000 + 2000;
+/**
+ * The checklist wants another designation within 15 s of the cut; a host counts as lost when it was silent for 15 s. Both hold: the
+ * last heartbeat came before the cut, and nobody waits for the next look. What is left is the time that the commits of the loss and
+ * of the election take, which here is none. Were they at odds, the 15 s of silence would win: a host is not taken for lost sooner.
+ */
+const MISSED_MS = 15_000;
 
 async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) {
@@ -111,13 +115,44 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
-  test('scale-in-25: another-is-designated-at-the-first-look-after-15-seconds-of-silence, and the first one yields when it is back', async () => {
+  /** Cuts a host off when it was last heard this long ago; answers when that was and when it was heard. */
+  async function cutOff(
+    world: ScaleInWorld,
+    host: string,
+    silentMs: number,
+  ): Promise<{ cutMs: number; heardMs: number }> {
+    const lastMs = (): number | undefined => world.server.liveness.lastHeardMs(host);
+    const before = lastMs();
+    await world.until('it is heard', () => lastMs() !== before);
+    await world.clock.pass(silentMs);
+    const heardMs = lastMs() ?? 0;
+    await world.agents.stop(host);
+    return { cutMs: world.nowMs, heardMs };
+  }
+
+  const isTakenOver = (world: ScaleInWorld): boolean =>
+    TAKEN_OVER.every(([service, host]) => world.at(service) === host);
+
+  // Heartbeats come every 5 s: at once after one, between two, just before the next.
+  test.each([0, 1, 1234, 3000, 4900])(
+    'scale-in-25: another-is-designated-within-15-seconds-of-a-cut, %i ms after a heartbeat',
+    async (silentMs) => {
+      const world = await scaleInWorld();
+      await presentOn(world, 'a', 'd', 'e');
+      const { cutMs, heardMs } = await cutOff(world, 'a', silentMs);
+      expect(cutMs - heardMs).toBe(silentMs);
+      await world.until('others are designated', () => isTakenOver(world));
+      expect(world.nowMs - cutMs).toBeLessThanOrEqual(MISSED_MS);
+      // And not before it was silent for as long as a host may be.
+      expect(world.nowMs - heardMs).toBe(MISSED_MS);
+    },
+  );
+
+  test('scale-in-25: peers-send-to-another, and the first one yields when it is back', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
-    const cutOffMs = world.nowMs;
     await world.agents.stop('a');
-    await world.until('others are designated', () => TAKEN_OVER.every(([service, host]) => world.at(service) === host));
-    expect(world.nowMs - cutOffMs).toBeLessThanOrEqual(MISSED_MS);
+    await world.until('others are designated', () => isTakenOver(world));
     await world.until('its peers know', () => sendsTo(world, 'e').join() === 'd');
     expect(servers(world, NAT)).toContain('d');
     // Its flows stay for as long as nobody reaches it.
@@ -126,6 +161,21 @@ describe('control of the designated host is lost', () => {
     await world.rest();
     for (const [service, host] of TAKEN_OVER) expect(servers(world, service)).toEqual([host]);
     expect(world.way(NAT)).toEqual(['nobody', 'a', 'd']);
+    expectSound(world);
+  });
+
+  test('scale-in-25: two-of-five-that-die-together-are-lost, as the rest of their site is heard', async () => {
+    const world = await scaleInWorld();
+    await world.start(['f', 'g']);
+    await world.untilState('drained', 'f', 'g');
+    await world.end(['f', 'g'], { disconnect: true });
+    await world.untilState('removed', 'f', 'g');
+    await presentOn(world, 'a', 'd', 'e');
+    const cutOffMs = world.nowMs;
+    for (const host of ['a', 'b']) await world.agents.stop(host);
+    await world.until('others are designated', () => isTakenOver(world));
+    expect(world.nowMs - cutOffMs).toBeLessThanOrEqual(MISSED_MS);
+    await world.until('they are down', () => ['a', 'b'].every((host) => world.host(host).connection.state === 'down'));
     expectSound(world);
   });
 

@@ -18,7 +18,7 @@ function words(world: ScaleInWorld, host: string): string[] {
   const { flows, groups, tunnels: all } = world.switchOf(host).contents;
   return [
     ...flows.map(({ match, actions }) => `flow ${match} ${actions}`),
-    ...groups.flatMap(({ buckets }) => buckets.map((bucket) => `group ${bucket}`)),
+    ...groups.map(({ type, buckets }) => `group ${type} ${buckets.join(' or ')}`),
     ...all.map(({ peer, address }) => `tunnel ${peer} ${address}`),
   ];
 }
@@ -45,11 +45,19 @@ export function servers(world: ScaleInWorld, service: string): string[] {
   return HOSTS.filter((host) => has(world, host, wanted));
 }
 
-/** Whose switch would do the service for what reaches it; while it is handed over, both ends. Those that are cut off do not count. */
+/** The zone in which a host's switch tracks what it translates to the address of a router. */
+export function zoneOf(world: ScaleInWorld, host: string, router: string): number {
+  const translation = new RegExp(`zone=(\\d+),nat\\(src=${natAddress(world, router).replaceAll('.', '\\.')}\\)`);
+  for (const { actions } of world.switchOf(host).contents.flows) {
+    const zone = translation.exec(actions)?.[1];
+    if (zone !== undefined) return Number(zone);
+  }
+  throw new Error(`${host} does not translate for ${router}`);
+}
+
+/** Those that do it, but for hosts that are cut off. What a standby, or a host that prepares, would do does not count. */
 function takers(world: ScaleInWorld, service: string): string[] {
-  const [type, subject = ''] = service.split(':');
-  const wanted = type === 'nat' ? ['muster-ext', `nw_dst=${natAddress(world, subject)} `] : answering(world, service);
-  return HOSTS.filter((host) => world.agents.hosts.includes(host) && has(world, host, wanted));
+  return servers(world, service).filter((host) => world.agents.hosts.includes(host));
 }
 
 /** The words of the flow by which the one host that does a service is known. */

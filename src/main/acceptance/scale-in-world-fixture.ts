@@ -181,16 +181,19 @@ export interface ScaleInFixture extends GroundOptions {
   /** What is different of some hosts; all of a to g are there. */
   readonly hosts?: Readonly<Record<string, HostShape>>;
   readonly dhcp?: boolean;
+  /** Of the default zone; full if not said. */
+  readonly mesh?: 'full' | 'needed';
 }
 
-/** Seven hosts, so that two that are cut off are not taken for a silent site. Memory is the same: names decide. */
+/** Seven hosts, so that a few that are cut off are not taken for a silent site. Memory is the same: names decide. */
 export async function scaleInWorld({
   hosts = {},
   dhcp = false,
+  mesh = 'full',
   ...options
 }: ScaleInFixture = {}): Promise<ScaleInWorld> {
   const world = await ScaleInWorld.empty(options);
-  await world.zone('default');
+  await world.zone('default', mesh);
   await world.net('out', { external: true, shared: true });
   await world.subnet('out-net', 'out', '203.0.113.0/24');
   await world.net('n');

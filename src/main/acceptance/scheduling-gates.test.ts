@@ -65,7 +65,7 @@ describe.each(BOTH)('%s', (backEnd) => {
     expect(old).toMatchObject({ state: 'active', host: 'h2', path: OLD_PATH });
     expect(world.asked.at(-1)?.args).toMatchObject({ network: 'allocate' });
     await forceDown(world, 'h1');
-    expect(gates(world)).toBe('4: create open, bind open');
+    expect(gates(world)).toBe('6: create open, bind open');
     const young = await world.boot({ name: 'young' });
     expect(young).toMatchObject({ state: 'active', host: 'h2', path: NEW_PATH });
     expect(world.asked.at(-1)?.args).toMatchObject({ network: 'ready' });

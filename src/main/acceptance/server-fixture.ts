@@ -84,6 +84,7 @@ export class Server {
   readonly name: string;
   readonly journal: Journal;
   readonly desk: Desk;
+  readonly liveness: LivenessController;
   /** Takes what a back end says of ports. */
   readonly tell: NetworkEventsController['tell'];
   readonly #life = new Life();
@@ -98,6 +99,7 @@ export class Server {
     journal.onCommit(({ revision }, applied) => parts.committed(this, revision, applied));
     const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS });
     const liveness = new LivenessController({ journal, clock, log, lookMs: LOOK_MS });
+    this.liveness = liveness;
     this.desk = new Desk({
       journal,
       clock,

@@ -1,0 +1,177 @@
+// Real packets through a fleet of three hosts: a real server, real agents, real switches. Each test leaves the fleet as it found it, or
+// says what the next one finds.
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest';
+import { ovsSuite } from '../../test/ovs/suite.ts';
+import { Fleet, USUAL } from '../scenarios/fleet.ts';
+import { reach } from '../traffic/ping.ts';
+import { tryOut, type Trial } from '../trial.ts';
+import { OUTSIDE } from '../underlay/names.ts';
+
+const NAT = 'nat:edge';
+const GATEWAYS = ['10.0.0.1', '2001:db8:1::1'];
+const EVERYWHERE = [...GATEWAYS, OUTSIDE.address, OUTSIDE.address6];
+
+ovsSuite('packets', () => {
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    fleet = await Fleet.start(3);
+  });
+
+  afterAll(async () => {
+    await fleet?.close();
+  });
+
+  /** Nothing is lost; a machine that loses packets by itself is told of, and counted apart. */
+  async function losesNothing(context: TestContext, trial: Trial): Promise<void> {
+    const outcome = await tryOut(trial);
+    if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
+    expect(outcome.kind === 'failed' ? outcome.problems : []).toEqual([]);
+  }
+
+  async function unreached(from: string, addresses: readonly string[]): Promise<string[]> {
+    const answers = await reach(from, [...addresses]);
+    return Object.entries(answers).flatMap(([address, ms]) => (ms === null ? [address] : []));
+  }
+
+  test('every-instance-reaches-every-other, its-gateways-and-the-outside, by IPv4 and IPv6', async () => {
+    const all = fleet.instances.flatMap(({ addresses }) => addresses);
+    expect(all).toHaveLength(6);
+    for (const { namespace } of fleet.instances)
+      expect(await unreached(namespace, [...all, ...EVERYWHERE])).toEqual([]);
+  });
+
+  test('the-outside-reaches-every-instance-by-IPv6-and-none-by-an-address-that-is-nobodys', async () => {
+    const [six] = [fleet.instances.flatMap(({ addresses }) => addresses.filter((ip) => ip.includes(':')))];
+    expect(await unreached(fleet.underlay.names.external, six)).toEqual([]);
+    expect(await reach(fleet.instances[0]!.namespace, ['10.0.0.200'], 500)).toEqual({ '10.0.0.200': null });
+  });
+
+  test('ovs-ofctl-finds-on-every-host-what-was-compiled, and-nothing-else', async () => {
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('a-floating-address-leads-to-its-instance, and-without-it-the-instance-leaves-as-before', async () => {
+    const { client } = fleet.muster;
+    const [, second] = fleet.instances;
+    const inside = second!.addresses.find((ip) => !ip.includes(':'));
+    const ports = (await client.get('/ports?limit=100')) as {
+      readonly items: readonly { readonly id: string; readonly addresses: readonly { readonly ip: string }[] }[];
+    };
+    const port = ports.items.find(({ addresses }) => addresses.some(({ ip }) => ip === inside))?.id;
+    const made = (await client.post('/floating-addresses', { network: 'ext', port })) as {
+      readonly id: string;
+      readonly outside: { readonly ip: string };
+    };
+    expect(await unreached(fleet.underlay.names.external, [made.outside.ip])).toEqual([]);
+    expect(await unreached(second!.namespace, EVERYWHERE)).toEqual([]);
+    const naming = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for (const host of fleet.underlay.hosts) {
+        if ((await host.ofctl('dump-flows', 'br-int')).includes(made.outside.ip)) found.push(host.names.name);
+      }
+      return found;
+    };
+    expect(await naming()).toEqual([`h${second!.host}`]);
+    await client.post(`/floating-addresses/${made.id}/disassociate`, null);
+    await fleet.until('flows of the floating address are left', async () =>
+      (await naming()).length === 0 ? true : undefined,
+    );
+    expect(await unreached(second!.namespace, EVERYWHERE)).toEqual([]);
+  });
+
+  test('a-designation-that-moves-by-plan-loses-nothing', async (context) => {
+    const from = await fleet.designated(NAT);
+    const to = (from % 3) + 1;
+    await losesNothing(context, { load: await fleet.load(), event: () => fleet.move(NAT, to) });
+    expect(await fleet.designated(NAT)).toBe(to);
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('the-same-when-all-instances-send-from-one-port', async (context) => {
+    const to = ((await fleet.designated(NAT)) % 3) + 1;
+    const load = await fleet.load({ ...USUAL, sourcePort: 5000 });
+    await losesNothing(context, { load, event: () => fleet.move(NAT, to) });
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('an-agent-that-is-killed-and-started-again-changes-nothing-that-is-right', async (context) => {
+    const host = fleet.underlay.host(await fleet.designated(NAT));
+    const seconds = async (): Promise<number[]> =>
+      [...(await host.ofctl('dump-flows', 'br-int')).matchAll(/duration=([\d.]+)s/g)].map(([, age]) => Number(age));
+    const part = { host: host.names.number, part: 'agent' } as const;
+    const event = async (): Promise<void> => {
+      await fleet.muster.kill(part);
+      await setTimeout(500);
+      await fleet.muster.start(part);
+      await fleet.muster.untilUp(host.names.number);
+    };
+    const before = Math.min(...(await seconds()));
+    await losesNothing(context, { load: await fleet.load(), event });
+    // Whatever was written anew would be younger than all of it was before.
+    expect(Math.min(...(await seconds()))).toBeGreaterThan(before);
+  });
+
+  test('without-a-server-nothing-changes', async (context) => {
+    const event = async (): Promise<void> => {
+      await fleet.muster.kill('server');
+      await setTimeout(5000);
+    };
+    await losesNothing(context, { load: await fleet.load(), event });
+    await fleet.muster.start('server');
+    for (const { names } of fleet.underlay.hosts) await fleet.muster.untilUp(names.number);
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
+    const at = await fleet.designated(NAT);
+    const part = { host: at, part: 'ovs-vswitchd' } as const;
+    await fleet.muster.kill(part);
+    await fleet.muster.start(part);
+    expect(await fleet.settled()).toEqual([]);
+    for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
+    expect(await fleet.designated(NAT)).toBe(at);
+  });
+
+  test('flows-that-somebody-takes-away-come-back', async () => {
+    const host = fleet.underlay.host(1);
+    await host.ofctl('del-flows', 'br-int', 'table=20');
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('a-host-that-joins-is-reached-by-all-and-reaches-all', async () => {
+    const added = await fleet.underlay.addHosts(1);
+    await fleet.muster.join(added);
+    const four = await fleet.build('vm4', 4);
+    const others = fleet.instances.flatMap(({ addresses }) => addresses);
+    expect(await unreached(four.namespace, [...others, ...EVERYWHERE])).toEqual([]);
+    for (const { namespace } of fleet.instances) expect(await unreached(namespace, four.addresses)).toEqual([]);
+    expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('a-host-that-cannot-be-emptied-is-recovered-with-all-that-it-had', async () => {
+    const muster = fleet.muster.muster.bind(fleet.muster);
+    await muster('scale-in', 'start', 'h4', '--no-drain');
+    await muster('scale-in', 'recover', 'h4', '--wait', '--timeout', '60s');
+    expect(await fleet.settled()).toEqual([]);
+    expect(await unreached(fleet.instances[3]!.namespace, EVERYWHERE)).toEqual([]);
+  });
+
+  test('the-designated-host-leaves-by-plan: the others lose nothing, and nothing names it any more', async (context) => {
+    const leaving = await fleet.designated(NAT);
+    const staying = fleet.instances.filter(({ host }) => host !== leaving);
+    const event = async (): Promise<void> => {
+      await fleet.muster.muster('scale-in', 'start', `h${leaving}`, '--wait', '--timeout', '90s');
+      await fleet.muster.muster('scale-in', 'end', `h${leaving}`, '--disconnect', '--wait', '--timeout', '90s');
+    };
+    await losesNothing(context, { load: await fleet.load(USUAL, staying.slice(0, 3)), event });
+    const { tunnelAddress } = fleet.underlay.host(leaving).names;
+    const hosts = fleet.underlay.hosts.filter(({ names }) => names.number !== leaving);
+    for (const host of hosts) {
+      const dumped = `${await host.ofctl('dump-flows', 'br-int')}${await host.ofctl('dump-groups', 'br-int')}`;
+      expect(dumped).not.toMatch(new RegExp(`\\b${tunnelAddress.replaceAll('.', '\\.')}\\b`));
+    }
+    expect(await fleet.settled(hosts)).toEqual([]);
+  });
+});

@@ -1,0 +1,227 @@
+// A fleet in the lab: hosts with real agents under a real server, a tenant's network behind a router that leads outside, and one
+// instance on each host. What scenarios and tests do something to.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { machineNamespace } from '../../src/agent/namespace-plan.ts';
+import { compile, dataplaneView } from '../../src/dataplane/index.ts';
+import { nextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
+import { run } from '../command.ts';
+import { differences, wanted, type Differences } from '../flows-oracle/compare.ts';
+import { readHost } from '../flows-oracle/read-host.ts';
+import { Muster } from '../serve/muster.ts';
+import { Endpoint } from '../traffic/endpoint.ts';
+import { runLoad } from '../traffic/load.ts';
+import type { TrafficResults } from '../traffic/results.ts';
+import { ECHO_PER_SECOND, LOAD_MS, PUSH_PER_SECOND, usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
+import type { LabHost } from '../underlay/host.ts';
+import { EXTERNAL_INTERFACE, OUTSIDE } from '../underlay/names.ts';
+import { Underlay } from '../underlay/underlay.ts';
+
+const LOOK_MS = 50;
+const PATIENCE_MS = 60_000;
+const SERVED_PORT = 7000;
+
+export const USUAL: UsualLoad = {
+  address: OUTSIDE.address,
+  port: SERVED_PORT,
+  echoPerSecond: ECHO_PER_SECOND,
+  pushPerSecond: PUSH_PER_SECOND,
+  tcp: true,
+  beginning: true,
+};
+
+export interface FleetInstance {
+  readonly name: string;
+  /** Of its host. */
+  readonly host: number;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+}
+
+interface ShownInstance {
+  readonly state: string;
+  readonly host?: string;
+  readonly ports?: readonly { readonly addresses: readonly { readonly ip: string }[] }[];
+}
+
+export class Fleet {
+  readonly underlay: Underlay;
+  readonly muster: Muster;
+  readonly instances: FleetInstance[] = [];
+  readonly #endpoints = new Map<string, Endpoint>();
+  #server: Endpoint | undefined;
+
+  private constructor(underlay: Underlay, muster: Muster) {
+    this.underlay = underlay;
+    this.muster = muster;
+  }
+
+  static async start(hosts: number, say?: (line: string) => void, signal?: AbortSignal): Promise<Fleet> {
+    const how = { ...(say !== undefined && { say }), ...(signal !== undefined && { signal }) };
+    const underlay = await Underlay.start({ hosts, ...how });
+    try {
+      const fleet = new Fleet(underlay, await Muster.start(underlay, how));
+      await fleet.#networks();
+      for (const { names } of underlay.hosts) await fleet.build(`vm${names.number}`, names.number);
+      say?.(`${hosts} instances are built`);
+      return fleet;
+    } catch (error) {
+      await underlay.close();
+      throw error;
+    }
+  }
+
+  async #networks(): Promise<void> {
+    const { client } = this.muster;
+    await client.post('/networks', { name: 'ext', external: true, shared: true });
+    await client.post('/subnets', {
+      name: 'ext-v4',
+      network: 'ext',
+      cidr: '198.51.100.0/24',
+      gateway: OUTSIDE.address,
+    });
+    await client.post('/subnets', {
+      name: 'ext-v6',
+      network: 'ext',
+      cidr: '2001:db8:ff::/64',
+      gateway: OUTSIDE.address6,
+    });
+    await client.post('/networks', { name: 'blue' });
+    await client.post('/subnets', { name: 'blue-v4', network: 'blue', cidr: '10.0.0.0/24' });
+    await client.post('/subnets', { name: 'blue-v6', network: 'blue', cidr: '2001:db8:1::/64' });
+    await client.post('/flavors', { name: 'tiny', vcpus: 1, memoryMiB: 64, diskGiB: 1 });
+    await client.post('/routers', { name: 'edge', subnets: ['blue-v4', 'blue-v6'], externalNetwork: 'ext' });
+    // As the operator of the network outside does it: the way to the subnet is an address that goes with the service.
+    const { ip } = nextHopOf('subnet-route:blue-v6');
+    await run([
+      'ip',
+      '-n',
+      this.underlay.names.external,
+      'route',
+      'add',
+      '2001:db8:1::/64',
+      'via',
+      ip,
+      'dev',
+      OUTSIDE.bridge,
+    ]);
+  }
+
+  async build(name: string, host: number): Promise<FleetInstance> {
+    const { names } = this.underlay.host(host);
+    await this.muster.client.post('/instances', {
+      name,
+      flavor: 'tiny',
+      networks: [{ network: 'blue' }],
+      host: names.name,
+    });
+    const built = await this.until(`${name} is not active`, async () => {
+      const shown = (await this.muster.client.get(`/instances/${name}`)) as ShownInstance;
+      return shown.state === 'active' ? shown : undefined;
+    });
+    const addresses = (built.ports ?? []).flatMap((port) => port.addresses.map(({ ip }) => ip));
+    const instance = { name, host, namespace: machineNamespace(names.namespace, name), addresses };
+    this.instances.push(instance);
+    return instance;
+  }
+
+  /** The host that does a service. */
+  async designated(service: string): Promise<number> {
+    return this.until(`nobody does ${service}`, async () => {
+      const shown = (await this.muster.client.get(`/services/${encodeURIComponent(service)}`)) as {
+        readonly designated?: { readonly host: string };
+        readonly handOver?: object;
+      };
+      return shown.handOver === undefined && shown.designated !== undefined
+        ? Number(shown.designated.host.slice(1))
+        : undefined;
+    });
+  }
+
+  /** Hands a service over, and waits until that is over. */
+  async move(service: string, to: number): Promise<void> {
+    await this.muster.muster('services', 'move', service, '--host', `h${to}`, '--wait', '--timeout', '60s');
+  }
+
+  async until<T>(complaint: string, look: () => Promise<T | undefined>): Promise<T> {
+    const giveUpMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      if (performance.now() > giveUpMs) throw new Error(`${complaint} after ${PATIENCE_MS} ms`);
+      await setTimeout(LOOK_MS);
+    }
+  }
+
+  /** The load from these instances to the outside, ready to be run as often as it is needed. */
+  async load(
+    usual: UsualLoad = USUAL,
+    from: readonly FleetInstance[] = this.instances,
+  ): Promise<(event?: () => Promise<void>) => Promise<TrafficResults>> {
+    if (this.#server === undefined) {
+      this.#server = new Endpoint(this.underlay.names.external);
+      await this.#server.serve(SERVED_PORT);
+    }
+    const server = this.#server;
+    const flows = usualFlows(from.length, usual);
+    const sources = from.map(({ namespace }, nth) => ({
+      endpoint: this.#endpoint(namespace),
+      flows: flows[nth] ?? [],
+    }));
+    const pings = from.slice(0, 1).map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
+    return (event) => runLoad({ server, sources, pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event);
+  }
+
+  #endpoint(namespace: string): Endpoint {
+    let endpoint = this.#endpoints.get(namespace);
+    if (endpoint === undefined) this.#endpoints.set(namespace, (endpoint = new Endpoint(namespace)));
+    return endpoint;
+  }
+
+  /** What should be on a host by its agent's last view, beside what ovs-ofctl finds there. */
+  async differences(host: LabHost): Promise<Differences> {
+    const text = await readFile(join(host.names.folder, 'agent', 'agent-view.json'), 'utf8');
+    const { view } = JSON.parse(text) as {
+      readonly view: { readonly host: string; readonly parts: Record<string, unknown> };
+    };
+    const shown = dataplaneView(view.host, view.parts);
+    if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
+    const { contents } = compile(shown, { nextHop });
+    const flows = contents.flows.map((flow) => ({ ...flow, match: named(flow.match), actions: named(flow.actions) }));
+    return differences(wanted({ flows, groups: contents.groups }), await readHost(host));
+  }
+
+  /** Resolves when every switch has what its view asks for, or says what is different. */
+  async settled(hosts: readonly LabHost[] = this.underlay.hosts): Promise<readonly string[]> {
+    let found: string[] = [];
+    for (let looks = 0; looks < 100; looks += 1) {
+      found = [];
+      for (const host of hosts) {
+        const { missing, left } = await this.differences(host);
+        found.push(...missing.map((one) => `${host.names.name} lacks ${one}`));
+        found.push(...left.map((one) => `${host.names.name} has left ${one}`));
+      }
+      if (found.length === 0) return [];
+      await setTimeout(100);
+    }
+    return found;
+  }
+
+  async close(): Promise<void> {
+    for (const endpoint of this.#endpoints.values()) await endpoint.close();
+    await this.#server?.close();
+    await this.muster.close();
+    await this.underlay.close();
+  }
+}
+
+/** All that are outside are one machine. */
+function nextHop(ip: string): string | undefined {
+  return ip === OUTSIDE.address || ip === OUTSIDE.address6 ? OUTSIDE.mac : undefined;
+}
+
+/** The way out is plugged in by its own name. */
+function named(words: string): string {
+  return words.replaceAll('"muster-ext"', EXTERNAL_INTERFACE);
+}

@@ -1,0 +1,38 @@
+// A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and nobody's address
+// and port outside becomes another.
+import { tryOut, type Outcome } from '../trial.ts';
+import { Fleet, USUAL } from './fleet.ts';
+import type { Scenario, ScenarioRun } from './scenario.ts';
+
+const HOSTS = 3;
+const SERVICE = 'nat:edge';
+
+async function handedOver({ say, signal }: ScenarioRun, sourcePort?: number): Promise<Outcome> {
+  const fleet = await Fleet.start(HOSTS, say, signal);
+  try {
+    const from = await fleet.designated(SERVICE);
+    const load = await fleet.load(sourcePort === undefined ? USUAL : { ...USUAL, sourcePort });
+    const outcome = await tryOut({ load, event: () => fleet.move(SERVICE, (from % HOSTS) + 1) });
+    return outcome.kind === 'passed' ? await alsoClean(fleet, outcome) : outcome;
+  } finally {
+    await fleet.close();
+  }
+}
+
+/** Packets do not show what is left behind: the switches do. */
+async function alsoClean(fleet: Fleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
+  const problems = await fleet.settled();
+  return problems.length === 0 ? outcome : { kind: 'failed', verdict: outcome.verdict, problems };
+}
+
+export const handOver: Scenario = {
+  name: 'hand-over',
+  about: 'the translation of a router is handed from one host to another by plan',
+  run: (how) => handedOver(how),
+};
+
+export const handOverOnePort: Scenario = {
+  name: 'hand-over-one-source-port',
+  about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
+  run: (how) => handedOver(how, 5000),
+};

@@ -1,0 +1,93 @@
+// Removals that forget something: peers that went to another zone or have an older agent, what lived there, and the host's own switch.
+import { mayHaveTunnelsTo } from '../../src/dataplane/index.ts';
+import { CURRENT_SERVICE_VERSION, findHost, HOST, scaleInEndKind, transportZoneOf } from '../../src/hosts/index.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
+import type { OperationKind } from '../../src/operations/index.ts';
+import { removedWithAll } from '../checkers/leaving.ts';
+import { removedEverywhere } from '../checkers/switches.ts';
+import { SCALE_IN } from '../scenarios.ts';
+import { AT_REST } from '../seed-properties.ts';
+import { onFleet, showing, withKinds } from './altered-kind.ts';
+import type { Mutant } from './mutant.ts';
+
+/** Removals that are made otherwise than they are. */
+function ending(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {
+  const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf: mayHaveTunnelsTo, ...otherwise });
+  return (parts) => withKinds(parts, [kind.name], () => kind);
+}
+
+export const unreachablePeersForgotten: Mutant = {
+  name: 'unreachable-peers-forgotten',
+  bug: 'peers that cannot be told of a removal are not written down',
+  scenario: SCALE_IN,
+  caughtBy: [removedEverywhere.name],
+  plant: ending({
+    peersOf: (fleet, id) =>
+      mayHaveTunnelsTo(fleet, id).filter((peer) => findHost(fleet, peer)?.doc.connection.state === 'up'),
+  }),
+};
+
+export const formerZonesForgotten: Mutant = {
+  name: 'former-zones-forgotten',
+  bug: 'of a host that goes, only those are told who are in its zone now',
+  scenario: SCALE_IN,
+  likely: 23,
+  caughtBy: [removedEverywhere.name],
+  plant: ending({
+    peersOf: (fleet, id) => {
+      const zoneOf = (host: string): string => transportZoneOf(findHost(fleet, host)?.doc ?? {});
+      return mayHaveTunnelsTo(fleet, id).filter((peer) => zoneOf(peer) === zoneOf(id));
+    },
+  }),
+};
+
+export const oldAgentsBelieved: Mutant = {
+  name: 'old-agents-believed',
+  bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
+  scenario: SCALE_IN,
+  caughtBy: [removedEverywhere.name],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in-end'], (kind) =>
+      onFleet(asking(kind), (fleet) =>
+        showing(fleet, HOST.name, (doc) => ({ ...doc, serviceVersion: CURRENT_SERVICE_VERSION })),
+      ),
+    ),
+};
+
+/** Whoever is waited for may know as little as it likes. */
+function asking(kind: OperationKind): OperationKind {
+  return {
+    ...kind,
+    plan: (...look) =>
+      kind.plan(...look).map((next) => {
+        if (next.kind !== 'act') return next;
+        const { serviceVersion: _, ...args } = next.action.args;
+        return { ...next, action: { ...next.action, args } };
+      }),
+  };
+}
+
+export const forceLeavesThings: Mutant = {
+  name: 'force-leaves-things',
+  bug: 'what lives on a host that is removed by force is said to live there for ever',
+  scenario: SCALE_IN,
+  likely: 20,
+  caughtBy: [removedWithAll.name, AT_REST],
+  plant: ending({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
+};
+
+export const leavesUnwiped: Mutant = {
+  name: 'leaves-unwiped',
+  bug: 'an agent that is told to leave says that it has, and leaves its switch as it is',
+  scenario: SCALE_IN,
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => {
+      const { driver } = ports;
+      const perform: typeof driver.perform = (task, fence) =>
+        task.kind === 'leave' ? Promise.resolve({ outcome: 'done' }) : driver.perform(task, fence);
+      return parts.agent({ ...ports, driver: { ...driver, perform } }, options);
+    },
+  }),
+};

@@ -1,0 +1,138 @@
+// GET /api/v1/hosts/:id/dataplane: what should be on the switch of a host, compiled here from the view that its agent is shown. What
+// really is there, and who the next hops outside are, only the host can tell.
+import { Type } from 'typebox';
+import { answer, BY_ID, closed, read, refused, seesSite, type Answered, type Route } from '../access/index.ts';
+import {
+  compile,
+  dataplaneView,
+  explainFlows,
+  explainGaps,
+  explainGroups,
+  isOwner,
+  matchesFilter,
+  NEXT_HOPS_BY_NAME,
+  TABLE_WORDS,
+} from '../dataplane/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import { findHost, unknownHost, type ViewPart } from '../hosts/index.ts';
+import { partsOf } from './view.ts';
+
+/** A flow with its sentence is about half a kilobyte. */
+const LIMIT_DEFAULT = 1000;
+const LIMIT_MAX = 20_000;
+const TEXT_MAX = 200;
+
+const QUERY = closed({
+  table: Type.Optional(Type.Enum(TABLE_WORDS, { description: 'only flows of this table, by number or by name' })),
+  owner: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: TEXT_MAX,
+      description: 'only what belongs to this: `port/port-1`, or `port-1`',
+    }),
+  ),
+  text: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: TEXT_MAX,
+      description: 'only flows with this in them, in their owner or in their sentence',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LIMIT_MAX,
+      description: `at most so many flows; ${LIMIT_DEFAULT} unless said, ${LIMIT_MAX} at most`,
+    }),
+  ),
+});
+
+const OWNER = Type.Object(
+  { kind: Type.Enum(['host', 'peer', 'port', 'domain', 'router', 'service']), id: Type.String() },
+  { description: 'the resource that it is there for' },
+);
+
+const FLOW = Type.Object({
+  table: Type.Integer(),
+  tableName: Type.String(),
+  priority: Type.Integer(),
+  match: Type.String({ description: 'in the words of ovs-ofctl; empty for everything' }),
+  actions: Type.String({ description: 'a next hop outside is named by its address: `next-hop(203.0.113.1)`' }),
+  cookie: Type.String({ description: '16 hexadecimal digits; the same for all flows of an owner' }),
+  owner: OWNER,
+  why: Type.String({ description: 'a stable code' }),
+  sentence: Type.String({ description: 'the same, for a person' }),
+});
+
+const SHOULD_BE = Type.Object({
+  host: Type.String(),
+  outcast: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
+  count: Type.Integer({ description: 'how many flows were asked for, shown or not' }),
+  flows: Type.Array(FLOW, { description: 'by table, then by priority from the highest down' }),
+  groups: Type.Array(
+    Type.Object({
+      id: Type.Integer(),
+      type: Type.Enum(['all', 'indirect', 'fast-failover']),
+      buckets: Type.Array(Type.String()),
+      owner: OWNER,
+    }),
+    { description: 'those that these flows lead to' },
+  ),
+  tunnels: Type.Array(Type.Object({ peer: Type.String(), address: Type.String() })),
+  externalIds: Type.Record(Type.String(), Type.String()),
+  gaps: Type.Array(
+    Type.Object({
+      owner: OWNER,
+      because: Type.String({ description: 'a stable code' }),
+      what: Type.String(),
+      sentence: Type.String(),
+    }),
+    { description: 'what is wanted and cannot be had' },
+  ),
+});
+
+export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
+  return [
+    read({
+      method: 'GET',
+      path: '/api/v1/hosts/:id/dataplane',
+      tag: 'hosts',
+      about:
+        'Show what should be on the switch of a host, and why. Next hops outside are known on the host alone; here they are named by address',
+      access: 'viewer',
+      scope: 'site',
+      params: BY_ID,
+      query: QUERY,
+      answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: SHOULD_BE } },
+      handle: ({ params: { id }, query, caller }, { journal: { fleet } }) => {
+        const host = findHost(fleet, id);
+        if (host === undefined || !seesSite(caller, host.doc.site)) return refused(unknownHost(id));
+        return shouldBe(fleet, { host: id, parts, query });
+      },
+    }),
+  ];
+}
+
+interface Asked {
+  readonly host: string;
+  readonly parts: readonly ViewPart[];
+  readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
+}
+
+function shouldBe(fleet: FleetReader, { host, parts, query }: Asked): Answered {
+  const view = dataplaneView(host, partsOf(fleet, parts, host));
+  if (view === undefined) throw new Error('this server has no data plane');
+  const compiled = compile(view, NEXT_HOPS_BY_NAME);
+  const { owner: whose, limit = LIMIT_DEFAULT } = query;
+  const flows = explainFlows(compiled).filter((flow) => matchesFilter(flow, query));
+  return answer({
+    host,
+    outcast: view.outcast,
+    count: flows.length,
+    flows: flows.slice(0, limit),
+    groups: explainGroups(compiled, flows),
+    tunnels: compiled.contents.tunnels,
+    externalIds: compiled.contents.externalIds,
+    gaps: explainGaps(compiled).filter(({ owner }) => whose === undefined || isOwner(owner, whose)),
+  });
+}

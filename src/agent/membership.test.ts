@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { Line } from './line.ts';
+import { Membership } from './membership.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { Memory } from './memory.ts';
+import type { AgentPorts } from './ports.ts';
+
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-the-machine', async () => {
+  const memory = new Memory(new MemoryDisk(), log);
+  const line = new Line(['http://s1'], log);
+  const options = { joinToken: () => Promise.resolve(undefined) };
+  const membership = new Membership({ log } as unknown as AgentPorts, options, { line, memory });
+  let putBack = 0;
+  membership.onStay = () => (putBack += 1);
+  membership.beginToLeave();
+  await membership.leave('leave:1');
+  // Its answer was lost, and it is told again. Only then it hears that nobody waits for the first any more.
+  membership.beginToLeave();
+  expect(await membership.stayAfterAll()).toBe(false);
+  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([true, 'leave:1', 0]);
+  await membership.leave('leave:2');
+  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([true, 'leave:2', 0]);
+  expect(await membership.stayAfterAll()).toBe(true);
+  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([false, undefined, 1]);
+});

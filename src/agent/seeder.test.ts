@@ -1,0 +1,310 @@
+// Connections go from the host that translates to the one that takes over, and nothing is in line before they are there.
+import { describe, expect, test } from 'vitest';
+import { compile, connectionText, dataplaneView, type TrackedConnection } from '../dataplane/index.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
+import type { Tap } from './agent-fixture.ts';
+import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
+import { Line } from './line.ts';
+import { Membership } from './membership.ts';
+import { Memory } from './memory.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { DEPOSIT_MAX, type View } from './messages.ts';
+import { Plane, SILENT } from './plane-fixture.ts';
+import { LinkDown, type LocalDriver } from './ports.ts';
+import { Seeder } from './seeder.ts';
+import { SimulatedDriver } from './simulated-driver.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
+import { NAT, SeedingWorld } from './seeding-fixture.ts';
+
+const connection = (nth: number): TrackedConnection => ({
+  protocol: 'udp',
+  src: `10.0.${Math.floor(nth / 250)}.${nth % 250}`,
+  sport: 4000,
+  dst: '203.0.113.9',
+  dport: 53,
+  outside: { ip: '198.51.100.7', port: 1024 + (nth % 60_000) },
+});
+const ONE = connection(1);
+const TWO = connection(2);
+const EXTRA: TrackedConnection = { ...ONE, src: '10.9.9.9' };
+const texts = (...some: readonly TrackedConnection[]): string[] => some.map((one) => connectionText(one)).sort();
+
+/** c1 does the NAT and has a connection; c2 is built to take it. */
+async function prepared(servers?: readonly string[]): Promise<SeedingWorld> {
+  const world = await SeedingWorld.of(['c1', 'c2', 'c3'], servers);
+  await world.designate('c1');
+  await world.inLine('c1');
+  world.track('c1', [ONE]);
+  await world.pass('c1', 'c2', 'preparing');
+  await world.inLine('c1', 'c2');
+  return world;
+}
+
+/** One that knows nothing of connections. */
+function plainDriver(driver: LocalDriver): LocalDriver {
+  return {
+    apply: (...args) => driver.apply(...args),
+    perform: (...args) => driver.perform(...args),
+    inspect: () => driver.inspect(),
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+/** A view of a host that sends what is to be translated to another. */
+function otherAt(host: string): View {
+  const service = { id: NAT, type: 'nat', epoch: 1, role: 'other', designated: { host: 'c9' }, subnets: [] };
+  const stamp = { journalId: 'journal-1', leaseEpoch: 1, revision: 1 };
+  return { host, stamp, digest: 'd1', parts: { peers: [], services: [service] }, tasks: [] };
+}
+
+/** Nothing of a call arrives. */
+const losing =
+  (lost: string): Tap =>
+  (name, pass) =>
+    name === lost ? Promise.reject(new LinkDown('lost')) : pass();
+
+describe('a planned hand-over', () => {
+  test('copies-before-the-switch-and-again-after-it-and-forgets-where-it-was', async () => {
+    const world = await prepared();
+    expect(await world.tracked('c2')).toEqual([]);
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    world.track('c1', [TWO]);
+    await world.pass('c1', 'c2', 'switched');
+    await world.pass('c1', 'c2', 'retiring');
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    await world.pass('c1', 'c2', 'reseeding');
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE, TWO));
+    expect(await world.tracked('c1')).toEqual(texts(ONE, TWO));
+    await world.designate('c2');
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c1')).toEqual([]);
+    expect(await world.tracked('c2')).toEqual(texts(ONE, TWO));
+  });
+
+  test('each-end-does-it-once-for-each-time-that-it-is-asked-for', async () => {
+    const world = await prepared();
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    // Something else in the view is another: it is applied anew, and nothing is copied for it.
+    await world.plane.edit('c1', { zone: 'other' });
+    await world.plane.edit('c2', { zone: 'other' });
+    await world.inLine('c1', 'c2');
+    const called = (name: string, what: string): number =>
+      world.host(name).rack.link.calls.filter((call) => call === what).length;
+    expect([called('c1', 'deposit'), called('c2', 'collect')]).toEqual([1, 1]);
+    expect([called('c1', 'collect'), called('c2', 'deposit'), called('c3', 'collect')]).toEqual([0, 0, 0]);
+  });
+
+  test('another-target-gets-them-too-and-the-one-before-forgets-them', async () => {
+    const world = await prepared();
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    await world.pass('c1', 'c3', 'preparing');
+    await world.inLine('c1', 'c2', 'c3');
+    expect(await world.tracked('c2')).toEqual([]);
+    await world.pass('c1', 'c3', 'seeding');
+    await world.inLine('c1', 'c3');
+    expect(await world.tracked('c3')).toEqual(texts(ONE));
+  });
+
+  test('also-when-nobody-saw-that-there-was-another-in-between', async () => {
+    const world = await prepared();
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    await world.pass('c1', 'c3', 'seeding');
+    await world.inLine('c1', 'c2', 'c3');
+    expect(await world.tracked('c3')).toEqual(texts(ONE));
+    expect(await world.tracked('c2')).toEqual([]);
+  });
+
+  test('more-than-are-copied-at-most-are-cut-and-the-rest-goes', async () => {
+    const world = await prepared();
+    world.track(
+      'c1',
+      Array.from({ length: DEPOSIT_MAX }, (_, nth) => connection(nth + 1)),
+    );
+    world.track('c1', [EXTRA]);
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    const taken = await world.tracked('c2');
+    expect(taken).toHaveLength(DEPOSIT_MAX);
+    expect(taken).not.toContain(connectionText(EXTRA));
+  });
+});
+
+describe('nobody is in line before it is done', () => {
+  test('the-new-end-waits-for-the-old-one', async () => {
+    const world = await prepared();
+    world.host('c1').rack.link.tap = losing('deposit');
+    await world.pass('c1', 'c2', 'seeding');
+    await world.clock.pass(12_000);
+    expect([world.isInLine('c1'), world.isInLine('c2')]).toEqual([false, false]);
+    expect(world.host('c2').rack.agent?.status().problems).toEqual([`connections of ${NAT} have not come yet`]);
+    world.host('c1').rack.link.tap = (_name, pass) => pass();
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+  });
+
+  test.each(['c1', 'c2'])('a-switch-that-does-not-answer: %s', async (name) => {
+    const world = await prepared();
+    world.host(name).its.faults.down = true;
+    await world.pass('c1', 'c2', 'seeding');
+    await world.clock.pass(8000);
+    expect(world.isInLine(name)).toBe(false);
+    world.host(name).its.faults.down = false;
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+  });
+
+  test('two-that-hand-over-to-each-other-do-not-wait-for-each-other', async () => {
+    const world = await prepared();
+    await world.designate('c2', 'nat:back');
+    await world.inLine('c2');
+    world.track('c2', [TWO], 'nat:back');
+    await world.pass('c2', 'c1', 'preparing', 'nat:back');
+    await world.inLine('c1', 'c2');
+    const begunMs = world.clock.nowMs();
+    await world.exchange('c1', 'c2', 'nat:back');
+    await world.inLine('c1', 'c2');
+    expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
+    expect(await world.tracked('c1', 'nat:back')).toEqual(texts(TWO));
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+  });
+
+  test('a-hand-over-that-is-called-off-keeps-nobody-waiting', async () => {
+    const world = await prepared();
+    world.host('c1').rack.link.tap = losing('deposit');
+    await world.pass('c1', 'c2', 'seeding');
+    await world.clock.pass(2000);
+    await world.designate('c1');
+    const begunMs = world.clock.nowMs();
+    await world.inLine('c2');
+    expect(world.clock.nowMs() - begunMs).toBeLessThan(1000);
+    expect(await world.tracked('c2')).toEqual([]);
+  });
+
+  test('a-driver-that-knows-nothing-of-it-has-nothing-to-do', async () => {
+    const world = await prepared();
+    for (const name of ['c1', 'c2']) {
+      await world.restart(name, { driver: plainDriver(world.host(name).rack.driver) });
+    }
+    const begunMs = world.clock.nowMs();
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1', 'c2');
+    expect(world.clock.nowMs() - begunMs).toBeLessThan(2000);
+    expect(await world.tracked('c2')).toEqual([]);
+  });
+});
+
+describe('another holder', () => {
+  test('the-old-end-brings-them-again-and-the-new-end-gets-them', async () => {
+    const world = await prepared(['s1', 's2']);
+    world.host('c2').rack.link.tap = losing('collect');
+    await world.pass('c1', 'c2', 'seeding');
+    await world.inLine('c1');
+    const before = world.plane.leader;
+    await before.stop();
+    world.host('c2').rack.link.tap = (_name, pass) => pass();
+    await world.clock.until('somebody else decides', () => world.plane.hasLeader && world.plane.leader !== before);
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    expect(world.host('c1').rack.link.calls.filter((call) => call === 'deposit').length).toBeGreaterThan(1);
+  });
+});
+
+describe('connections are forgotten', () => {
+  test('where-the-service-is-gone', async () => {
+    const world = await prepared();
+    await world.withdraw();
+    await world.inLine('c1');
+    expect(await world.tracked('c1')).toEqual([]);
+  });
+
+  test('also-by-an-agent-that-was-started-anew-meanwhile', async () => {
+    const world = await prepared();
+    await world.host('c1').rack.stop();
+    await world.designate('c2');
+    world.host('c1').rack.start();
+    await world.inLine('c1');
+    expect(await world.tracked('c1')).toEqual([]);
+  });
+
+  test('and-what-an-agent-before-it-left-undone', async () => {
+    const clock = new VirtualClock();
+    const its = new SimulatedSwitch({ host: 'c1', clock });
+    const driver = new SimulatedDriver({ clock, switch: its });
+    const view = otherAt('c1');
+    await driver.apply(view, NEVER);
+    const zone = compile(dataplaneView('c1', view.parts)!).zones.get(NAT)!;
+    its.track(zone, [ONE]);
+    const plane = new Plane(clock);
+    const ports = {
+      link: plane.link,
+      disk: new MemoryDisk(),
+      driver,
+      clock,
+      ids: plane.ids,
+      random: () => 0.5,
+      log: SILENT,
+    };
+    const line = new Line(['s1'], SILENT);
+    const membership = new Membership(
+      ports,
+      { joinToken: async () => undefined },
+      { line, memory: new Memory(ports.disk, SILENT) },
+    );
+    const seeder = new Seeder(ports, { line, membership });
+    expect(await seeder.follow(view, NEVER)).toEqual([]);
+    expect(await its.connections(zone)).toEqual([]);
+  });
+
+  test('it-is-tried-again-when-the-switch-does-not-answer', async () => {
+    const world = await prepared();
+    const { its, rack } = world.host('c1');
+    const { flush } = its;
+    let tries = 0;
+    its.flush = async (zone) => {
+      tries += 1;
+      its.faults.down = tries < 3;
+      return flush.call(its, zone).finally(() => (its.faults.down = false));
+    };
+    await world.designate('c2');
+    await world.inLine('c1');
+    expect(tries).toBe(3);
+    expect(await world.tracked('c1')).toEqual([]);
+    expect(rack.agent?.status().problems).toEqual([]);
+  });
+});
+
+describe('an agent that crashes at any of its calls', () => {
+  async function run(name: string, crash?: Crash): Promise<readonly string[]> {
+    const world = await prepared();
+    const { rack } = world.host(name);
+    const ports = new CrashingPorts(crash);
+    const { link, disk, driver } = rack;
+    await world.restart(name, ports.around({ link, disk, driver, clock: world.clock }));
+    await world.pass('c1', 'c2', 'seeding');
+    let restarted = false;
+    await world.clock.until('both are in line', () => {
+      if (ports.dead && !restarted) rack.start();
+      restarted ||= ports.dead;
+      return world.isInLine('c1', 'c2');
+    });
+    expect(await world.tracked('c2')).toEqual(texts(ONE));
+    expect(await world.tracked('c1')).toEqual(texts(ONE));
+    return ports.calls;
+  }
+
+  test.each(['c1', 'c2'])('is-started-again-and-the-end-is-the-same: %s', async (name) => {
+    const calls = await run(name);
+    expect(calls).toContain(name === 'c1' ? 'link.deposit' : 'driver.takeOver');
+    for (let at = 1; at <= calls.length; at += 1) {
+      for (const effect of ['before', 'after'] as const) await run(name, { at, effect });
+    }
+  });
+});

@@ -1,0 +1,177 @@
+// Copies the connections of services that are handed over: what was translated here is left at the server for the host that takes
+// over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view asks for it;
+// a view is not brought about before it is done. Where a service is not translated any more, its connections are forgotten.
+import {
+  connectionText,
+  dataplaneView,
+  readConnection,
+  SwitchDown,
+  SwitchRefused,
+  type ShownService,
+} from '../dataplane/index.ts';
+import { mark } from '../fleet/index.ts';
+import type { Line, Said } from './line.ts';
+import type { Membership } from './membership.ts';
+import { COLLECT_WAIT_MAX_MS, DEPOSIT_MAX, NOT_COPIED_NOW, type Copy, type View } from './messages.ts';
+import type { AgentPorts, Reply, Session } from './ports.ts';
+
+export interface SeederParts {
+  readonly line: Line;
+  readonly membership: Membership;
+}
+
+/** Each reads the switch or waits at the server; many services of one host may go at once. */
+const COPIES_AT_ONCE = 16;
+
+interface Errand {
+  readonly copy: Copy;
+  readonly end: 'old' | 'new';
+  /** What tells it from any other. Another holder has nothing of what was left at the one before. */
+  readonly key: string;
+}
+
+export class Seeder {
+  readonly #ports: AgentPorts;
+  readonly #parts: SeederParts;
+  #done = new Set<string>();
+  /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
+  #translated: ReadonlySet<string> | undefined;
+
+  constructor(ports: AgentPorts, parts: SeederParts) {
+    this.#ports = ports;
+    this.#parts = parts;
+  }
+
+  /** Whether a view that is brought about asks for something all the same: there is another holder. */
+  isDue(view: View): boolean {
+    return errandsOf(view).some(({ key }) => !this.#done.has(key));
+  }
+
+  /** What keeps the view from being brought about; nothing when it is. */
+  async follow(view: View, signal: AbortSignal): Promise<readonly string[]> {
+    const errands = errandsOf(view);
+    // Views that say nothing more of an errand may be followed by one that asks for it again.
+    const keys = new Set(errands.map(({ key }) => key));
+    this.#done = new Set([...this.#done].filter((key) => keys.has(key)));
+    const due = errands.filter(({ key }) => !this.#done.has(key));
+    const [old, next] = [due.filter(({ end }) => end === 'old'), due.filter(({ end }) => end === 'new')];
+    const untilMs = this.#ports.clock.nowMs() + COLLECT_WAIT_MAX_MS;
+    // Two hosts that hand over to each other must not wait for each other: what others wait for goes first.
+    return [
+      ...(await this.#forget(view)),
+      ...(await this.#each(old, (errand) => this.#bring(errand))),
+      ...(await this.#each(next, (errand) => this.#take(errand, untilMs, signal))),
+    ];
+  }
+
+  async #forget({ host, parts }: View): Promise<readonly string[]> {
+    const services = dataplaneView(host, parts)?.services;
+    if (services === undefined) return [];
+    const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
+    const before = this.#translated ?? services.filter(({ type }) => type === 'nat').map(({ id }) => id);
+    const problems: string[] = [];
+    for (const service of before) {
+      if (translated.has(service)) continue;
+      const problem = await this.#tried(() => this.#forgetOne(service));
+      if (problem === undefined) continue;
+      problems.push(problem);
+      translated.add(service);
+    }
+    // Until it is forgotten it counts as translated, so that it is tried again.
+    this.#translated = translated;
+    return problems;
+  }
+
+  async #forgetOne(service: string): Promise<undefined> {
+    await this.#ports.driver.forgetConnections?.(service);
+  }
+
+  async #bring({ copy }: Errand): Promise<string | undefined> {
+    const { driver, link, log } = this.#ports;
+    // One that cannot tell leaves none: the other end is not kept waiting.
+    const all = (await driver.connectionsOf?.(copy.service)) ?? [];
+    const connections = all.slice(0, DEPOSIT_MAX).map((one) => connectionText(one));
+    if (all.length > DEPOSIT_MAX)
+      log.warn({ service: copy.service, inAll: all.length, copied: DEPOSIT_MAX }, 'not all connections are copied');
+    const deposit = { ...copy, connections, inAll: all.length };
+    return this.#unanswered(copy, await this.#ask((to) => link.deposit(to, deposit)));
+  }
+
+  async #take({ copy }: Errand, untilMs: number, signal: AbortSignal): Promise<string | undefined> {
+    const { driver, link, log, clock } = this.#ports;
+    if (driver.takeOver === undefined) return undefined;
+    const waitMs = Math.max(0, untilMs - clock.nowMs());
+    const said = await this.#ask((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
+    if (said.kind !== 'answer') return this.#unanswered(copy, said);
+    if (said.answer.kind === 'not-yet') {
+      mark('connections-not-yet');
+      return `connections of ${copy.service} have not come yet`;
+    }
+    const connections = said.answer.connections.flatMap((text) => readConnection(text) ?? []);
+    const seeded = await driver.takeOver(copy.service, connections);
+    // Some cannot be had on any switch: the others count.
+    const facts = { service: copy.service, ...seeded, inAll: said.answer.inAll };
+    if (seeded.failed > 0) log.warn(facts, 'not all connections of the host before are taken over');
+    else log.info(facts, 'the connections of the host before are taken over');
+    return undefined;
+  }
+
+  async #ask<A>(call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<Said<A>> {
+    const secret = this.#parts.membership.credential();
+    return secret === undefined ? { kind: 'away' } : this.#parts.line.ask(secret, call, signal);
+  }
+
+  /** The hand-over has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
+  #unanswered({ service }: Copy, said: Said<unknown>): string | undefined {
+    switch (said.kind) {
+      case 'answer':
+        return undefined;
+      case 'away':
+        return `connections of ${service} are not copied: no server answers`;
+      case 'refused':
+        if (said.code === NOT_COPIED_NOW) return undefined;
+        return `connections of ${service} are not copied: ${said.message}`;
+    }
+  }
+
+  async #each(
+    errands: readonly Errand[],
+    work: (errand: Errand) => Promise<string | undefined>,
+  ): Promise<readonly string[]> {
+    const problems: string[] = [];
+    const left = errands.values();
+    const worker = async (): Promise<void> => {
+      for (const errand of left) {
+        const problem = await this.#tried(() => work(errand));
+        if (problem === undefined) this.#done.add(errand.key);
+        else problems.push(problem);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, errands.length) }, worker));
+    return problems;
+  }
+
+  async #tried(work: () => Promise<string | undefined>): Promise<string | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SwitchDown || error instanceof SwitchRefused) return `${error.code}: ${error.message}`;
+      throw error;
+    }
+  }
+}
+
+function isTranslated({ type, role }: ShownService): boolean {
+  return type === 'nat' && role !== 'other';
+}
+
+function errandsOf({ host, parts, stamp }: View): Errand[] {
+  const services = dataplaneView(host, parts)?.services ?? [];
+  return services.flatMap(({ id: service, type, role, handOver }) => {
+    const { phase, operation, other } = handOver ?? {};
+    if (type !== 'nat' || operation === undefined || (phase !== 'seeding' && phase !== 'reseeding')) return [];
+    const end = role === (phase === 'seeding' ? 'designated' : 'retiring') ? 'old' : 'new';
+    const key = [service, operation, phase, other, end === 'old' ? stamp.leaseEpoch : ''].join('|');
+    return [{ copy: { service, operation, phase }, end, key }];
+  });
+}

@@ -1,0 +1,158 @@
+// Hosts with switches, one of which does a NAT that is handed over by hand: each phase is put into the journal as the operation
+// would.
+import { onTestFinished } from 'vitest';
+import { compile, connectionText, dataplaneView, type TrackedConnection } from '../dataplane/index.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
+import { SERVICE, type HandOver, type Service } from '../election/index.ts';
+import { idOf, put, remove, type Change } from '../fleet/index.ts';
+import { accept } from '../journal/index.ts';
+import { TRANSPORT_ZONE } from '../network/index.ts';
+import { Rack } from './agent-fixture.ts';
+import { Plane } from './plane-fixture.ts';
+import type { AgentPorts } from './ports.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
+
+export const NAT = 'nat:edge';
+const WHY = {
+  cause: 'asked-for',
+  candidates: [],
+  candidatesInAll: 0,
+  rejected: [],
+  rejectedInAll: 0,
+  atMs: 0,
+} as const;
+
+export interface SeedingHost {
+  readonly name: string;
+  readonly rack: Rack;
+  readonly its: SimulatedSwitch;
+}
+
+type Facts = Pick<Service, 'designated' | 'handOver'>;
+
+function passing(from: string, to: string, phase: HandOver['phase']): Facts {
+  const host = phase === 'preparing' || phase === 'seeding' ? from : to;
+  const why = { ...WHY, candidates: [], rejected: [] };
+  return { designated: { host, sinceMs: 0 }, handOver: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
+}
+
+export class SeedingWorld {
+  readonly clock = new VirtualClock();
+  readonly plane = new Plane(this.clock);
+  readonly hosts = new Map<string, SeedingHost>();
+  readonly #epochs = new Map<string, number>();
+
+  /** Hosts in service, agents running, with as many servers as there are names for. */
+  static async of(names: readonly string[], servers: readonly string[] = ['s1']): Promise<SeedingWorld> {
+    const world = new SeedingWorld();
+    const { clock, plane } = world;
+    for (const server of servers) {
+      await plane.start(server);
+      await clock.until('somebody decides', () => plane.hasLeader);
+    }
+    const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
+    await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
+    await plane.register(...names);
+    for (const name of names) await world.#add(name, servers);
+    onTestFinished(() => world.close());
+    await clock.until('all are in service', () => names.every((name) => plane.host(name)?.state === 'active'));
+    return world;
+  }
+
+  async #add(name: string, servers: readonly string[]): Promise<void> {
+    await this.plane.edit(name, { tunnelAddress: `172.16.0.${this.hosts.size + 1}` });
+    const its = new SimulatedSwitch({ host: name, clock: this.clock });
+    const token = await this.plane.joinToken(name);
+    const joinToken = (): Promise<string> => Promise.resolve(token);
+    const rack = new Rack(this.plane, { name, servers, joinToken, machine: { switch: its } });
+    this.hosts.set(name, { name, rack, its });
+    rack.start();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.hosts.values()].map(({ rack }) => rack.stop()));
+    await this.plane.close();
+  }
+
+  host(name: string): SeedingHost {
+    const host = this.hosts.get(name);
+    if (host === undefined) throw new Error(`no host ${name}`);
+    return host;
+  }
+
+  /** The same machine, and another agent on it. */
+  async restart(name: string, replace: Partial<AgentPorts> = {}): Promise<void> {
+    const { rack } = this.host(name);
+    await rack.stop();
+    rack.start(replace);
+  }
+
+  async designate(host: string, id = NAT): Promise<void> {
+    await this.#put(id, { designated: { host, sinceMs: 0 } });
+  }
+
+  async pass(from: string, to: string, phase: HandOver['phase'], id = NAT): Promise<void> {
+    await this.#put(id, passing(from, to, phase));
+  }
+
+  /** Two hosts hand over to each other, and are told so at once. */
+  async exchange(one: string, other: string, back: string): Promise<void> {
+    const changes = [
+      this.#change(NAT, passing(one, other, 'seeding')),
+      this.#change(back, passing(other, one, 'seeding')),
+    ];
+    await this.plane.commit(() => accept(changes, null));
+  }
+
+  async withdraw(id = NAT): Promise<void> {
+    await this.plane.commit(() => accept([remove(SERVICE, idOf(SERVICE, id))], null));
+  }
+
+  async #put(id: string, facts: Facts): Promise<void> {
+    const change = this.#change(id, facts);
+    await this.plane.commit(() => accept([change], null));
+  }
+
+  #change(id: string, facts: Facts): Change {
+    const epoch = (this.#epochs.get(id) ?? 0) + 1;
+    this.#epochs.set(id, epoch);
+    const [, subject = ''] = id.split(':');
+    const rules = { exclusion: 'soft', onControlLoss: 'move', changedBy: 'test', changedAtMs: 0 } as const;
+    const doc: Service = { type: 'nat', subject, epoch, ...rules, ...facts };
+    return put(SERVICE, idOf(SERVICE, id), doc);
+  }
+
+  isInLine(...names: readonly string[]): boolean {
+    const { revision } = this.plane.leader.journal.fleet;
+    return names.every((name) => this.plane.leader.desk.isInLine(name, revision));
+  }
+
+  async inLine(...names: readonly string[]): Promise<void> {
+    await this.clock.until(`in line: ${names.join(', ')}`, () => this.plane.hasLeader && this.isInLine(...names));
+  }
+
+  /** What packets began on a host. */
+  track(name: string, connections: readonly TrackedConnection[], id = NAT): void {
+    const { its } = this.host(name);
+    its.track(this.#zone(name, id), connections);
+  }
+
+  /** What its switch has of a service. */
+  async tracked(name: string, id = NAT): Promise<string[]> {
+    const found = await this.host(name).its.connections(this.#zone(name, id));
+    return found.map((one) => connectionText(one)).sort();
+  }
+
+  #zone(name: string, id: string): number {
+    const zones = [...this.hosts.values()].map(({ rack: { driver } }) => {
+      const view = driver.view && dataplaneView(driver.view.host, driver.view.parts);
+      return view && compile(view).zones.get(id);
+    });
+    const zone = zones.find((one) => one !== undefined) ?? this.#zones.get(id);
+    if (zone === undefined) throw new Error(`${name} never heard of ${id}`);
+    this.#zones.set(id, zone);
+    return zone;
+  }
+
+  readonly #zones = new Map<string, number>();
+}

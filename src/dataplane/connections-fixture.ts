@@ -1,0 +1,8 @@
+// Connections for tests: each number is another one, and all of them are seen outside with one address.
+import type { TrackedConnection } from './switch.ts';
+
+export function connectionOf(protocol: TrackedConnection['protocol'], nth: number): TrackedConnection {
+  const ends = { src: `10.0.0.${10 + nth}`, dst: '203.0.113.9', outside: { ip: '198.51.100.7', port: 20_000 + nth } };
+  if (protocol === 'icmp') return { protocol, ...ends, id: 100 + nth, type: 8, code: 0 };
+  return { protocol, ...ends, sport: 4000 + nth, dport: 53 };
+}

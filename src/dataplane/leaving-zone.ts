@@ -1,0 +1,125 @@
+// A transport zone that hosts leave together: who of it stays, and with whom of them one of the leavers has tunnels. What they have in
+// common is looked at once for all of them, and a network that everybody is in is counted once.
+import type { FleetReader } from '../fleet/index.ts';
+import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
+import { canHaveTunnels, presenceOf, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
+import { meshOf } from './peers.ts';
+import { circleOf } from './relations.ts';
+
+/** Hosts that have tunnels: how many, and the first of them by name. */
+export interface Ends {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
+export const NOBODY: Ends = { count: 0, first: [] };
+
+export class LeavingZones {
+  readonly #fleet: FleetReader;
+  readonly #leaving: ReadonlySet<string>;
+  readonly #zones = new Map<string, LeavingZone>();
+
+  constructor(fleet: FleetReader, leaving: ReadonlySet<string>) {
+    this.#fleet = fleet;
+    this.#leaving = leaving;
+  }
+
+  /** The zone of a host; undefined when nobody there has tunnels. */
+  of(host: Host): LeavingZone | undefined {
+    const [name, mesh] = [transportZoneOf(host), meshOf(this.#fleet, host)];
+    if (mesh === undefined) return undefined;
+    let zone = this.#zones.get(name);
+    if (zone === undefined) {
+      zone = new LeavingZone({ fleet: this.#fleet, leaving: this.#leaving, name, mesh });
+      this.#zones.set(name, zone);
+    }
+    return zone;
+  }
+}
+
+/** Hosts with something in a network or a subnet. */
+type Group = ReadonlyMap<string, unknown>;
+
+interface ZoneOptions {
+  readonly fleet: FleetReader;
+  readonly leaving: ReadonlySet<string>;
+  readonly name: string;
+  readonly mesh: TransportZone['mesh'];
+}
+
+class LeavingZone {
+  readonly mesh: TransportZone['mesh'];
+  /** Those that stay. */
+  readonly count: number;
+  readonly #options: ZoneOptions;
+  readonly #counted = new Map<Group, number>();
+  /** Nobody in the fleet is elsewhere or without tunnels: whoever has something in a network is an end. */
+  readonly #isAll: boolean;
+
+  constructor(options: ZoneOptions) {
+    const { fleet, leaving, name, mesh } = options;
+    this.#options = options;
+    this.mesh = mesh;
+    const going = [...leaving].filter((id) => this.#isEnd(id)).length;
+    const ends = fleet.countOf(TUNNEL_ENDS_BY_ZONE, name);
+    this.count = ends - going;
+    this.#isAll = ends + fleet.countOf(HOSTS_BY_STATE, 'state:removed') === fleet.count(HOST);
+  }
+
+  #isEnd(id: string): boolean {
+    const { fleet, name } = this.#options;
+    const host = findHost(fleet, id)?.doc;
+    return host !== undefined && transportZoneOf(host) === name && canHaveTunnels(host);
+  }
+
+  stays(id: string): boolean {
+    return !this.#options.leaving.has(id) && this.#isEnd(id);
+  }
+
+  /** In the order of names. */
+  first(limit: number, isWanted: (id: string) => boolean = () => true): string[] {
+    const { fleet, name, leaving } = this.#options;
+    const first: string[] = [];
+    if (limit === 0) return first;
+    for (const { id } of fleet.find(TUNNEL_ENDS_BY_ZONE, name)) {
+      if (first.length === limit) break;
+      if (!leaving.has(id) && isWanted(id)) first.push(id);
+    }
+    return first;
+  }
+
+  /** Those that a leaver has something in common with. The largest group is counted once, the others are looked through. */
+  sharingWith(id: string, limit: number): Ends {
+    const { fleet } = this.#options;
+    const presence = presenceOf(fleet);
+    const { networks, subnets, hosts } = circleOf(fleet, id);
+    const groups = [
+      ...networks.map((one) => presence.ofNetwork(one)),
+      ...[...subnets].map((one) => presence.ofSubnet(one)),
+    ];
+    const [largest = new Map<string, unknown>(), ...smaller] = groups.sort((one, other) => other.size - one.size);
+    const others = new Set<string>();
+    for (const group of [hosts, ...smaller]) {
+      for (const host of group.keys()) if (!largest.has(host) && this.stays(host)) others.add(host);
+    }
+    const count = this.#countOf(largest) + others.size;
+    const isPeer = (host: string): boolean => largest.has(host) || others.has(host);
+    // Whichever is less to go through: few are sorted, of many the first are found soon.
+    if (count > limit) return { count, first: this.first(limit, isPeer) };
+    const all = [...[...largest.keys()].filter((host) => this.stays(host)), ...others];
+    return { count, first: all.sort() };
+  }
+
+  #countOf(group: Group): number {
+    let count = this.#counted.get(group);
+    if (count === undefined) this.#counted.set(group, (count = this.#staying(group)));
+    return count;
+  }
+
+  #staying(group: Group): number {
+    if (this.#isAll) return group.size - [...this.#options.leaving].filter((id) => group.has(id)).length;
+    let count = 0;
+    for (const host of group.keys()) if (this.stays(host)) count += 1;
+    return count;
+  }
+}

@@ -1,0 +1,139 @@
+// What of tunnels, flows and groups on other hosts goes or is turned elsewhere when hosts leave. Where every host has a tunnel with
+// every other, they are counted by an index and only as many are looked at as are to be named.
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import {
+  heartbeatsOf,
+  SERVICES_BY_STANDBY,
+  SERVICES_TOUCHING_HOST,
+  watchersOf,
+  type StoredService,
+} from '../election/index.ts';
+import { findHost, type StoredHost, type Touched, type TouchedBy } from '../hosts/index.ts';
+import { canHaveTunnels, ROUTER, type TunnelEnd } from '../network/index.ts';
+import { peerPiece } from './compile-basics.ts';
+import { LeavingZones, NOBODY, type Ends } from './leaving-zone.ts';
+import { hostsOfService } from './relations.ts';
+
+export const touchedBy: TouchedBy = (fleet, leavers, limit) => {
+  const zones = new LeavingZones(fleet, new Set(leavers));
+  let left = limit;
+  return leavers.map((id) => {
+    const touched = touchedOf({ fleet, zones }, id, left);
+    left -= touched.byPeer.length;
+    return touched;
+  });
+};
+
+interface Leaving {
+  readonly fleet: FleetReader;
+  readonly zones: LeavingZones;
+}
+
+const NOTHING = { tunnels: 0, flows: 0, groups: 0, services: 0, byPeer: [] };
+
+function touchedOf(all: Leaving, id: string, limit: number): Touched {
+  const host = findHost(all.fleet, id);
+  if (host === undefined || !canHaveTunnels(host.doc)) return { host: id, ...NOTHING };
+  const { count, first } = peersOf(all, host, limit);
+  const turned = turnedBy(all, host);
+  const flows = flowsTo(host.id, host.doc);
+  const names = [...turned.byPeer.keys()].sort();
+  const others = first.filter((peer) => !turned.byPeer.has(peer));
+  return {
+    host: id,
+    tunnels: count,
+    flows: count * flows + turned.flows,
+    groups: turned.groups,
+    services: turned.services.size,
+    byPeer: [...names, ...others].slice(0, limit).map((peer) => {
+      const its = turned.byPeer.get(peer);
+      return { host: peer, flows: flows + (its?.flows ?? 0), services: its?.services ?? [] };
+    }),
+  };
+}
+
+/** What every peer has to reach it. */
+function flowsTo(host: string, { tunnelAddress }: TunnelEnd): number {
+  return peerPiece({ host, tunnelAddress }).flows.length;
+}
+
+/** Those that stay and have a tunnel to it: how many, and the first of them. */
+function peersOf({ zones }: Leaving, host: StoredHost, limit: number): Ends {
+  const zone = zones.of(host.doc);
+  switch (zone?.mesh) {
+    case undefined:
+      return NOBODY;
+    case 'full':
+      return { count: zone.count, first: zone.first(limit) };
+    case 'needed':
+      return zone.sharingWith(host.id, limit);
+  }
+}
+
+/** On one peer. */
+interface TurnedThere {
+  /** Beside those of its tunnel. */
+  flows: number;
+  readonly services: string[];
+}
+
+/** What goes to a host for the sake of a service, and will go elsewhere. */
+class Turned {
+  readonly byPeer = new Map<string, TurnedThere>();
+  readonly services = new Set<string>();
+  groups = 0;
+  flows = 0;
+
+  group(peer: string, service: string): void {
+    this.groups += 1;
+    this.services.add(service);
+    this.#at(peer).services.push(service);
+  }
+
+  flow(peer: string): void {
+    this.flows += 1;
+    this.#at(peer).flows += 1;
+  }
+
+  #at(peer: string): TurnedThere {
+    let there = this.byPeer.get(peer);
+    if (there === undefined) this.byPeer.set(peer, (there = { flows: 0, services: [] }));
+    return there;
+  }
+}
+
+/** Whoever sends to it for a service that it does, or would if the host that does it were lost. */
+function turnedBy({ fleet, zones }: Leaving, { id, doc }: StoredHost): Turned {
+  const zone = zones.of(doc);
+  const turned = new Turned();
+  for (const index of [SERVICES_TOUCHING_HOST, SERVICES_BY_STANDBY]) {
+    for (const service of fleet.find(index, id)) {
+      const { designated, standby } = service.doc;
+      if (![designated?.host, standby].includes(id) || !isSentFor(fleet, service)) continue;
+      const [peers, other] =
+        designated?.host === id
+          ? [hostsOfService(fleet, service.doc), standby]
+          : [watchersIn(fleet, service), designated?.host];
+      for (const peer of peers) if (zone?.stays(peer) === true) turned.group(peer, service.id);
+      // Replies that it does not know.
+      if (service.doc.type === 'nat' && other !== undefined && zone?.stays(other) === true) turned.flow(other);
+    }
+  }
+  return turned;
+}
+
+function watchersIn(fleet: FleetReader, { doc }: StoredService): readonly string[] {
+  return heartbeatsOf(fleet).on ? watchersOf(fleet, doc) : [];
+}
+
+/** Of a route to a subnet only those outside are told; the others have nothing that sends there. */
+function isSentFor(fleet: FleetReader, { doc: { type, subject } }: StoredService): boolean {
+  switch (type) {
+    case 'dhcp':
+      return true;
+    case 'nat':
+      return fleet.get(ROUTER, idOf(ROUTER, subject))?.doc.nat !== undefined;
+    case 'subnet-route':
+      return false;
+  }
+}

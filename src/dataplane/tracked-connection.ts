@@ -1,0 +1,41 @@
+// A translated connection in one line, as it travels from one switch to another: `udp 10.0.0.5 4000 192.0.2.9 53 198.51.100.7 1024`
+// says who asked whom, and as what it is seen from outside. A host may have tens of thousands of them.
+import type { TrackedConnection } from './switch.ts';
+
+const ADDRESS = '[0-9a-f:.]{2,45}';
+const NUMBER = '[0-9]{1,5}';
+
+/** What a line looks like; the numbers in it are looked at when it is read. */
+export const CONNECTION_PATTERN = `^(udp|tcp|icmp) ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER}$`;
+
+/** Of an echo: its id takes the place of the port it comes from, its type and code that of the other one. */
+export function connectionText(connection: TrackedConnection): string {
+  const { protocol, src, dst, outside } = connection;
+  const [from, to] =
+    protocol === 'icmp'
+      ? [connection.id, connection.type * 256 + connection.code]
+      : [connection.sport, connection.dport];
+  return `${protocol} ${src} ${from} ${dst} ${to} ${outside.ip} ${outside.port}`;
+}
+
+const PORT_MAX = 65_535;
+
+const CONNECTION = new RegExp(CONNECTION_PATTERN, 'u');
+
+/** Undefined when it is not one. */
+export function readConnection(text: string): TrackedConnection | undefined {
+  if (!CONNECTION.test(text)) return undefined;
+  const [protocol, src = '', from, dst = '', to, ip = '', port] = text.split(' ');
+  const [first = 0, second = 0, outside = 0] = [from, to, port].map(Number);
+  if (Math.max(first, second, outside) > PORT_MAX) return undefined;
+  const ends = { src, dst, outside: { ip, port: outside } };
+  switch (protocol) {
+    case 'udp':
+    case 'tcp':
+      return { protocol, ...ends, sport: first, dport: second };
+    case 'icmp':
+      return { protocol, ...ends, id: first, type: second >> 8, code: second & 0xff };
+    default:
+      return undefined;
+  }
+}

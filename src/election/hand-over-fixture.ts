@@ -1,0 +1,41 @@
+// A small rack whose NAT is about to be handed over, for tests of hand-overs.
+import { expect } from 'vitest';
+import { cancelOperation, type OperationId } from '../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, World } from './election-fixture.ts';
+import { handOver } from './hand-over.ts';
+
+export const NAT = 'nat:r1';
+const KINDS = new Map([[handOver.name, handOver]]);
+
+/** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
+export async function served(): Promise<World> {
+  const names = ['a', 'b', 'x', 'y'];
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+  world.views.log.length = 0;
+  return world;
+}
+
+export async function leaving(): Promise<World> {
+  const world = await served();
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 b');
+  return world;
+}
+
+export const stateOf = (world: World): string =>
+  world
+    .items()
+    .map(({ step, state, reason }) => `${step} ${state} ${reason?.code ?? ''}`.trim())
+    .join('; ');
+
+export function cancel(world: World): Promise<unknown> {
+  const id = world.items().map(({ operation }) => operation as OperationId)[0] ?? world.operation();
+  return world.commit((fleet) => cancelOperation(fleet, { id, kinds: KINDS, nowMs: world.nowMs }));
+}

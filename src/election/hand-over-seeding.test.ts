@@ -1,0 +1,236 @@
+// The connections of a service are copied while it is handed over, before its switch and after it; whoever cannot do that, or
+// does not get on with it, does not keep the service where it is.
+import { describe, expect, test } from 'vitest';
+import { explainer } from '../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { cancel, leaving, NAT, served, stateOf } from './hand-over-fixture.ts';
+import { moveService } from './move.ts';
+import { electionSentences } from './sentences.ts';
+
+const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handOver?.phase;
+
+async function passes(world: World, count: number): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await world.pass();
+}
+
+/** In the phase of a hand-over from a to x, with these hosts behind from then on. */
+async function during(phase: string, ...behind: readonly string[]): Promise<World> {
+  const world = await leaving();
+  await world.until(NAT, phase);
+  for (const name of behind) world.views.behind.add(name);
+  return world;
+}
+
+describe('who does it', () => {
+  test.each<readonly [string, Parameters<typeof fitHost>[1]]>([
+    ['an-agent-that-is-too-old', { serviceVersion: 4 }],
+    ['one-that-is-of-today', {}],
+  ])('%s', async (_name, facts) => {
+    const world = await served();
+    await world.put(fitHost('x', facts), fitHost('a', LEAVING));
+    await world.settle();
+    expect(world.views.log.some((line) => line.includes('seed'))).toBe(facts?.serviceVersion === undefined);
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+    expect(stateOf(world)).toBe('clear done');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('only-what-translates-has-connections', async () => {
+    const world = await served();
+    const move = { id: 'subnet-route:s1', host: 'y', ...world.asking() };
+    await world.commit((fleet) => moveService(fleet, move));
+    await world.settle();
+    expect(world.views.log).toEqual(['prepare y', 'switch a x y', 'retire b', 'clear b']);
+  });
+
+  test('an-old-host-that-is-held-on-to-and-silent-is-not-asked', async () => {
+    const world = await served();
+    await world.say(NAT, { onControlLoss: 'hold' });
+    world.heard.add('a');
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking() }));
+    world.views.behind.add('x');
+    await world.pass();
+    await world.silent('a');
+    world.views.behind.clear();
+    await world.settle();
+    expect(world.views.log).toEqual(['prepare x', 'switch b x y']);
+    expect(stateOf(world)).toBe('clear done');
+  });
+});
+
+describe('it is waited for, and not for long', () => {
+  test.each(['a', 'x'])('before-the-switch: %s', async (late) => {
+    const world = await during('seeding', late);
+    await passes(world, 9);
+    expect(stateOf(world)).toBe('seed waiting hosts-behind');
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('a');
+    await passes(world, 4);
+    expect(service(world.fleet, NAT)?.designated?.host).toBe('x');
+    world.views.behind.clear();
+    await world.settle();
+    expect(stateOf(world)).toBe('clear done connections-not-copied');
+    const { reason } = world.items()[0]!;
+    expect(reason).toEqual({ code: 'connections-not-copied', service: NAT, uncopied: [late] });
+    expect(world.operations().map(({ state }) => state)).toEqual(['succeeded']);
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('after-the-switch, and whoever has not done it is not asked any more', async () => {
+    const world = await during('reseeding', 'x');
+    await world.setting({ handOverDrainMs: 3000 });
+    await passes(world, 9);
+    expect(stateOf(world)).toBe('reseed waiting hosts-behind');
+    await passes(world, 3);
+    expect(stateOf(world)).toBe('drain waiting hand-over-drains');
+    expect(phaseOf(world)).toBe('retiring');
+    // What is waited for later does not take its place.
+    world.views.behind.add('a');
+    await passes(world, 5);
+    expect(stateOf(world)).toBe('clear waiting hosts-behind');
+    world.views.behind.clear();
+    await world.settle();
+    expect(stateOf(world)).toBe('clear done connections-not-copied');
+    expect(explainer([electionSentences])(world.items()[0]!.reason!)).toMatchInlineSnapshot(
+      `"Connections of nat:r1 were not copied to its new host in time: x did not say that it is done. Those that were open then may be cut."`,
+    );
+  });
+
+  test('whoever-gets-on-in-time-is-waited-for', async () => {
+    const world = await during('seeding', 'a');
+    await passes(world, 7);
+    world.views.behind.clear();
+    await world.settle();
+    expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'clear a']);
+    expect(stateOf(world)).toBe('clear done');
+  });
+});
+
+describe('while connections are copied before the switch', () => {
+  test('a-target-that-dies-is-replaced-and-the-next-one-gets-them-too', async () => {
+    const world = await during('seeding', 'x');
+    await world.pass();
+    await world.silent('x');
+    await world.pass();
+    expect(world.shown()).toBe('nat:r1 a (a to y, preparing), subnet-route:s1 b');
+    await world.settle();
+    expect(world.views.log).toEqual([
+      'prepare x',
+      'prepare y',
+      'seed a y',
+      'switch b y',
+      'retire a',
+      'reseed a y',
+      'clear a',
+    ]);
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+    expect(stateOf(world)).toBe('clear done');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('the-old-host-dies-and-the-one-that-is-built-is-elected', async () => {
+    const world = await during('seeding', 'x');
+    await world.silent('a', 'down');
+    await world.look();
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+    await world.settle();
+    expect(stateOf(world)).toBe('seed done elected-anew');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('held-elections-hold-it', async () => {
+    const world = await during('seeding');
+    await world.setting({ held: true });
+    await passes(world, 30);
+    expect(stateOf(world)).toBe('seed waiting elections-held');
+    await world.setting({ held: false });
+    await world.settle();
+    expect(stateOf(world)).toBe('clear done');
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  });
+
+  test('a-cancel-leaves-it-with-the-old-host', async () => {
+    const world = await served();
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    await world.until(NAT, 'seeding');
+    world.views.behind.add('y');
+    await cancel(world);
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('one-that-was-asked-for-and-cannot-be-any-more-is-given-up', async () => {
+    const world = await served();
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.asking() }));
+    await world.until(NAT, 'seeding');
+    world.views.behind.add('y');
+    await world.pass();
+    await world.put(fitHost('y', LEAVING));
+    await world.settle();
+    expect(stateOf(world)).toBe('seed failed target-unfit');
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('at-the-deadline-the-old-host-keeps-it', async () => {
+    const world = await served();
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'x', ...world.asking(), deadlineMs: 8000 }));
+    await world.until(NAT, 'seeding');
+    world.views.behind.add('x');
+    await passes(world, 12);
+    expect(stateOf(world)).toBe('seed failed deadline-passed');
+    expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
+  });
+});
+
+describe('while they are copied again', () => {
+  test('the-new-host-dies-and-another-is-elected', async () => {
+    const world = await during('reseeding', 'a');
+    await world.pass();
+    await world.silent('x');
+    await world.look();
+    world.views.behind.clear();
+    await world.settle();
+    expect(stateOf(world)).toBe('reseed done elected-anew');
+    expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('the-old-host-dies-and-is-not-waited-for', async () => {
+    const world = await during('reseeding', 'a');
+    await world.pass();
+    await world.silent('a');
+    await world.settle();
+    expect(stateOf(world)).toBe('clear done connections-not-copied');
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('a-cancel-leaves-it-with-the-new-host', async () => {
+    const world = await during('reseeding', 'a');
+    await cancel(world);
+    world.views.behind.clear();
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+    expect(world.wrong()).toEqual([]);
+  });
+});
+
+test('a-server-that-takes-over-while-they-are-copied-goes-on', async () => {
+  const world = await World.of(
+    ['a', 'b', 'x', 'y'].map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    ['a', 'b', 'x', 'y'].map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  for (const phase of ['seeding', 'reseeding']) {
+    await world.until(NAT, phase);
+    await world.restart();
+  }
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
+  expect(stateOf(world)).toBe('clear done');
+  expect(world.wrong()).toEqual([]);
+});

@@ -1,0 +1,78 @@
+// muster dataplane diff and trace: what is on the switch of this machine, beside what the last view of its agent says. Nothing is
+// changed, and no server is asked.
+import { Memory, FileDisk, DiskFailed } from '../agent/runtime.ts';
+import { EXIT, Failure, type NodeTools, type SwitchAsked } from '../cli/index.ts';
+import {
+  annotate,
+  compareWith,
+  compile,
+  dataplaneView,
+  NEXT_HOPS_BY_NAME,
+  SwitchDown,
+  SwitchRefused,
+  WIPED,
+} from '../dataplane/index.ts';
+import type { OvsSwitch } from '../dataplane/runtime.ts';
+import { openSwitch } from './ovs-machine.ts';
+import { CannotStart } from './start-failure.ts';
+
+interface Wanted {
+  readonly host: string;
+  readonly compiled: ReturnType<typeof compile>;
+}
+
+export const compareSwitch: NodeTools['compareSwitch'] = async (asked) => {
+  const { host, compiled } = await wantedIn(asked.state);
+  return { host, ...compareWith(compiled, await onSwitch(asked, (ovs) => ovs.read())) };
+};
+
+export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
+  const { compiled } = await wantedIn(asked.state);
+  return annotate(await onSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
+};
+
+/** What the agent goes by: its last view, or nothing at all once it was told to leave. */
+async function wantedIn(folder: string): Promise<Wanted> {
+  const problems: string[] = [];
+  const say = (_facts: object, message: string): void => void problems.push(message);
+  const memory = new Memory(new FileDisk(folder), { info: say, warn: say, error: say });
+  try {
+    const [taken, { leaving, left }] = [await memory.view(), await memory.identity()];
+    if (taken === undefined) {
+      const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`;
+      throw new Failure(
+        EXIT.unreachable,
+        `There is no view in ${folder} yet${why}. Name the folder of the agent with --state, or let it join first.`,
+      );
+    }
+    const { host, parts } = taken.view;
+    if (leaving !== undefined || left === true) return { host, compiled: WIPED };
+    const view = dataplaneView(host, parts);
+    if (view !== undefined) return { host, compiled: compile(view, NEXT_HOPS_BY_NAME) };
+    throw new Failure(EXIT.unreachable, `The last view of ${host} says nothing of its switch: its server is older.`);
+  } catch (error) {
+    if (error instanceof DiskFailed) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });
+    throw error;
+  }
+}
+
+async function onSwitch<T>(asked: SwitchAsked, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
+  let ovs: OvsSwitch | undefined;
+  try {
+    ovs = openSwitch({ ...asked, database: asked.ovs, looksOnly: true });
+    return await work(ovs);
+  } catch (error) {
+    if (error instanceof CannotStart) throw new Failure(EXIT.usage, error.message, { cause: error });
+    if (error instanceof SwitchRefused) {
+      throw new Failure(EXIT.usage, `The switch does not take that: ${error.message}.`, { cause: error });
+    }
+    if (error instanceof SwitchDown) {
+      throw new Failure(EXIT.unreachable, `The switch at ${asked.ovs} cannot be read: ${error.message}.`, {
+        cause: error,
+      });
+    }
+    throw error;
+  } finally {
+    await ovs?.close();
+  }
+}
