@@ -28,10 +28,12 @@ export const WHY_SENTENCES: Readonly<Record<Why, string>> = {
   'nat-away': 'What leaves goes to the host that translates it.',
   'nat-here': 'What leaves is translated here.',
   'nat-reply': 'A reply from outside is translated back here.',
-  'nat-reply-passed-on': 'A reply that the other end of a hand-over does not know is looked up here.',
+  'nat-reply-passed-on':
+    'A reply that the other end, of a hand-over or with the standby, does not know is looked up here.',
   'nat-leaves': 'What was translated leaves.',
   'nat-restored': 'A reply that was translated back is delivered.',
-  'nat-ask-other-end': 'A reply that is not known here is passed on to the other end of the hand-over, once.',
+  'nat-ask-other-end':
+    'A reply that is not known here is passed on once: to the other end of the hand-over, to the standby, or from it.',
   'nat-answers-arp': 'Who asks outside for the address of the router is answered here.',
   'route-away': 'What leaves untranslated goes to the host that lets it out.',
   'route-leaves': 'What leaves untranslated leaves here.',
