@@ -8,16 +8,29 @@ const PROGRAMS = [
   ['ip', 'iproute2'],
   ['ethtool', 'ethtool'],
 ] as const;
+const OVN_PROGRAMS = [
+  ['ovn-northd', 'ovn-central'],
+  ['ovn-controller', 'ovn-host'],
+] as const;
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** Undefined when a lab can be started here. */
 export async function whyNoLab(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'The lab makes network namespaces: run it as root.';
-  const there = await Promise.all(PROGRAMS.map(([program]) => isThere(program)));
-  const missing = PROGRAMS.filter((_, index) => there[index] !== true);
+  return whyNot('The lab', PROGRAMS);
+}
+
+/** Undefined when OVN can be measured beside Muster here. */
+export function whyNoOvn(): Promise<string | undefined> {
+  return whyNot('Measuring OVN', OVN_PROGRAMS);
+}
+
+async function whyNot(what: string, programs: typeof PROGRAMS | typeof OVN_PROGRAMS): Promise<string | undefined> {
+  const there = await Promise.all(programs.map(([program]) => isThere(program)));
+  const missing = programs.filter((_, index) => there[index] !== true);
   if (missing.length === 0) return undefined;
   const packages = [...new Set(missing.map(([, name]) => name))];
-  return `The lab needs ${missing.map(([program]) => program).join(', ')}. On Debian: apt-get install ${packages.join(' ')}`;
+  return `${what} needs ${missing.map(([program]) => program).join(', ')}. On Debian: apt-get install ${packages.join(' ')}`;
 }
 
 async function isThere(program: string): Promise<boolean> {

@@ -77,7 +77,9 @@ async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: num
 }
 
 function whyOf(outcome: Outcome): string {
-  return outcome.kind === 'failed' ? ` (${outcome.problems.join('; ')})` : '';
+  if (outcome.kind === 'machine-too-busy') return '';
+  const why = outcome.kind === 'failed' ? ` (${outcome.problems.join('; ')})` : '';
+  return outcome.figures === undefined ? why : `${why}: ${outcome.figures.join(', ')}`;
 }
 
 function failedIn(ran: readonly Ran[]): boolean {

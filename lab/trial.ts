@@ -14,9 +14,14 @@ export interface Trial {
   readonly accept?: (verdict: Verdict) => readonly string[];
 }
 
+interface Measured {
+  /** What a scenario measured beside what every load shows, in words. */
+  readonly figures?: readonly string[];
+}
+
 export type Outcome =
-  | { readonly kind: 'passed'; readonly verdict: Verdict }
-  | { readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] }
+  | ({ readonly kind: 'passed'; readonly verdict: Verdict } & Measured)
+  | ({ readonly kind: 'failed'; readonly verdict: Verdict; readonly problems: readonly string[] } & Measured)
   | { readonly kind: 'machine-too-busy'; readonly tries: readonly Verdict[] };
 
 export async function tryOut({ load, event, limits, accept = ({ problems }) => problems }: Trial): Promise<Outcome> {

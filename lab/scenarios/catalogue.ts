@@ -1,7 +1,15 @@
 // Every scenario that the lab proves, in the order in which they are run.
 import { handOver, handOverOnePort } from './hand-over.ts';
+import { lossOfHost, lossOfSwitch } from './loss.ts';
 import { nothingHappens } from './nothing-happens.ts';
 import { scaleIn } from './scale-in.ts';
 import type { Scenario } from './scenario.ts';
 
-export const SCENARIOS: readonly Scenario[] = [nothingHappens, handOver, handOverOnePort, scaleIn];
+export const SCENARIOS: readonly Scenario[] = [
+  nothingHappens,
+  handOver,
+  handOverOnePort,
+  scaleIn,
+  lossOfSwitch,
+  lossOfHost,
+];

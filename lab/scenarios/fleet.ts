@@ -45,6 +45,13 @@ interface ShownInstance {
   readonly ports?: readonly { readonly addresses: readonly { readonly ip: string }[] }[];
 }
 
+interface ShownService {
+  readonly epoch: number;
+  readonly designated?: { readonly host: string; readonly sinceMs: number };
+  readonly standby?: string;
+  readonly handOver?: object;
+}
+
 export class Fleet {
   readonly underlay: Underlay;
   readonly muster: Muster;
@@ -126,16 +133,15 @@ export class Fleet {
     return instance;
   }
 
+  async service(id: string): Promise<ShownService> {
+    return (await this.muster.client.get(`/services/${encodeURIComponent(id)}`)) as ShownService;
+  }
+
   /** The host that does a service. */
   async designated(service: string): Promise<number> {
     return this.until(`nobody does ${service}`, async () => {
-      const shown = (await this.muster.client.get(`/services/${encodeURIComponent(service)}`)) as {
-        readonly designated?: { readonly host: string };
-        readonly handOver?: object;
-      };
-      return shown.handOver === undefined && shown.designated !== undefined
-        ? Number(shown.designated.host.slice(1))
-        : undefined;
+      const { designated, handOver } = await this.service(service);
+      return handOver === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
     });
   }
 
@@ -158,6 +164,7 @@ export class Fleet {
   async load(
     usual: UsualLoad = USUAL,
     from: readonly FleetInstance[] = this.instances,
+    pinging: readonly FleetInstance[] = from.slice(0, 1),
   ): Promise<(event?: () => Promise<void>) => Promise<TrafficResults>> {
     if (this.#server === undefined) {
       this.#server = new Endpoint(this.underlay.names.external);
@@ -169,7 +176,7 @@ export class Fleet {
       endpoint: this.#endpoint(namespace),
       flows: flows[nth] ?? [],
     }));
-    const pings = from.slice(0, 1).map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
+    const pings = pinging.map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
     return (event) => runLoad({ server, sources, pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event);
   }
 

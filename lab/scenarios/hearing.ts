@@ -1,0 +1,50 @@
+// When hosts cease to hear another one, as their switches say it.
+import { heartbeatPort } from '../../src/dataplane/keys.ts';
+import { OvsdbClient } from '../../src/dataplane/ovsdb/ovsdb-client-driver.ts';
+import type { Monitor } from '../../src/dataplane/ovsdb/monitor.ts';
+import { textIn, textsIn } from '../../src/dataplane/ovsdb/read-column.ts';
+import { realClock } from '../../src/main/clock.ts';
+import type { LabHost } from '../underlay/host.ts';
+
+const TABLES = { Interface: ['name', 'bfd_status'] };
+
+export class Hearing {
+  readonly #clients: OvsdbClient[] = [];
+  /** By listener: the moment by the clock. */
+  readonly #missed = new Map<string, number>();
+  readonly #listeners: number;
+
+  private constructor(listeners: number) {
+    this.#listeners = listeners;
+  }
+
+  static async start(listeners: readonly LabHost[], host: string): Promise<Hearing> {
+    const hearing = new Hearing(listeners.length);
+    const port = heartbeatPort(host).slice(1, -1);
+    for (const { names } of listeners) {
+      const client = new OvsdbClient({ address: names.database, clock: realClock, random: Math.random });
+      hearing.#clients.push(client);
+      const monitor = await client.monitor('Open_vSwitch', TABLES);
+      if (!hears(monitor, port)) throw new Error(`${names.name} does not hear ${host}`);
+      monitor.onChange(() => {
+        if (!hears(monitor, port) && !hearing.#missed.has(names.name)) hearing.#missed.set(names.name, Date.now());
+      });
+    }
+    return hearing;
+  }
+
+  /** When the last of them missed it. */
+  missedMs(): number {
+    if (this.#missed.size < this.#listeners) throw new Error('not all of them missed it');
+    return Math.max(...this.#missed.values());
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) await client.close();
+  }
+}
+
+function hears(monitor: Monitor, port: string): boolean {
+  const row = [...monitor.table('Interface').values()].find((one) => textIn(one, 'name') === port);
+  return textsIn(row, 'bfd_status')['forwarding'] === 'true';
+}
