@@ -1,4 +1,5 @@
 // Every scenario that the lab proves, in the order in which they are run.
+import { fifty } from './fifty.ts';
 import { handOver, handOverOnePort } from './hand-over.ts';
 import { lossOfHost, lossOfSwitch } from './loss.ts';
 import { nothingHappens } from './nothing-happens.ts';
@@ -12,4 +13,5 @@ export const SCENARIOS: readonly Scenario[] = [
   scaleIn,
   lossOfSwitch,
   lossOfHost,
+  fifty,
 ];

@@ -1,0 +1,80 @@
+// One of fifty hosts leaves by plan: how soon nothing on the others names it any more. The load is light, since everything runs on
+// one machine; the instances that send are on hosts that stay.
+import { setTimeout } from 'node:timers/promises';
+import { atOnce } from '../at-once.ts';
+import { tryOut } from '../trial.ts';
+import type { LabHost } from '../underlay/host.ts';
+import { Fleet, USUAL } from './fleet.ts';
+import type { Scenario } from './scenario.ts';
+
+const HOSTS = 50;
+const SENDERS = 3;
+const LIMIT_MS = 1000;
+const LOOK_MS = 10;
+/** Readers of switches beside each other: two cores have no use for more. */
+const READERS = 4;
+const LIGHT = { ...USUAL, echoPerSecond: 60, pushPerSecond: 20, tcp: false, beginning: false };
+
+export const fifty: Scenario = {
+  name: 'one-of-fifty-leaves',
+  about: `one of ${HOSTS} hosts is emptied and removed; how soon the others have nothing of it`,
+  async run({ say, signal }) {
+    const fleet = await Fleet.start(HOSTS, say, signal);
+    try {
+      // Everybody has a tunnel with everybody: all the others have something to clear away.
+      await fleet.muster.muster('transport-zones', 'edit', 'default', '--mesh', 'full');
+      const leaving = await fleet.designated('nat:edge');
+      const staying = fleet.instances.filter(({ host }) => host !== leaving).slice(0, SENDERS);
+      const { muster, underlay } = fleet;
+      const { name, tunnelAddress } = underlay.host(leaving).names;
+      await muster.muster('scale-in', 'start', name, '--wait', '--timeout', '120s');
+      const hosts = underlay.hosts.filter(({ names }) => names.number !== leaving);
+      const before = await naming(hosts, tunnelAddress);
+      let cleanMs = NaN;
+      const event = async (): Promise<void> => {
+        const ended = muster.muster('scale-in', 'end', name, '--disconnect', '--wait', '--timeout', '60s');
+        cleanMs = await finalized(fleet, name);
+        await ended;
+      };
+      const outcome = await tryOut({ load: await fleet.load(LIGHT, staying), event });
+      if (outcome.kind === 'machine-too-busy') return outcome;
+      const figures = [`clean at ${hosts.length} after ${Math.round(cleanMs)} ms`];
+      const problems = [
+        ...(outcome.kind === 'failed' ? outcome.problems : []),
+        ...(before.length < hosts.length ? [`only ${before.length} of ${hosts.length} named ${name} before`] : []),
+        ...(await naming(hosts, tunnelAddress)).map((one) => `${one} still names ${name}`),
+        ...(cleanMs <= LIMIT_MS ? [] : [`the others were clean only after ${Math.round(cleanMs)} ms`]),
+        ...(await fleet.settled(hosts)),
+      ];
+      const { verdict } = outcome;
+      return problems.length === 0
+        ? { kind: 'passed', verdict, figures }
+        : { kind: 'failed', verdict, figures, problems };
+    } finally {
+      await fleet.close();
+    }
+  },
+};
+
+/** From the moment in which the others are told until the last of them has read back that it has nothing of the host any more. */
+async function finalized({ muster }: Fleet, name: string): Promise<number> {
+  let toldAtMs: number | undefined;
+  for (;;) {
+    const { state } = (await muster.client.get(`/hosts/${name}`)) as { readonly state: string };
+    if (state === 'finalizing') toldAtMs ??= performance.now();
+    // It may be over between two looks.
+    if (state === 'removed') return toldAtMs === undefined ? LOOK_MS : performance.now() - toldAtMs;
+    await setTimeout(LOOK_MS);
+  }
+}
+
+/** Who has something that names this address, by the switch's own tool. */
+async function naming(hosts: readonly LabHost[], address: string): Promise<string[]> {
+  const word = new RegExp(`\\b${address.replaceAll('.', '\\.')}\\b`);
+  const found: string[] = [];
+  await atOnce(hosts, READERS, async (host) => {
+    const text = `${await host.ofctl('dump-flows', 'br-int')}${await host.ofctl('dump-groups', 'br-int')}`;
+    if (word.test(text)) found.push(host.names.name);
+  });
+  return found.sort();
+}
