@@ -35,6 +35,12 @@ ovsSuite('packets', () => {
     return Object.entries(answers).flatMap(([address, ms]) => (ms === null ? [address] : []));
   }
 
+  /** Whether the switch of a host knows a connection from one of these addresses. */
+  async function translated(host: number, addresses: readonly string[]): Promise<boolean> {
+    const tracked = await fleet.underlay.host(host).appctl('dpctl/dump-conntrack');
+    return addresses.some((ip) => tracked.includes(`src=${ip},`));
+  }
+
   test('every-instance-reaches-every-other, its-gateways-and-the-outside, by IPv4 and IPv6', async () => {
     const all = fleet.instances.flatMap(({ addresses }) => addresses);
     expect(all).toHaveLength(6);
@@ -127,10 +133,14 @@ ovsSuite('packets', () => {
   test('a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
     const at = await fleet.designated(NAT);
     const part = { host: at, part: 'ovs-vswitchd' } as const;
+    // As an operator does it who restarts switches: for longer than three heartbeats its host is lost to the others.
+    await fleet.holdElections(true);
     await fleet.muster.kill(part);
     await fleet.muster.start(part);
     expect(await fleet.settled()).toEqual([]);
+    await fleet.untilAllHear();
     for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
+    await fleet.holdElections(false);
     expect(await fleet.designated(NAT)).toBe(at);
   });
 
@@ -138,6 +148,55 @@ ovsSuite('packets', () => {
     const host = fleet.underlay.host(1);
     await host.ofctl('del-flows', 'br-int', 'table=20');
     expect(await fleet.settled()).toEqual([]);
+  });
+
+  test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
+    await fleet.untilAllHear();
+    const { designated, standby = '', epoch } = await fleet.service(NAT);
+    const [cutOff] = fleet.instances.filter(({ host }) => ![designated?.host, standby].includes(`h${host}`));
+    const [watcher, lost] = [fleet.underlay.host(cutOff!.host), fleet.underlay.host(await fleet.designated(NAT))];
+    const heal = await fleet.cut(watcher, lost);
+    await fleet.until('the cut is not noticed', async () =>
+      (await fleet.unheardBy(watcher)).length === 1 ? true : undefined,
+    );
+    expect(await unreached(cutOff!.namespace, [OUTSIDE.address])).toEqual([]);
+    expect(await translated(Number(standby.slice(1)), cutOff!.addresses)).toBe(true);
+    // It has said so, and the server has heard it, long before.
+    await setTimeout(2000);
+    expect(await fleet.service(NAT)).toMatchObject({ designated: { host: designated?.host }, standby, epoch });
+    await heal();
+    await fleet.untilAllHear();
+  });
+
+  test('a-designated-host-that-dies-is-replaced-by-its-standby, and-gets-nothing-back', async () => {
+    const { standby = '', epoch } = await fleet.service(NAT);
+    const lost = await fleet.designated(NAT);
+    const heir = Number(standby.slice(1));
+    const parts = (['ovs-vswitchd', 'agent'] as const).map((part) => ({ host: lost, part }));
+    const staying = fleet.instances.filter(({ host }) => host !== lost);
+    const event = async (): Promise<void> => {
+      await Promise.all(parts.map((part) => fleet.muster.kill(part)));
+      await fleet.until('nobody else is designated', async () =>
+        (await fleet.designated(NAT)) === lost ? undefined : true,
+      );
+    };
+    const { echo } = await (await fleet.load(USUAL, staying))(event);
+    // What was sent before the kill alone would be a quarter of it.
+    expect(echo.filter(({ sent, seen }) => seen < sent / 2)).toEqual([]);
+    expect(await fleet.designated(NAT)).toBe(heir);
+    expect((await fleet.service(NAT)).epoch).toBe(epoch + 1);
+    const hosts = fleet.underlay.hosts.filter(({ names }) => names.number !== lost);
+    expect(await fleet.settled(hosts)).toEqual([]);
+    for (const { namespace, addresses } of staying) {
+      expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
+      expect(await translated(heir, addresses)).toBe(true);
+    }
+    for (const part of parts) await fleet.muster.start(part);
+    await fleet.muster.untilUp(lost);
+    expect(await fleet.settled()).toEqual([]);
+    await fleet.untilAllHear();
+    expect(await fleet.service(NAT)).toMatchObject({ designated: { host: standby }, epoch: epoch + 1 });
+    for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
   });
 
   test('a-host-that-joins-is-reached-by-all-and-reaches-all', async () => {

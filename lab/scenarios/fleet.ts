@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { machineNamespace } from '../../src/agent/namespace-plan.ts';
 import { compile, dataplaneView } from '../../src/dataplane/index.ts';
 import { nextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
+import { ELECTION } from '../../src/election/index.ts';
 import { run } from '../command.ts';
 import { differences, wanted, type Differences } from '../flows-oracle/compare.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
@@ -15,7 +16,7 @@ import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { ECHO_PER_SECOND, LOAD_MS, PUSH_PER_SECOND, usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { EXTERNAL_INTERFACE, OUTSIDE } from '../underlay/names.ts';
+import { EXTERNAL_INTERFACE, OUTSIDE, TUNNEL_BRIDGE } from '../underlay/names.ts';
 import { Underlay } from '../underlay/underlay.ts';
 
 const LOOK_MS = 50;
@@ -143,6 +144,40 @@ export class Fleet {
       const { designated, handOver } = await this.service(service);
       return handOver === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
     });
+  }
+
+  async holdElections(held: boolean): Promise<void> {
+    const { fallback } = ELECTION;
+    await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...fallback, held }));
+  }
+
+  /** The ports by which a host does not hear who is at their other end, or not yet. */
+  async unheardBy(host: LabHost): Promise<readonly string[]> {
+    const shown = await host.vsctl('--format=json', '--columns=name,bfd_status', 'find', 'interface', 'type=geneve');
+    const { data } = JSON.parse(shown) as { readonly data: readonly (readonly [string, unknown])[] };
+    return data.flatMap(([name, status]) => (JSON.stringify(status).includes('["forwarding","true"]') ? [] : [name]));
+  }
+
+  /** Resolves when all hear all those that they listen for. */
+  async untilAllHear(): Promise<void> {
+    for (const host of this.underlay.hosts) {
+      await this.until(`${host.names.name} does not hear all`, async () =>
+        (await this.unheardBy(host)).length === 0 ? true : undefined,
+      );
+    }
+  }
+
+  /** Nothing goes from one host to another any more, nor back; answers how to mend it. */
+  async cut(one: LabHost, other: LabHost): Promise<() => Promise<void>> {
+    const ends = [
+      { host: one, from: other },
+      { host: other, from: one },
+    ];
+    const flow = ({ from }: (typeof ends)[number]): string => `udp,nw_src=${from.names.tunnelAddress}`;
+    for (const end of ends) await end.host.ofctl('add-flow', TUNNEL_BRIDGE, `priority=100,${flow(end)},actions=drop`);
+    return async () => {
+      for (const end of ends) await end.host.ofctl('del-flows', TUNNEL_BRIDGE, flow(end));
+    };
   }
 
   /** Hands a service over, and waits until that is over. */

@@ -234,6 +234,41 @@ describe('connections are forgotten', () => {
     expect(await world.tracked('c1')).toEqual([]);
   });
 
+  test('where-it-was-translated-and-is-stood-by-for-now', async () => {
+    const world = await prepared();
+    await world.designateWith('c2', 'c1');
+    await world.inLine('c1', 'c2');
+    expect(await world.tracked('c1')).toEqual([]);
+  });
+
+  test('not-of-a-standby-that-others-send-to: started-anew, or-designated-for-it', async () => {
+    const world = await prepared();
+    await world.designateWith('c1', 'c3');
+    await world.inLine('c3');
+    world.track('c3', [TWO]);
+    await world.restart('c3');
+    await world.designateWith('c1', 'c3');
+    await world.inLine('c3');
+    expect(await world.tracked('c3')).toEqual(texts(TWO));
+    await world.designateWith('c3', 'c2');
+    await world.inLine('c3');
+    expect(await world.tracked('c3')).toEqual(texts(TWO));
+  });
+
+  test('of-a-standby-that-takes-over-by-plan, so-that-they-are-not-in-the-way', async () => {
+    const world = await prepared();
+    await world.designateWith('c1', 'c3');
+    await world.inLine('c1', 'c3');
+    world.track('c3', [{ ...ONE, outside: { ip: '198.51.100.7', port: 2000 } }]);
+    world.track('c1', [ONE]);
+    await world.pass('c1', 'c3', 'preparing');
+    await world.inLine('c1', 'c3');
+    expect(await world.tracked('c3')).toEqual([]);
+    await world.pass('c1', 'c3', 'seeding');
+    await world.inLine('c1', 'c3');
+    expect(await world.tracked('c3')).toEqual(texts(ONE));
+  });
+
   test('and-what-an-agent-before-it-left-undone', async () => {
     const clock = new VirtualClock();
     const its = new SimulatedSwitch({ host: 'c1', clock });

@@ -36,6 +36,8 @@ export class Seeder {
   #done = new Set<string>();
   /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
   #translated: ReadonlySet<string> | undefined;
+  /** Services that this host stands by for. What it translates for those who miss the designated host is nobody's to forget. */
+  #standingBy: ReadonlySet<string> = new Set();
 
   constructor(ports: AgentPorts, parts: SeederParts) {
     this.#ports = ports;
@@ -68,18 +70,30 @@ export class Seeder {
     const services = dataplaneView(host, parts)?.services;
     if (services === undefined) return [];
     const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
-    const before = this.#translated ?? services.filter(({ type }) => type === 'nat').map(({ id }) => id);
+    const unforgotten = new Set<string>();
     const problems: string[] = [];
-    for (const service of before) {
-      if (translated.has(service)) continue;
+    for (const service of this.#over(services, translated)) {
       const problem = await this.#tried(() => this.#forgetOne(service));
       if (problem === undefined) continue;
       problems.push(problem);
-      translated.add(service);
+      unforgotten.add(service);
     }
-    // Until it is forgotten it counts as translated, so that it is tried again.
-    this.#translated = translated;
+    // Until it is forgotten it counts as it did before, so that it is tried again.
+    this.#translated = new Set([...translated, ...unforgotten]);
+    const standingBy = services.filter(({ role }) => role === 'standby').map(({ id }) => id);
+    this.#standingBy = new Set([...standingBy, ...unforgotten]);
     return problems;
+  }
+
+  /**
+   * Whose connections are to be forgotten: those that are not translated here any more, and those that are to be brought here by plan,
+   * where what is left of a time of standing by would be in their way.
+   */
+  #over(services: readonly ShownService[], translated: ReadonlySet<string>): string[] {
+    const unknown = services.filter(({ type, role }) => type === 'nat' && role !== 'standby').map(({ id }) => id);
+    const before = [...(this.#translated ?? unknown)].filter((service) => !translated.has(service));
+    const brought = services.filter(({ id, role }) => role === 'preparing' && this.#standingBy.has(id));
+    return [...before, ...brought.map(({ id }) => id)];
   }
 
   async #forgetOne(service: string): Promise<undefined> {
@@ -162,7 +176,7 @@ export class Seeder {
 }
 
 function isTranslated({ type, role }: ShownService): boolean {
-  return type === 'nat' && role !== 'other';
+  return type === 'nat' && role !== 'other' && role !== 'standby';
 }
 
 function errandsOf({ host, parts, stamp }: View): Errand[] {

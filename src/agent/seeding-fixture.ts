@@ -28,7 +28,7 @@ export interface SeedingHost {
   readonly its: SimulatedSwitch;
 }
 
-type Facts = Pick<Service, 'designated' | 'handOver'>;
+type Facts = Pick<Service, 'designated' | 'standby' | 'handOver'>;
 
 function passing(from: string, to: string, phase: HandOver['phase']): Facts {
   const host = phase === 'preparing' || phase === 'seeding' ? from : to;
@@ -89,6 +89,11 @@ export class SeedingWorld {
 
   async designate(host: string, id = NAT): Promise<void> {
     await this.#put(id, { designated: { host, sinceMs: 0 } });
+  }
+
+  /** With somebody who would take it over. */
+  async designateWith(host: string, standby: string): Promise<void> {
+    await this.#put(NAT, { designated: { host, sinceMs: 0 }, standby });
   }
 
   async pass(from: string, to: string, phase: HandOver['phase'], id = NAT): Promise<void> {

@@ -192,10 +192,7 @@ function byService(fleet: FleetReader, { before, after }: Applied): readonly str
   const hosts = new Set<string>();
   for (const side of [before, after]) {
     const service = side?.doc as Service | undefined;
-    if (service === undefined) continue;
-    for (const host of [service.designated?.host, service.handOver?.from, service.handOver?.to]) {
-      if (host !== undefined) hosts.add(host);
-    }
+    if (service !== undefined) for (const host of hostsTouchedBy(service)) hosts.add(host);
   }
   const only = (before === undefined ? after : after === undefined ? before : undefined)?.doc as Service | undefined;
   if (only !== undefined) for (const host of hostsOfService(fleet, only)) hosts.add(host);

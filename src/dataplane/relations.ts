@@ -3,6 +3,7 @@
 import type { FleetReader, Id } from '../fleet/index.ts';
 import {
   SERVICE,
+  SERVICES_BY_STANDBY,
   SERVICES_BY_SUBJECT,
   SERVICES_TOUCHING_HOST,
   type Service,
@@ -18,8 +19,14 @@ export function subnetsOfService(
   return type === 'nat' ? (fleet.get(ROUTER, subject as Id<'router'>)?.doc.subnets ?? []) : [subject];
 }
 
-export function hostsTouchedBy({ designated, handOver }: Service): string[] {
-  return [designated?.host, handOver?.from, handOver?.to].filter((host) => host !== undefined);
+export function hostsTouchedBy({ designated, standby, handOver }: Service): string[] {
+  return [designated?.host, standby, handOver?.from, handOver?.to].filter((host) => host !== undefined);
+}
+
+/** The services that touch a host; one may come twice. */
+function* servicesTouching(fleet: FleetReader, host: string): Iterable<StoredService> {
+  yield* fleet.find(SERVICES_TOUCHING_HOST, host);
+  yield* fleet.find(SERVICES_BY_STANDBY, host);
 }
 
 /** Everybody whom a service concerns: where it has presence, who does it, who is about to or did. */
@@ -58,7 +65,7 @@ export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Itera
 export function servicesOfHost(fleet: FleetReader, host: string): StoredService[] {
   if (fleet.count(SERVICE) === 0) return [];
   const found = servicesOfSubnets(fleet, presenceOf(fleet).subnetsOn(host));
-  for (const service of fleet.find(SERVICES_TOUCHING_HOST, host)) found.set(service.id, service);
+  for (const service of servicesTouching(fleet, host)) found.set(service.id, service);
   return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
@@ -88,7 +95,7 @@ export interface Circle {
 export function circleOf(fleet: FleetReader, host: string): Circle {
   const presence = presenceOf(fleet);
   const circle = circleOfPlaces(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
-  for (const { doc } of fleet.find(SERVICES_TOUCHING_HOST, host)) {
+  for (const { doc } of servicesTouching(fleet, host)) {
     for (const subnet of subnetsOfService(fleet, doc)) circle.subnets.add(subnet);
     for (const other of hostsTouchedBy(doc)) circle.hosts.add(other);
   }
