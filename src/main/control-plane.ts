@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { ElectionController } from '../election/runtime.ts';
+import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
@@ -145,6 +146,7 @@ function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, lo
   return [
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
+    new TunnelKeysController(common),
     new RetentionController(common),
     new ElectionController({
       ...common,
