@@ -1,12 +1,12 @@
 // What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
 // be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
-import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Abandon } from '../hosts/index.ts';
-import { CLAIM, claimId, PORT, unboundPort } from '../network/index.ts';
+import { CLAIM, claimId } from '../network/index.ts';
 import { cleaningOf } from './clean.ts';
-import { claimGone } from './give-up.ts';
-import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceFault, type InstanceState } from './model.ts';
-import { isInline, portsOf, type StoredInstance } from './place.ts';
+import { withoutHost } from './give-up.ts';
+import { INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from './model.ts';
+import type { StoredInstance } from './place.ts';
 
 /** The others are being built, shelved or deleted: that work looks after a host that is gone. */
 const LEFT_BEHIND: readonly InstanceState[] = ['active', 'moving', 'error'];
@@ -20,18 +20,12 @@ export function abandoned(fleet: FleetReader, host: string, how: Abandon): Chang
 function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, { by, nowMs }: Abandon): Change[] {
   mark('instance-left-behind');
   const { id } = instance;
-  const { host: _, move: __, ...rest } = instance.doc;
+  const { move: _, ...rest } = instance.doc;
   const message = `Host ${host} was removed from the fleet while the instance was there. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${id}", or delete it.`;
   const fault: InstanceFault = { code: 'host-removed', message, atMs: nowMs };
-  const doc: Instance = { ...rest, state: 'error', fault, changedBy: by, changedAtMs: nowMs };
-  const bound = portsOf(fleet, instance.doc).filter(
-    (port) => port.doc.binding !== undefined || !isInline(fleet, port.doc),
-  );
   return [
-    put(INSTANCE, id, doc),
-    ...claimGone(fleet, id),
+    ...withoutHost(fleet, id, { ...rest, state: 'error', fault }, { by, nowMs }),
     ...otherEnd(fleet, instance, nowMs),
-    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by, nowMs }))),
   ];
 }
 

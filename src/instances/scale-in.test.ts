@@ -3,11 +3,14 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
 import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
-import { accept } from '../journal/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { ITEM, recordStep, type Item, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { pauseAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP, INSTANCE, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
 import { moveInstances } from './move.ts';
+import { instanceMove } from './move-operation.ts';
+import { move as moving, withActive } from './moves-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { EVACUATORS } from './reference-fixture.ts';
 
@@ -204,7 +207,59 @@ describe('instances of a host that is removed by force', () => {
     expect(world.machines.having('web')).toEqual(['h2']);
     expect(world.violations).toEqual([]);
   });
+
+  test.each(['embedded', 'simulated'] as const)('that-are-handed-over-to-it-have-no-host, on %s', async (backEnd) => {
+    const world = await withActive(backEnd);
+    const operation = await moving(world);
+    await world.until(operation, 'web', 'migrate');
+    await removeWhileNobodyAnswers(world, 'h4');
+    expect(world.item(operation, 'web')).toMatchObject({ step: 'migrate', state: 'running' });
+    await world.settle();
+    expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'target-lost' } });
+    expectNowhere(world);
+    expect(world.machines.having('web')).toEqual(['h4']);
+    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+    expect(world.violations).toEqual([]);
+  });
+
+  test.each(['ok', 'pool-empty'])('that-a-back-end-says-%s-of-have-no-host-either', async (outcome) => {
+    const world = await withActive('simulated');
+    const operation = await moving(world);
+    await world.until(operation, 'web', 'migrate');
+    await removeWhileNobodyAnswers(world, 'h4');
+    const at = idOf(ITEM, `${operation}.web`);
+    const asked = { ...(world.item(operation, 'web') as Item), step: 'bind' };
+    await world.put(put(ITEM, at, asked));
+    const ports = [{ port: 'web-p0', outcome, addresses: [{ ip: '10.0.0.2', subnet: 'sub0' }] }];
+    await world.commit((fleet): Decision<unknown> => {
+      const item = fleet.get(ITEM, at) as StoredItem;
+      const step = instanceMove.observe?.(fleet, item, { kind: 'applied', facts: { ports } }, world.nowMs);
+      return recordStep(fleet, step as RecordStep, world.nowMs);
+    });
+    expectNowhere(world);
+    expect(world.violations).toEqual([]);
+  });
 });
+
+/** By force, before any task is answered. */
+async function removeWhileNobodyAnswers(world: World, host: string): Promise<void> {
+  await world.goDown(host);
+  const how = { hosts: [host], ...asking(world) };
+  await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, { ...how, drain: false, deadlineMs: HOUR_MS }));
+  const forced = { ...how, ...asking(world), disconnect: false, force: { reason: 'it burnt down' } };
+  await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, forced));
+  for (let pass = 0; pass < 4; pass += 1) await world.pass();
+  expect(hostOf(world, host).state).toBe('removed');
+}
+
+function expectNowhere(world: World): void {
+  expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'target-lost' } });
+  expect(world.instance('web')).not.toHaveProperty('host');
+  expect([world.claim('web'), world.claim('web', 'move')]).toEqual([undefined, undefined]);
+  expect(world.ports('web').filter(({ binding }) => binding !== undefined)).toEqual([]);
+}
 
 test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it-had', async () => {
   const world = await withSome(2);
