@@ -1,20 +1,35 @@
 // What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
 // be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
-import { mark, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Abandon } from '../hosts/index.ts';
-import { CLAIM, claimId } from '../network/index.ts';
+import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
+import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
 import { cleaningOf } from './clean.ts';
 import { withoutHost } from './give-up.ts';
-import { INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from './model.ts';
+import { INSTANCE, INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
 /** The others are being built, shelved or deleted: that work looks after a host that is gone. */
 const LEFT_BEHIND: readonly InstanceState[] = ['active', 'moving', 'error'];
 
 export function abandoned(fleet: FleetReader, host: string, how: Abandon): Change[] {
-  return [...fleet.find(INSTANCES_BY_HOST, host)]
-    .filter(({ doc }) => LEFT_BEHIND.includes(doc.state))
-    .flatMap((instance) => leftBehind(fleet, instance, host, how));
+  const here = [...fleet.find(INSTANCES_BY_HOST, host)];
+  return [
+    ...here
+      .filter((instance) => LEFT_BEHIND.includes(instance.doc.state) || isLeftShelving(fleet, instance))
+      .flatMap((instance) => leftBehind(fleet, instance, host, how)),
+    // Of those that were on their way there, none has room there any more: a move that goes on finds that out.
+    ...[...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ id, doc }) => (doc.role === 'move' ? [remove(CLAIM, id)] : [])),
+  ];
+}
+
+/** The shelving of it was cut short by its deadline: nobody looks after it unless somebody asks for that again. */
+function isLeftShelving(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
+  if (doc.state !== 'shelving') return false;
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  return !open.some(
+    (item) => fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === 'instance-shelve',
+  );
 }
 
 function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, { by, nowMs }: Abandon): Change[] {

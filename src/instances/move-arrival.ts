@@ -1,7 +1,6 @@
 // The steps of a move after the source has handed the instance over. There is no way back from here: the instance is at its
 // target, whatever else fails. Where its ports cannot be connected it runs without them, and moves on from there.
-import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
-import { findHost } from '../hosts/index.ts';
+import { mark, put, remove, type Change } from '../fleet/index.ts';
 import {
   bindPorts,
   CLAIM,
@@ -36,7 +35,7 @@ import { isAway, isInline, portsOf, reachesPools } from './place.ts';
 /** From here on the instance is at its target, with its claim and its ports. `bound`: what a back end has bound there. */
 export function switched(look: MoveLook, bound: readonly Change[] = []): RecordStep {
   const host = targetOf(look.instance.doc) ?? '';
-  if (isRemoved(look.fleet, host)) return targetLost(look);
+  if (!hasRoomThere(look)) return targetLost(look);
   const ports = portsThere(look, host);
   if ('code' in ports) return cutOff(look, failedBind(ports));
   const changes = [putMoving(look, there(look, host)), ...claimsThere(look), ...ports, ...bound];
@@ -63,7 +62,7 @@ function failedBind(fault: BindFault): Failed {
 export function faultThere(look: MoveLook): Failed | undefined {
   const { fleet, instance } = look;
   const host = targetOf(instance.doc) ?? '';
-  if (isAway(fleet, host)) return { fault: 'host-lost' };
+  if (isAway(fleet, host) || !hasRoomThere(look)) return { fault: 'host-lost' };
   const ports = portsThere(look, host);
   if ('code' in ports) return failedBind(ports);
   // Those that are bound outside the journal, or by the target itself.
@@ -76,7 +75,7 @@ export function cutOff(look: MoveLook, failed: Failed): RecordStep {
   const { fleet, instance, nowMs } = look;
   const { doc } = instance;
   const host = targetOf(doc) ?? '';
-  if (isRemoved(fleet, host)) return targetLost(look);
+  if (!hasRoomThere(look)) return targetLost(look);
   mark('move-arrives-cut-off');
   const tries = withFault(towards(instance).doc, failed).attempts;
   const changes = [
@@ -140,7 +139,7 @@ export function targetLost(look: MoveLook): RecordStep {
   mark('move-target-lost');
   const { fleet, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? instance.doc.host ?? '';
-  if (isRemoved(fleet, host)) return targetRemoved(look, host);
+  if (!hasRoomThere(look)) return targetRemoved(look, host);
   // What is still connected at the source would keep that from leaving, with nothing of the instance there.
   const elsewhere = portsOf(fleet, instance.doc).filter(
     ({ doc }) => doc.binding !== undefined && doc.binding.host !== host,
@@ -169,6 +168,8 @@ function targetRemoved(look: MoveLook, host: string): RecordStep {
   ]);
 }
 
-function isRemoved(fleet: FleetReader, host: string): boolean {
-  return findHost(fleet, host)?.doc.state === 'removed';
+/** Whether it has its claim where it is going. A host that is removed takes that along, and does not bring it when it joins again. */
+export function hasRoomThere({ fleet, instance }: Pick<MoveLook, 'fleet' | 'instance'>): boolean {
+  const host = targetOf(instance.doc) ?? instance.doc.host;
+  return instance.doc.host === host || fleet.get(CLAIM, claimId(instance.id, 'move'))?.doc.host === host;
 }

@@ -1,16 +1,13 @@
 // Instances on hosts that leave: they move live within the limits of their groups, are built elsewhere when their host is off for
-// certain, wait longer and longer after a failure, and say so when their host is removed from under them.
+// certain, and wait longer and longer after a failure.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
-import { accept, type Decision } from '../journal/index.ts';
-import { ITEM, recordStep, type Item, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { clearForcedDown, findHost, startScaleIn, type Host } from '../hosts/index.ts';
+import { accept } from '../journal/index.ts';
 import { pauseAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP, INSTANCE, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
 import { moveInstances } from './move.ts';
-import { instanceMove } from './move-operation.ts';
-import { move as moving, withActive } from './moves-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { EVACUATORS } from './reference-fixture.ts';
 
@@ -154,112 +151,6 @@ describe('instances of a leaving host', () => {
     expect(world.instance('web')?.host).toBe('h5');
   });
 });
-
-describe('instances of a host that is removed by force', () => {
-  const end = async (world: World, host: string): Promise<void> => {
-    const command = { hosts: [host], disconnect: false, force: { reason: 'it burnt down' }, ...asking(world) };
-    await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
-    await world.settle();
-  };
-
-  async function removed(): Promise<World> {
-    const world = await withSome(2);
-    await world.goDown('h2');
-    await start(world, 'h2');
-    await world.settle();
-    await end(world, 'h2');
-    expect(hostOf(world, 'h2').state).toBe('removed');
-    return world;
-  }
-
-  test('are-in-error-with-a-fault-that-says-so, and keep their ports and addresses', async () => {
-    const world = await removed();
-    expect(world.instance('web-1')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
-    expect(world.instance('web-1')?.fault?.message).toContain('Make sure that host is off');
-    expect(world.instance('web-1')).not.toHaveProperty('host');
-    expect(world.instance('web-1')?.fault?.message).toContain('muster instances rebuild web-1');
-    expect(world.claim('web-1')).toBeUndefined();
-    expect(world.ports('web-1')[0]).not.toHaveProperty('binding');
-    expect(world.addresses('web-1')).toHaveLength(1);
-    expect(world.violations).toEqual([]);
-  });
-
-  test('can-be-rebuilt', async () => {
-    const world = await removed();
-    const before = world.addresses('web-1');
-    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web-1'], deadlineMs: HOUR_MS, ...asking(world) }));
-    await world.settle();
-    expect(world.instance('web-1')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.addresses('web-1')).toEqual(before);
-    expect(world.violations).toEqual([]);
-  });
-
-  test('that-were-on-their-way-are-swept-at-the-other-end', async () => {
-    const world = await withSome(1);
-    await start(world, 'h2');
-    await world.pass();
-    await world.tick();
-    await world.goDown('h2');
-    await end(world, 'h2');
-    await world.settle();
-    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
-    expect(world.claim('web', 'move')).toBeUndefined();
-    expect(world.machines.having('web')).toEqual(['h2']);
-    expect(world.violations).toEqual([]);
-  });
-
-  test.each(['embedded', 'simulated'] as const)('that-are-handed-over-to-it-have-no-host, on %s', async (backEnd) => {
-    const world = await withActive(backEnd);
-    const operation = await moving(world);
-    await world.until(operation, 'web', 'migrate');
-    await removeWhileNobodyAnswers(world, 'h4');
-    expect(world.item(operation, 'web')).toMatchObject({ step: 'migrate', state: 'running' });
-    await world.settle();
-    expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'target-lost' } });
-    expectNowhere(world);
-    expect(world.machines.having('web')).toEqual(['h4']);
-    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
-    await world.settle();
-    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
-    expect(world.violations).toEqual([]);
-  });
-
-  test.each(['ok', 'pool-empty'])('that-a-back-end-says-%s-of-have-no-host-either', async (outcome) => {
-    const world = await withActive('simulated');
-    const operation = await moving(world);
-    await world.until(operation, 'web', 'migrate');
-    await removeWhileNobodyAnswers(world, 'h4');
-    const at = idOf(ITEM, `${operation}.web`);
-    const asked = { ...(world.item(operation, 'web') as Item), step: 'bind' };
-    await world.put(put(ITEM, at, asked));
-    const ports = [{ port: 'web-p0', outcome, addresses: [{ ip: '10.0.0.2', subnet: 'sub0' }] }];
-    await world.commit((fleet): Decision<unknown> => {
-      const item = fleet.get(ITEM, at) as StoredItem;
-      const step = instanceMove.observe?.(fleet, item, { kind: 'applied', facts: { ports } }, world.nowMs);
-      return recordStep(fleet, step as RecordStep, world.nowMs);
-    });
-    expectNowhere(world);
-    expect(world.violations).toEqual([]);
-  });
-});
-
-/** By force, before any task is answered. */
-async function removeWhileNobodyAnswers(world: World, host: string): Promise<void> {
-  await world.goDown(host);
-  const how = { hosts: [host], ...asking(world) };
-  await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, { ...how, drain: false, deadlineMs: HOUR_MS }));
-  const forced = { ...how, ...asking(world), disconnect: false, force: { reason: 'it burnt down' } };
-  await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, forced));
-  for (let pass = 0; pass < 4; pass += 1) await world.pass();
-  expect(hostOf(world, host).state).toBe('removed');
-}
-
-function expectNowhere(world: World): void {
-  expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'target-lost' } });
-  expect(world.instance('web')).not.toHaveProperty('host');
-  expect([world.claim('web'), world.claim('web', 'move')]).toEqual([undefined, undefined]);
-  expect(world.ports('web').filter(({ binding }) => binding !== undefined)).toEqual([]);
-}
 
 test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it-had', async () => {
   const world = await withSome(2);
