@@ -3,12 +3,22 @@ import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
 import { endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { ITEM, recordStep, retryOperation, type Item, type RecordStep, type StoredItem } from '../operations/index.ts';
-import type { World } from './instances-fixture.ts';
+import {
+  ITEM,
+  OPERATION,
+  recordStep,
+  retryOperation,
+  type Item,
+  type RecordStep,
+  type StoredItem,
+  type StoredOperation,
+} from '../operations/index.ts';
+import { instanceBuild } from './build.ts';
+import { World } from './instances-fixture.ts';
 import { instanceMove } from './move-operation.ts';
 import { HOUR_MS, move, withActive } from './moves-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
-import { EVACUATORS, KINDS } from './reference-fixture.ts';
+import { EVACUATORS, fixtureF, KINDS } from './reference-fixture.ts';
 import { shelveInstance } from './shelve.ts';
 
 const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
@@ -155,6 +165,31 @@ describe('instances of a host that is removed by force', () => {
     expect(world.instance('web')).toMatchObject({ state: 'shelved' });
     expect(world.claim('web')).toBeUndefined();
     expect(world.violations).toEqual([]);
+  });
+
+  test('that-wait-for-their-ports-to-be-plugged-are-built-elsewhere', async () => {
+    const world = await World.of(fixtureF('simulated'));
+    const operation = await world.create();
+    await world.until(operation, 'web', 'plug');
+    expect(world.instance('web')).toMatchObject({ state: 'building', host: 'h2' });
+    await removeWhileNobodyAnswers(world, 'h2');
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h3' });
+    expect(world.violations).toEqual([]);
+  });
+
+  test('never: an instance is called active on a host that was removed before that is committed', async () => {
+    const world = await World.of(fixtureF('simulated'));
+    const operation = await world.create();
+    await world.until(operation, 'web', 'plug');
+    await world.tick();
+    const whole = world.fleet.get(OPERATION, operation) as StoredOperation;
+    const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.web`)) as StoredItem;
+    const [next] = instanceBuild.plan(world.fleet, whole, [item], world.nowMs);
+    expect(next?.kind).toBe('decide');
+    await world.edit('h2', { state: 'removed' });
+    const steps = next?.kind === 'decide' ? next.decide(world.fleet, world.nowMs) : [];
+    expect(steps).toMatchObject([{ progress: { step: 'unbind' } }]);
   });
 });
 
