@@ -8,6 +8,7 @@ import {
   PORTS_BY_HOST,
   PORTS_BY_NETWORK,
   PORTS_BY_SEGMENT,
+  presenceOf,
   ROUTER,
   ROUTERS_BY_SUBNET,
   SEGMENT,
@@ -161,9 +162,7 @@ function hostsSeeingSegment(fleet: FleetReader, segment: string, network: string
   );
   const hosts = hostsSharingPlaces(fleet, { networks: [], subnets: all });
   addPresence(fleet, hosts, all);
-  for (const { doc } of fleet.find(PORTS_BY_SEGMENT, segment)) {
-    if (doc.binding !== undefined) hosts.add(doc.binding.host);
-  }
+  for (const host of presenceOf(fleet).withoutAddressOn(segment).keys()) hosts.add(host);
   return hosts;
 }
 
