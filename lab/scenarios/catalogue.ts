@@ -1,7 +1,8 @@
 // Every scenario that the lab proves, in the order in which they are run.
 import { fifty } from './fifty.ts';
-import { handOver, handOverOnePort } from './hand-over.ts';
+import { handOver, handOverOnePort, handOverToNewcomer } from './hand-over.ts';
 import { lossOfHost, lossOfSwitch } from './loss.ts';
+import { manyFlows } from './many-flows.ts';
 import { nothingHappens } from './nothing-happens.ts';
 import { scaleIn } from './scale-in.ts';
 import type { Scenario } from './scenario.ts';
@@ -10,8 +11,10 @@ export const SCENARIOS: readonly Scenario[] = [
   nothingHappens,
   handOver,
   handOverOnePort,
+  handOverToNewcomer,
   scaleIn,
   lossOfSwitch,
   lossOfHost,
+  manyFlows,
   fifty,
 ];

@@ -7,16 +7,36 @@ import type { Scenario, ScenarioRun } from './scenario.ts';
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
 
-async function handedOver({ say, signal }: ScenarioRun, sourcePort?: number): Promise<Outcome> {
+interface HandedOver {
+  readonly sourcePort?: number;
+  /** To a host that joined a moment ago, and has never sent anything to anybody. */
+  readonly newcomer?: boolean;
+}
+
+async function handedOver({ say, signal }: ScenarioRun, { sourcePort, newcomer }: HandedOver = {}): Promise<Outcome> {
   const fleet = await Fleet.start(HOSTS, say, signal);
   try {
     const from = await fleet.designated(SERVICE);
     const load = await fleet.load(sourcePort === undefined ? USUAL : { ...USUAL, sourcePort });
-    const outcome = await tryOut({ load, event: () => fleet.move(SERVICE, (from % HOSTS) + 1) });
+    let to = (from % HOSTS) + 1;
+    const outcome = await tryOut({
+      load: async (event) => {
+        if (event !== undefined && newcomer === true) to = await joined(fleet);
+        return load(event);
+      },
+      event: () => fleet.move(SERVICE, to),
+    });
     return outcome.kind === 'passed' ? await alsoClean(fleet, outcome) : outcome;
   } finally {
     await fleet.close();
   }
+}
+
+async function joined(fleet: Fleet): Promise<number> {
+  const number = HOSTS + 1;
+  await fleet.muster.join(await fleet.underlay.addHosts(1));
+  await fleet.build(`vm${number}`, number);
+  return number;
 }
 
 /** Packets do not show what is left behind: the switches do. */
@@ -34,5 +54,11 @@ export const handOver: Scenario = {
 export const handOverOnePort: Scenario = {
   name: 'hand-over-one-source-port',
   about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
-  run: (how) => handedOver(how, 5000),
+  run: (how) => handedOver(how, { sourcePort: 5000 }),
+};
+
+export const handOverToNewcomer: Scenario = {
+  name: 'hand-over-to-a-newcomer',
+  about: 'the same, to a host that joined a moment ago and knows no neighbour in the underlay yet',
+  run: (how) => handedOver(how, { newcomer: true }),
 };

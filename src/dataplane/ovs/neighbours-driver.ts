@@ -21,6 +21,12 @@ const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
   at < 6 ? 0xff : at === 6 ? 2 : at === 12 ? 0x88 : at === 13 ? 0xb5 : 0,
 );
 
+/** Asks for those that are not known, and waits for nobody: one that is dead would be waited for in vain each time. */
+export async function askForNeighbours(addresses: readonly string[], warming: Warming): Promise<void> {
+  const unknown = addresses.length === 0 ? [] : await unknownOf(addresses, warming);
+  if (unknown.length > 0) await warming.send(unknown.map(probe));
+}
+
 export async function warmNeighbours(addresses: readonly string[], warming: Warming): Promise<void> {
   let left = await unknownOf(addresses, warming);
   if (left.length === 0) return;

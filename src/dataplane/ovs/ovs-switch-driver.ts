@@ -45,7 +45,7 @@ import {
   type Listening,
 } from './bridge.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
-import { warmNeighbours } from './neighbours-driver.ts';
+import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 
 export interface OvsSwitchOptions extends BridgePlan {
   /** Of the database: `unix:/path` or `tcp:host:port`. */
@@ -313,15 +313,22 @@ export class OvsSwitch implements Switch {
     }
   }
 
-  /** The first packets to a peer whose hardware address is not known would be lost. */
+  /**
+   * The first packets to a peer whose hardware address is not known would be lost. Whoever nothing was sent to for a quarter of an
+   * hour is forgotten: a host that is about to do more than before asks for all of its peers again.
+   */
   async #warm(changes: readonly SwitchChange[]): Promise<void> {
-    const addresses = changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : []));
-    if (addresses.length === 0 || this.#options.datapath !== 'netdev') return;
-    await warmNeighbours(addresses, {
+    if (this.#options.datapath !== 'netdev') return;
+    const fresh = new Set(changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : [])));
+    const { tunnels } = idsIn(await this.#open(), this.#options.bridge);
+    const others = tunnels.flatMap(({ address }) => (fresh.has(address) ? [] : [address]));
+    const warming = {
       clock: this.#options.clock,
       control: this.control,
-      send: (packets) => this.#openFlow.packetOuts(packets),
-    });
+      send: (packets: readonly PacketOut[]) => this.#openFlow.packetOuts(packets),
+    };
+    await askForNeighbours(others, warming);
+    if (fresh.size > 0) await warmNeighbours([...fresh], warming);
   }
 
   /** By the names that flows have for them: the way out has one name everywhere. */

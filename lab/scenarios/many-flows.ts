@@ -1,0 +1,63 @@
+// A hundred thousand flows are put on the switch of the designated host, in one bundle, while packets go through it: nothing is lost.
+import { OpenFlowClient } from '../../src/dataplane/openflow/openflow-client-driver.ts';
+import { namesOf } from '../../src/dataplane/openflow/ports.ts';
+import type { Mod } from '../../src/dataplane/openflow/mods.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { tryOut } from '../trial.ts';
+import type { LabHost } from '../underlay/host.ts';
+import { Fleet } from './fleet.ts';
+import type { Scenario } from './scenario.ts';
+
+const HOSTS = 3;
+const FLOWS = 100_000;
+/** Nothing of Muster's is in it: these flows are somebody else's. */
+const TABLE = 200;
+const GAP_MS = 250;
+
+function changes(): Mod[] {
+  return Array.from({ length: FLOWS }, (_, nth) => ({
+    kind: 'put-flow',
+    flow: {
+      table: TABLE,
+      priority: 1,
+      match: `metadata=0x${(nth + 1).toString(16)}`,
+      actions: 'drop',
+      cookie: '0000000000000007',
+    },
+  }));
+}
+
+async function put({ names: { folder } }: LabHost): Promise<number> {
+  const address = `unix:${folder}/br-int.mgmt`;
+  const client = new OpenFlowClient({ address, clock: realClock, random: Math.random, names: namesOf([]) });
+  try {
+    await client.barrier();
+    const all = changes();
+    const began = performance.now();
+    await client.bundle(all);
+    return performance.now() - began;
+  } finally {
+    await client.close();
+  }
+}
+
+export const manyFlows: Scenario = {
+  name: 'a-hundred-thousand-flows',
+  about: `${FLOWS} flows come onto the switch of the designated host in one bundle`,
+  async run({ say, signal }) {
+    const fleet = await Fleet.start(HOSTS, say, signal);
+    try {
+      const host = fleet.underlay.host(await fleet.designated('nat:edge'));
+      let ms = NaN;
+      const event = async (): Promise<void> => {
+        ms = await put(host);
+      };
+      const outcome = await tryOut({ load: await fleet.load(), event, limits: { tcpGapMs: GAP_MS } });
+      return outcome.kind === 'machine-too-busy'
+        ? outcome
+        : { ...outcome, figures: [`${FLOWS} flows in ${Math.round(ms)} ms`] };
+    } finally {
+      await fleet.close();
+    }
+  },
+};
