@@ -1,8 +1,12 @@
 // Real packets through a fleet of three hosts: a real server, real agents, real switches. Each test leaves the fleet as it found it, or
 // says what the next one finds.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
+import { run } from '../command.ts';
 import { Fleet, USUAL } from '../scenarios/fleet.ts';
 import { reach } from '../traffic/ping.ts';
 import { tryOut, type Trial } from '../trial.ts';
@@ -11,6 +15,24 @@ import { OUTSIDE } from '../underlay/names.ts';
 const NAT = 'nat:edge';
 const GATEWAYS = ['10.0.0.1', '2001:db8:1::1'];
 const EVERYWHERE = [...GATEWAYS, OUTSIDE.address, OUTSIDE.address6];
+
+/** Everything that a DHCP client of somebody else's makes of what it is told; it has the address after it. */
+async function leaseIn(namespace: string): Promise<Record<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'mu-dhcp-'));
+  try {
+    const [script, told] = [join(folder, 'told.sh'), join(folder, 'told')];
+    const words = ['#!/bin/sh', '[ "$1" = bound ] || exit 0', 'ip addr add "$ip/$mask" dev "$interface"'];
+    const say = ['ip', 'subnet'].map((name) => `echo "${name} $${name}" >> ${told}`);
+    await writeFile(script, [...words, ...say, ''].join('\n'), { mode: 0o755 });
+    const there = ['ip', 'netns', 'exec', namespace];
+    await run([...there, 'ip', '-4', 'addr', 'flush', 'dev', 'eth0']);
+    await run([...there, 'udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '5', '-T', '1', '-s', script]);
+    const lines = (await readFile(told, 'utf8')).trim().split('\n');
+    return Object.fromEntries(lines.map((line) => line.split(' ') as [string, string]));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 ovsSuite('packets', () => {
   let fleet: Fleet;
@@ -87,6 +109,27 @@ ovsSuite('packets', () => {
     expect(await unreached(second!.namespace, EVERYWHERE)).toEqual([]);
   });
 
+  test('a-program-that-asks-for-its-address-gets-it, also-from-another-host', async () => {
+    const { client } = fleet.muster;
+    await client.post('/networks', { name: 'desk' });
+    await client.post('/subnets', { name: 'desk-v4', network: 'desk', cidr: '10.9.0.0/24', dhcp: true });
+    const asking = [await fleet.build('asks1', 1, 'desk'), await fleet.build('asks2', 2, 'desk')];
+    const at = await fleet.designated('dhcp:desk-v4');
+    expect([1, 2]).toContain(at);
+    for (const { namespace, addresses } of asking) {
+      expect(await leaseIn(namespace)).toEqual({ ip: addresses[0], subnet: '255.255.255.0' });
+      // It has only what it asked for now.
+      expect(
+        await unreached(
+          namespace,
+          asking.flatMap((one) => one.addresses),
+        ),
+      ).toEqual([]);
+    }
+    await fleet.destroy('asks1', 'asks2');
+    expect(await fleet.settled()).toEqual([]);
+  });
+
   test('a-designation-that-moves-by-plan-loses-nothing', async (context) => {
     const from = await fleet.designated(NAT);
     const to = (from % 3) + 1;
@@ -153,7 +196,7 @@ ovsSuite('packets', () => {
   test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
     await fleet.untilAllHear();
     const { designated, standby = '', epoch } = await fleet.service(NAT);
-    const [cutOff] = fleet.instances.filter(({ host }) => ![designated?.host, standby].includes(`h${host}`));
+    const cutOff = fleet.instances.find(({ host }) => ![designated?.host, standby].includes(`h${host}`));
     const [watcher, lost] = [fleet.underlay.host(cutOff!.host), fleet.underlay.host(await fleet.designated(NAT))];
     const heal = await fleet.cut(watcher, lost);
     await fleet.until('the cut is not noticed', async () =>

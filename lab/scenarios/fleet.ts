@@ -116,12 +116,12 @@ export class Fleet {
     ]);
   }
 
-  async build(name: string, host: number): Promise<FleetInstance> {
+  async build(name: string, host: number, network = 'blue'): Promise<FleetInstance> {
     const { names } = this.underlay.host(host);
     await this.muster.client.post('/instances', {
       name,
       flavor: 'tiny',
-      networks: [{ network: 'blue' }],
+      networks: [{ network }],
       host: names.name,
     });
     const built = await this.until(`${name} is not active`, async () => {
@@ -130,8 +130,13 @@ export class Fleet {
     });
     const addresses = (built.ports ?? []).flatMap((port) => port.addresses.map(({ ip }) => ip));
     const instance = { name, host, namespace: machineNamespace(names.namespace, name), addresses };
-    this.instances.push(instance);
+    if (network === 'blue') this.instances.push(instance);
     return instance;
+  }
+
+  /** Takes instances away that were built beside the usual ones, and waits until they are gone. */
+  async destroy(...names: readonly string[]): Promise<void> {
+    await this.muster.muster('instances', 'delete', ...names, '--wait', '--timeout', '60s');
   }
 
   async service(id: string): Promise<ShownService> {

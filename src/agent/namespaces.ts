@@ -1,6 +1,7 @@
 // Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Level-triggered: what runs is
 // made, what runs no more is taken away, whoever made it.
 import { interfaceOf, within, type ShownSubnet } from '../dataplane/index.ts';
+import type { Clock } from '../journal/index.ts';
 import {
   machineNamespace,
   plugCommands,
@@ -16,13 +17,19 @@ export interface NamespacesOptions {
   readonly hostNamespace: string;
   /** Runs a command, and answers what it printed. */
   readonly run: (command: NamespaceCommand) => Promise<string>;
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly plugs: { plug(port: string): Promise<void>; unplug(port: string): Promise<void> };
 }
+
+/** Views come within milliseconds of each other; whoever is not shown a subnet in five seconds is not shown it at all. */
+const LEARN_MS = 500;
+const LEARN_WAITS = 10;
 
 export class Namespaces {
   readonly #options: NamespacesOptions;
   #subnets: readonly ShownSubnet[] = [];
   #last: Promise<void> = Promise.resolve();
+  #learnt = new AbortController();
 
   constructor(options: NamespacesOptions) {
     this.#options = options;
@@ -31,6 +38,17 @@ export class Namespaces {
   /** Prefixes and gateways of what is plugged in from now on. */
   learn(subnets: readonly ShownSubnet[]): void {
     this.#subnets = subnets;
+    this.#learnt.abort('learnt');
+    this.#learnt = new AbortController();
+  }
+
+  /** The order to build may be carried out before the view is followed that it came with. */
+  async #known(nics: MachineInstance['nics']): Promise<void> {
+    const isKnown = (ip: string): boolean => this.#subnets.some(({ cidr }) => within(cidr)(ip));
+    const all = nics.flatMap(({ addresses }) => addresses);
+    for (let waits = 0; waits < LEARN_WAITS && !all.every(isKnown); waits += 1) {
+      await this.#options.clock.sleep(LEARN_MS, this.#learnt.signal);
+    }
   }
 
   /** Brings them in line with what runs. One at a time. */
@@ -63,6 +81,7 @@ export class Namespaces {
 
   async #make(namespace: string, { nics }: MachineInstance): Promise<void> {
     const { hostNamespace } = this.#options;
+    await this.#known(nics);
     // One that was half made by a process that ended has left its interfaces behind.
     for (const { port } of nics) await this.#quietly(['ip', '-n', hostNamespace, 'link', 'del', interfaceOf(port)]);
     for (const command of plugCommands({ namespace, hostNamespace, nics: nics.map((nic) => this.#nicOf(nic)) })) {
@@ -70,14 +89,12 @@ export class Namespaces {
     }
   }
 
-  /** Its interfaces are known by their other ends. */
+  /** Its interfaces are known by where their other ends are: their numbers are the same in every namespace. */
   async #takeAway(namespace: string): Promise<void> {
     const { hostNamespace, plugs } = this.#options;
     const listed = await this.#quietly(['ip', '-n', hostNamespace, '-o', 'link', 'show', 'type', 'veth']);
-    const ids = await this.#quietly(['ip', '-n', namespace, '-o', 'link', 'show', 'type', 'veth']);
-    const inside = new Set([...ids.matchAll(/^(\d+): /gm)].map(([, id]) => id));
-    const ends = [...listed.matchAll(/^\d+: (mp[0-9a-f]+)@if(\d+):/gm)].filter(([, , peer]) => inside.has(peer));
-    const links = ends.map(([, name = '']) => name);
+    const ends = [...listed.matchAll(/^\d+: (mp[0-9a-f]+)@.* link-netns (\S+)/gm)];
+    const links = ends.flatMap(([, name = '', end]) => (end === namespace ? [name] : []));
     for (const link of links) await plugs.unplug(link);
     const nics = links.map((hostSide) => ({ hostSide, name: '', mac: '', addresses: [], gateways: [] }));
     for (const command of unplugCommands({ namespace, hostNamespace, nics })) await this.#quietly(command);

@@ -28,7 +28,9 @@ export function ovsMachine(
   const { netns } = options;
   const ovs = openSwitch(options);
   const namespaces =
-    netns === undefined ? undefined : new Namespaces({ hostNamespace: netns, run: runCommand, plugs: ovs });
+    netns === undefined
+      ? undefined
+      : new Namespaces({ hostNamespace: netns, run: runCommand, clock: realClock, plugs: ovs });
   const packets = new PacketDesk({ wire: ovs, clock: realClock, log });
   const driver = new SimulatedDriver({
     ...machine,

@@ -17,6 +17,7 @@ const PACKAGES = [
   { name: 'openvswitch-switch', programs: ['ovsdb-server', 'ovs-vswitchd', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl'] },
   { name: 'iproute2', programs: ['ip'] },
   { name: 'ethtool', programs: ['ethtool'] },
+  { name: 'udhcpc', programs: ['udhcpc'] },
 ] as const;
 
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'];
