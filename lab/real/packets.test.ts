@@ -167,8 +167,11 @@ ovsSuite('packets', () => {
       await fleet.muster.kill('server');
       await setTimeout(5000);
     };
-    await losesNothing(context, { load: await fleet.load(), event });
-    await fleet.muster.start('server');
+    try {
+      await losesNothing(context, { load: await fleet.load(), event });
+    } finally {
+      await fleet.muster.start('server');
+    }
     for (const { names } of fleet.underlay.hosts) await fleet.muster.untilUp(names.number);
     expect(await fleet.settled()).toEqual([]);
   });
