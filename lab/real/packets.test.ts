@@ -153,7 +153,7 @@ ovsSuite('packets', () => {
   test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
     await fleet.untilAllHear();
     const { designated, standby = '', epoch } = await fleet.service(NAT);
-    const [cutOff] = fleet.instances.filter(({ host }) => ![designated?.host, standby].includes(`h${host}`));
+    const cutOff = fleet.instances.find(({ host }) => ![designated?.host, standby].includes(`h${host}`));
     const [watcher, lost] = [fleet.underlay.host(cutOff!.host), fleet.underlay.host(await fleet.designated(NAT))];
     const heal = await fleet.cut(watcher, lost);
     await fleet.until('the cut is not noticed', async () =>
