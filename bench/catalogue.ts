@@ -3,6 +3,7 @@ import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
+import { dataplaneBenchmark } from './dataplane.ts';
 import { electionBenchmark } from './election.ts';
 import { failoverBenchmark } from './failover.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
@@ -25,5 +26,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...coldStartBenchmarks,
   ...agentBenchmarks,
   failoverBenchmark,
+  dataplaneBenchmark,
   openFlowBenchmark,
 ];

@@ -37,7 +37,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-function quantile(values: readonly number[], q: number): number {
+export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * q;
   const low = sorted[Math.floor(at)] ?? NaN;

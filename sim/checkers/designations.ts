@@ -65,28 +65,40 @@ export const onlyOneShown: Checker = {
   }),
 };
 
-/** Whoever was heard all along since a phase began has brought it about when the next one begins. */
+/**
+ * Whoever was heard all along since a phase began has brought it about when the next one begins. Of those who turn to the next host,
+ * only who had something of the service all along: one that gets it meanwhile gets the newest state with it, and is not waited for.
+ */
 export const makeBeforeBreak: Checker = {
   name: 'never: a hand-over goes on before those concerned have followed',
   watch: (world, violated) => {
     const heardSince = new Map<string, number>();
     const phaseSince = new Map<string, number>();
+    const presentSince = new Map<string, ReadonlySet<string>>();
     return {
       onApplied: (truth, applied, { commit: { revision } }) => {
         for (const { id, was, is } of hostSteps(applied)) {
           if (follows(is) !== follows(was)) heardSince.set(id, follows(is) ? revision : Infinity);
         }
+        for (const [id, before] of presentSince) {
+          const service = truth.get(SERVICE, idOf(SERVICE, id))?.doc;
+          const now = service === undefined ? new Set<string>() : presenceOf(truth, service);
+          presentSince.set(id, new Set([...before].filter((host) => now.has(host))));
+        }
         for (const { id, was, is } of becameOf(applied)) {
           const since = phaseSince.get(id) ?? Infinity;
           if (was !== undefined && is !== undefined) {
-            const behind = concerned(truth, was, is).filter((host) => {
+            const behind = concerned(was, is, presentSince.get(id)).filter((host) => {
               const isHeard = (heardSince.get(host) ?? Infinity) < since;
               return isHeard && isBehind(machineOf(world, host), id, was);
             });
             if (behind.length > 0)
               violated(`${id} leaves ${was.handOver?.phase} at ${revision} without ${behind.join(', ')}`);
           }
-          if (phaseOf(was) !== phaseOf(is)) phaseSince.set(id, revision);
+          if (phaseOf(was) === phaseOf(is)) continue;
+          phaseSince.set(id, revision);
+          if (is?.handOver?.phase === 'switched') presentSince.set(id, presenceOf(truth, is));
+          else presentSince.delete(id);
         }
       },
     };
@@ -108,7 +120,7 @@ function follows(host: Host | undefined): boolean {
 }
 
 /** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
-function concerned(truth: Fleet, was: Service, is: Service): string[] {
+function concerned(was: Service, is: Service, present: ReadonlySet<string> = new Set()): string[] {
   const { handOver } = was;
   if (handOver === undefined) return [];
   const goesOn = is.handOver?.operation === handOver.operation;
@@ -118,7 +130,7 @@ function concerned(truth: Fleet, was: Service, is: Service): string[] {
     return goesOn && isNext && is.handOver?.to === handOver.to ? [handOver.to] : [];
   }
   if (handOver.phase === 'switched' && goesOn && is.handOver?.phase === 'retiring')
-    return [...presenceOf(truth, is), handOver.to].filter((host) => host !== handOver.from);
+    return [...present, handOver.to].filter((host) => host !== handOver.from);
   return [];
 }
 

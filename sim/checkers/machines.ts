@@ -1,10 +1,10 @@
 // What really runs, beside what the journal says of it. A copy on a machine belongs to somebody: a claim counts it, or a sweep
 // is on its way to it. Of what runs, nothing runs twice and no address is used twice, but for copies that are to be swept.
 import type { MachineInstance } from '../../src/agent/runtime.ts';
-import { idOf, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type Change, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
-import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../../src/operations/index.ts';
+import { isOpen, ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../../src/operations/index.ts';
 import type { Ledger } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -26,14 +26,14 @@ function copiesIn(world: World): Copy[] {
       machine.hypervisor.instances.map((instance) => ({
         machine,
         instance,
-        swept: isSwept(truth, instance.id, machine.name),
+        swept: isSwept(truth, instance.id, machine.name) || wasToBeSwept(world, instance.id, machine.name),
       })),
     );
 }
 
 /**
  * What is left on a host that was removed by force, or on the word that it is off, is nobody's: whoever said so was to see to it,
- * and no server hears of it any more. One that was removed on evidence is looked at like any other, and has nothing.
+ * and no server hears of it any more. One that was removed on evidence is looked at like any other.
  */
 export function isOurs({ truth, ledger }: World, host: string): boolean {
   const removed = truth.get(HOST, idOf(HOST, host));
@@ -52,10 +52,39 @@ function wasLeftByWord(ledger: Ledger, host: string, { leaving }: Host): boolean
   return before?.forcedDown !== undefined || before?.leaving?.rebuilt === true;
 }
 
+/**
+ * Work keeps a host from being removed only while it is heard: one that is away may never come back. A sweep that waits for it ends
+ * with it, and leaves a copy that is nobody's. Should the host knock, it wipes its switch, and it is set up anew before it joins again.
+ */
+export function wasToBeSwept({ truth, ledger }: World, id: string, host: string): boolean {
+  const removed = truth.get(HOST, idOf(HOST, host));
+  if (removed?.doc.state !== 'removed') return false;
+  let sweeps = SWEEPS.get(removed.doc);
+  if (sweeps === undefined) SWEEPS.set(removed.doc, (sweeps = sweepsWhenRemoved(truth, ledger, host)));
+  return sweeps.has(id);
+}
+
+const SWEEPS = new WeakMap<Host, ReadonlySet<string>>();
+
+/** The instances whose copies were to be destroyed there by sweeps that were open when the host was removed. */
+function sweepsWhenRemoved(truth: Fleet, { entries }: Ledger, host: string): ReadonlySet<string> {
+  const isRemoval = ({ kind, id, doc }: Change): boolean =>
+    kind === HOST.name && id === host && (doc as Host | null)?.state === 'removed';
+  const last = entries.findLastIndex(({ changes }) => changes.some(isRemoval));
+  const items = new Map<string, Item>();
+  for (const { kind, id, doc } of entries.slice(0, last).flatMap(({ changes }) => changes))
+    if (kind === ITEM.name && (doc as Item | null)?.host === host) items.set(id, doc as Item);
+  const open = [...items.values()].filter((item) => isOpen(item) && isSweep(truth, item));
+  return new Set(open.map(({ target }) => target.id));
+}
+
+function isSweep(truth: Fleet, { operation }: Item): boolean {
+  return truth.get(OPERATION, idOf(OPERATION, operation))?.doc.kind === 'instance-clean';
+}
+
 function isSwept(truth: Fleet, id: string, host: string): boolean {
   for (const { doc } of truth.find(OPEN_ITEMS_BY_TARGET, targetKey('instance', id))) {
-    const kind = truth.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
-    if (kind === 'instance-clean' && doc.host === host) return true;
+    if (isSweep(truth, doc) && doc.host === host) return true;
   }
   return false;
 }

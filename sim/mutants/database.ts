@@ -37,7 +37,7 @@ export const noHeadCheck = database(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 31,
+    likely: 130,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({

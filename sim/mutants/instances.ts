@@ -270,7 +270,7 @@ class HastyEvents extends NetworkEventsController {
 export const eventOfEarlierBinding: Mutant = {
   name: 'event-of-earlier-binding',
   bug: 'an event of an earlier binding is taken for one of the present binding',
-  likely: 7,
+  likely: 71,
   scenario: INSTANCES,
   caughtBy: [eventsTrue.name],
   plant: (parts) => ({ ...parts, news: ({ journal, clock, log }) => new HastyEvents({ journal, clock, log }) }),

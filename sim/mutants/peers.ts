@@ -45,7 +45,8 @@ export const oldAgentsBelieved: Mutant = {
   name: 'old-agents-believed',
   bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
   scenario: SCALE_IN,
-  caughtBy: [removedEverywhere.name],
+  // Views do not take such an agent's word either: whoever waits for it to be in line waits for ever.
+  caughtBy: [removedEverywhere.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) =>
       onFleet(asking(kind), (fleet) =>

@@ -5,7 +5,7 @@ import { deleteInstances, INSTANCE } from '../../src/instances/index.ts';
 import { deletePort } from '../../src/network/decisions-fixture.ts';
 import { backEndOf, CLAIM, PORT } from '../../src/network/index.ts';
 import { isUnfinished, ITEMS_BY_OPERATION, OPERATION, retryOperation } from '../../src/operations/index.ts';
-import { isOurs } from '../checkers/machines.ts';
+import { isOurs, wasToBeSwept } from '../checkers/machines.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
@@ -71,7 +71,9 @@ export function instancesGone(world: World): string[] {
     ),
     ...machines
       .filter(({ name }) => isOurs(world, name))
-      .flatMap(({ name, hypervisor }) => hypervisor.instances.map(({ id }) => `a copy of ${id} on ${name}`)),
+      .flatMap(({ name, hypervisor }) =>
+        hypervisor.instances.flatMap(({ id }) => (wasToBeSwept(world, id, name) ? [] : [`a copy of ${id} on ${name}`])),
+      ),
     ...[...network.backEnd.ports()].flatMap(([id, port]) => {
       if (!users(id)) return [`port ${id} of ${port.instance} at the back end`];
       const attached = port.instance !== undefined || port.binding !== undefined;

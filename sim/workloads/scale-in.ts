@@ -82,9 +82,12 @@ async function joinAgain(world: World, ground: ScaleInGround, operator: Operator
   };
   for (const machine of world.machines) {
     if (!hosts.some(({ name }) => name === machine.name)) continue;
-    // It is set up anew: what was left on it by force is wiped by hand.
+    // It is set up anew: what was left on it by force is wiped by hand, and nothing that was under way there goes on.
+    const isAlive = machine.life !== undefined;
+    machine.crash();
     for (const { id } of [...machine.hypervisor.instances]) machine.hypervisor.remove(id);
     machine.joinToken = undefined;
+    if (isAlive) machine.start();
   }
   await operator.ask(plain(by, (fleet, _life, nowMs) => scaleOut(fleet, { ...how, nowMs })));
 }

@@ -24,6 +24,11 @@ interface Noted {
 export class Composed {
   readonly #byHost = new Map<string, Entry>();
 
+  /** Nobody was shown anything yet. */
+  get isEmpty(): boolean {
+    return this.#byHost.size === 0;
+  }
+
   note(host: string, { digest, revision, atMs }: Noted): void {
     let entry = this.#byHost.get(host);
     if (entry === undefined)

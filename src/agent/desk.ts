@@ -186,6 +186,8 @@ export class Desk {
   #touch(applied: readonly Applied[]): void {
     const { journal, source, clock } = this.#options;
     this.#exchange.touch(applied);
+    // Whom a change concerns costs more to know than most changes do, and here is nobody to tell.
+    if (this.#composed.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
         this.#touched.add(host);

@@ -7,21 +7,47 @@ import type { AgentPorts } from './ports.ts';
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-the-machine', async () => {
+function newMembership(): { readonly membership: Membership; readonly putBack: () => number } {
   const memory = new Memory(new MemoryDisk(), log);
   const line = new Line(['http://s1'], log);
   const options = { joinToken: () => Promise.resolve(undefined) };
   const membership = new Membership({ log } as unknown as AgentPorts, options, { line, memory });
   let putBack = 0;
   membership.onStay = () => (putBack += 1);
+  return { membership, putBack: () => putBack };
+}
+
+test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-the-machine', async () => {
+  const { membership, putBack } = newMembership();
   membership.beginToLeave();
   await membership.leave('leave:1');
   // Its answer was lost, and it is told again. Only then it hears that nobody waits for the first any more.
   membership.beginToLeave();
   expect(await membership.stayAfterAll()).toBe(false);
-  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([true, 'leave:1', 0]);
+  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:1', 0]);
   await membership.leave('leave:2');
-  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([true, 'leave:2', 0]);
+  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:2', 0]);
   expect(await membership.stayAfterAll()).toBe(true);
-  expect([membership.isLeaving, membership.leavingBy, putBack]).toEqual([false, undefined, 1]);
+  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([false, undefined, 1]);
+});
+
+test('two-orders-to-leave-wipe-at-once: nothing-is-put-back-before-both-are-over', async () => {
+  const { membership, putBack } = newMembership();
+  membership.beginToLeave();
+  membership.beginToLeave();
+  await membership.leave('leave:1');
+  expect(await membership.stayAfterAll()).toBe(false);
+  expect([membership.isLeaving, putBack()]).toEqual([true, 0]);
+  await membership.leave('leave:2');
+  expect([membership.isLeaving, membership.leavingBy, putBack()]).toEqual([true, 'leave:2', 0]);
+});
+
+test('an-order-to-leave-that-comes-while-it-is-written-down-that-it-stays-is-not-forgotten', async () => {
+  const { membership } = newMembership();
+  membership.beginToLeave();
+  await membership.leave('leave:1');
+  const stays = membership.stayAfterAll();
+  membership.beginToLeave();
+  expect(await stays).toBe(true);
+  expect(membership.isLeaving).toBe(true);
 });

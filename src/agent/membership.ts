@@ -42,8 +42,8 @@ export class Membership {
   readonly #memory: Memory;
   #identity: Identity = {};
   #unwelcome: Unwelcome | undefined;
-  /** The machine is being wiped; whether that works out is not known yet. */
-  #wiping = false;
+  /** How often the machine is being wiped; whether that works out is not known yet. One that is told again wipes it again. */
+  #wipes = 0;
   /** The servers say that it was removed; it is not wiped yet. */
   #removed = false;
   /** Called when the host was removed behind its back: wipes the machine. True when nothing of the fleet is left on it. */
@@ -70,7 +70,7 @@ export class Membership {
 
   /** It was told to leave: nothing is brought about on this machine any more. */
   get isLeaving(): boolean {
-    return this.#wiping || this.#removed || this.#identity.leaving !== undefined;
+    return this.#wipes > 0 || this.#removed || this.#identity.leaving !== undefined;
   }
 
   get #hasLeft(): boolean {
@@ -103,18 +103,18 @@ export class Membership {
 
   /** The machine is wiped from now on; `stay` when that failed. */
   beginToLeave(): void {
-    this.#wiping = true;
+    this.#wipes += 1;
   }
 
   stay(): void {
-    this.#wiping = false;
+    this.#wipes -= 1;
     this.onStay();
   }
 
   /** The machine is wiped. Written down before the server is told: after a crash nothing may be built there again. */
   async leave(task: string): Promise<void> {
     await this.#keep({ ...this.#identity, leaving: task });
-    this.#wiping = false;
+    this.#wipes -= 1;
   }
 
   /** The server knows, or will not hear of this host any more. True when this was what it left by. */
@@ -136,7 +136,7 @@ export class Membership {
   /** It is tried again with the next refusal. Until then nothing is brought about on the machine, and it is not put back either. */
   async #leaveBecauseRemoved(): Promise<boolean> {
     this.#removed = true;
-    if (this.#wiping || !(await this.onRemoved())) return false;
+    if (this.#wipes > 0 || !(await this.onRemoved())) return false;
     try {
       await this.#keep({ ...this.#identity, leaving: REMOVED.code, left: true });
     } catch (error) {
@@ -157,7 +157,7 @@ export class Membership {
   /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when it is not yet. */
   async stayAfterAll(): Promise<boolean> {
     // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
-    if (this.#wiping) return false;
+    if (this.#wipes > 0) return false;
     mark('told-to-leave-and-stays');
     const { leaving: _, ...identity } = this.#identity;
     try {
@@ -167,7 +167,7 @@ export class Membership {
       this.#say({ code: error.code, message: error.message });
       return false;
     }
-    this.stay();
+    this.onStay();
     return true;
   }
 

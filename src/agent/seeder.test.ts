@@ -298,6 +298,32 @@ describe('connections are forgotten', () => {
     expect(await its.connections(zone)).toEqual([]);
   });
 
+  test.each([0, 1])(
+    'and-on-a-host-that-leaves, which does not know of them when it joins again: down %i times',
+    async (times) => {
+      const clock = new VirtualClock();
+      const its = new SimulatedSwitch({ host: 'c1', clock });
+      const driver = new SimulatedDriver({ clock, switch: its });
+      const view = otherAt('c1');
+      await driver.apply(view, NEVER);
+      const zone = compile(dataplaneView('c1', view.parts)!).zones.get(NAT)!;
+      its.track(zone, [ONE]);
+      const { flush } = its;
+      let calls = 0;
+      its.flush = async (at) => {
+        calls += 1;
+        its.faults.down = calls <= times;
+        return flush.call(its, at).finally(() => (its.faults.down = false));
+      };
+      const leave = { id: 'leave:1', kind: 'leave', args: {} };
+      const fence = { stamp: view.stamp, host: 'c1', serviceVersion: 5, signal: NEVER };
+      for (let time = 0; time < times; time += 1)
+        expect(await driver.perform(leave, fence)).toMatchObject({ outcome: 'failed' });
+      expect(await driver.perform(leave, fence)).toEqual({ outcome: 'done' });
+      expect(its.trackedIn(zone)).toEqual([]);
+    },
+  );
+
   test('it-is-tried-again-when-the-switch-does-not-answer', async () => {
     const world = await prepared();
     const { its, rack } = world.host('c1');

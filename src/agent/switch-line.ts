@@ -89,7 +89,17 @@ export class SwitchLine {
   async wipe(): Promise<Lined> {
     this.#wipes += 1;
     this.#gaps = [];
-    return this.#alone(() => this.#bring(WIPED));
+    return this.#alone(async () => {
+      const lined = await this.#bring(WIPED);
+      if (lined.kind !== 'failed') await this.#forgetAll();
+      return lined;
+    });
+  }
+
+  /** A host that joins again does not know what it translated before: it would go on by connections that are long over. */
+  async #forgetAll(): Promise<void> {
+    for (const zone of new Set(this.#tracked.values())) await this.#switch.flush?.(zone);
+    this.#tracked.clear();
   }
 
   async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {

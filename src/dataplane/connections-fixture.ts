@@ -2,7 +2,9 @@
 import type { TrackedConnection } from './switch.ts';
 
 export function connectionOf(protocol: TrackedConnection['protocol'], nth: number): TrackedConnection {
-  const ends = { src: `10.0.0.${10 + nth}`, dst: '203.0.113.9', outside: { ip: '198.51.100.7', port: 20_000 + nth } };
-  if (protocol === 'icmp') return { protocol, ...ends, id: 100 + nth, type: 8, code: 0 };
-  return { protocol, ...ends, sport: 4000 + nth, dport: 53 };
+  const [ends, ip] = [{ src: `10.0.0.${10 + nth}`, dst: '203.0.113.9' }, '198.51.100.7'];
+  // An echo keeps its number outside.
+  if (protocol === 'icmp')
+    return { protocol, ...ends, id: 100 + nth, type: 8, code: 0, outside: { ip, port: 100 + nth } };
+  return { protocol, ...ends, sport: 4000 + nth, dport: 53, outside: { ip, port: 20_000 + nth } };
 }

@@ -8,6 +8,7 @@ import {
   PORTS_BY_HOST,
   PORTS_BY_NETWORK,
   PORTS_BY_SEGMENT,
+  presenceOf,
   ROUTER,
   ROUTERS_BY_SUBNET,
   SEGMENT,
@@ -20,6 +21,7 @@ import {
   type Subnet,
 } from '../network/index.ts';
 import {
+  addPresence,
   hostsOfRouter,
   hostsOfService,
   hostsSharingPlaces,
@@ -151,6 +153,19 @@ function hostsSeeing(fleet: FleetReader, networks: Iterable<string>): Set<string
   return hostsSharingPlaces(fleet, { networks: all, subnets: withRouted(fleet, subnets) });
 }
 
+/** The hosts that are told of a segment: those with ports on it, and those that route into one of its subnets. */
+function hostsSeeingSegment(fleet: FleetReader, segment: string, network: string): Set<string> {
+  const subnets = [...fleet.find(SUBNETS_BY_NETWORK, network)].filter(({ doc }) => doc.segment === segment);
+  const all = withRouted(
+    fleet,
+    subnets.map(({ id }): string => id),
+  );
+  const hosts = hostsSharingPlaces(fleet, { networks: [], subnets: all });
+  addPresence(fleet, hosts, all);
+  for (const host of presenceOf(fleet).withoutAddressOn(segment).keys()) hosts.add(host);
+  return hosts;
+}
+
 /** These subnets, and all that they are routed to. */
 function withRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
   const found = new Set(subnets);
@@ -170,9 +185,14 @@ function seen(port: Port | undefined): string {
 function byPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
   if (seen(was) === seen(is)) return [];
-  const sides = [was, is].filter((port) => port?.binding !== undefined).map((port) => port as Port);
-  const hosts = hostsSeeing(fleet, new Set(sides.map(({ network }) => network)));
-  for (const { binding } of sides) if (binding !== undefined) hosts.add(binding.host);
+  const hosts = new Set<string>();
+  for (const { network, binding } of [was, is].filter((port) => port !== undefined)) {
+    if (binding === undefined) continue;
+    const { host, segment } = binding;
+    const seeing = segment === undefined ? hostsSeeing(fleet, [network]) : hostsSeeingSegment(fleet, segment, network);
+    for (const one of seeing) hosts.add(one);
+    hosts.add(host);
+  }
   return [...hosts];
 }
 

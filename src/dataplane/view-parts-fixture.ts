@@ -3,7 +3,7 @@ import { electionModel, SERVICE, serviceId, type Service } from '../election/ind
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index.ts';
 import { HOST, hostsModel, type Host } from '../hosts/index.ts';
 import { networkModel, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type Router } from '../network/index.ts';
-import { host as plainHost, network, port as plainPort, subnet } from '../network/network-fixture.ts';
+import { host as plainHost, network, port as plainPort, segment, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { peersPart } from './peers.ts';
@@ -82,9 +82,31 @@ export const passing = (
 export const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];
 export const red = [network('red'), subnet('red-v4', 'red', '10.0.3.0/24')];
 
-export const keys = [key(100, 'network', 'blue'), key(101, 'network', 'red'), key(200, 'router', 'edge')];
+/** A routed network: each segment is a domain of its own. */
+export const green = [
+  network('green'),
+  ...['g1', 'g2'].flatMap((name, nth) => [
+    segment(name, 'green'),
+    subnet(`${name}-v4`, 'green', `10.0.${8 + nth}.0/24`, { segment: name }),
+  ]),
+];
 
-function key(number: number, kind: 'network' | 'router', id: string): Change {
+/** One with a long name has no address. */
+export function portInSegment(id: string, where: string, of: string): Change {
+  const address = { ip: `10.0.8.${id.length}`, subnet: `${of}-v4`, chosenBy: 'create' as const };
+  const addresses = id.length > 4 ? [] : [address];
+  return plainPort(id, 'green', { addresses, serial: 1, binding: { host: where, serial: 1, type: 'x', segment: of } });
+}
+
+export const keys = [
+  key(100, 'network', 'blue'),
+  key(101, 'network', 'red'),
+  key(102, 'segment', 'g1'),
+  key(103, 'segment', 'g2'),
+  key(200, 'router', 'edge'),
+];
+
+function key(number: number, kind: 'network' | 'segment' | 'router', id: string): Change {
   return put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: kind, id });
 }
 

@@ -14,11 +14,13 @@ import {
   HOSTS,
   at,
   blue,
+  green,
   host,
   keys,
   newFleet,
   passing,
   peers,
+  portInSegment,
   portOn,
   red,
   router,
@@ -250,9 +252,12 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       fc.constantFrom('blue', 'red'),
     )
     .map(([id, where, of]) => portOn(id, where, of)),
-  fc.constantFrom('p1', 'p2', 'p33').map((id) => remove(PORT, idOf(PORT, id))),
   fc
-    .tuple(fc.subarray(['blue-v4', 'red-v4']), fc.constantFrom('198.51.100.7', '198.51.100.8'))
+    .tuple(fc.constantFrom('p1', 'p33', 'p5555'), name, fc.constantFrom('g1', 'g2'))
+    .map(([id, where, of]) => portInSegment(id, where, of)),
+  fc.constantFrom('p1', 'p2', 'p33', 'p5555').map((id) => remove(PORT, idOf(PORT, id))),
+  fc
+    .tuple(fc.subarray(['blue-v4', 'red-v4', 'g1-v4']), fc.constantFrom('198.51.100.7', '198.51.100.8'))
     .map(([of, ip]) => router('edge', of, ip)),
   fc.constant(remove(ROUTER, idOf(ROUTER, 'edge'))),
   fc.tuple(fc.constantFrom('10.0.4.0/24', '10.0.5.0/24')).map(([cidr]) => subnet('blue-v4', 'blue', cidr)),
@@ -274,7 +279,7 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
     }),
   fc.constant(remove(SERVICE, serviceId('nat', 'edge'))),
   fc.constantFrom(...keys),
-  fc.constantFrom('100', '200').map((id) => remove(TUNNEL_KEY, idOf(TUNNEL_KEY, id))),
+  fc.constantFrom('100', '102', '200').map((id) => remove(TUNNEL_KEY, idOf(TUNNEL_KEY, id))),
 );
 const commits = fc.array(
   fc.uniqueArray(aChange, { selector: ({ kind, id }) => `${kind}/${id}`, minLength: 1, maxLength: 3 }),
@@ -290,7 +295,8 @@ describe('properties of the parts', () => {
     (part) => {
       fc.assert(
         fc.property(commits, (all) => {
-          const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...blue, ...red, ...keys);
+          const ground = [...blue, ...red, ...green, ...keys];
+          const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...ground);
           for (const changes of all) {
             const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
@@ -314,6 +320,14 @@ describe('properties of the parts', () => {
       remove(PORT, idOf(PORT, 'p2')),
     ]);
     expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+  });
+
+  test('a-port-on-a-segment-concerns-nobody-on-the-others', () => {
+    const ports = ['c1', 'c2'].map((where, nth) => portInSegment(`p${nth}`, where, 'g1'));
+    const elsewhere = portInSegment('p33', 'c3', 'g2');
+    const fleet = newFleet(...HOSTS.map((id) => host(id)), ...green, ...keys, ...ports, elsewhere);
+    const [change] = fleet.apply(fleet.revision + 1, [portInSegment('p444', 'c2', 'g1')]);
+    expect([...networksPart.affects(fleet, change!)].sort()).toEqual(['c1', 'c2']);
   });
 
   test('never: a tunnel has one end', () => {

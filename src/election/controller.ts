@@ -67,7 +67,7 @@ export class ElectionController {
       const affected = affectedBy(fleet, change);
       if (affected === 'all') this.#scanAtMs = 0;
       else for (const id of affected) this.#woken.add(id);
-      if (affected.length > 0 && !this.#sleep.signal.aborted) this.#sleep.abort();
+      if (affected.length > 0 && !this.#sleep.signal.aborted) this.#sleep.abort('woken');
     }
   }
 

@@ -204,6 +204,29 @@ test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten',
   expect(world.states).toBe('c1 unknown');
 });
 
+test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed', async () => {
+  const world = await hearing('c1');
+  const unknown = { state: 'unknown' as const, sinceMs: 0 };
+  const become = (facts: Partial<Host>): Promise<unknown> =>
+    world.journal.submit({
+      by: 'test',
+      decide: () => ({
+        kind: 'accept',
+        changes: [put(HOST, idOf(HOST, 'c1'), { ...hostNamed('c1'), ...facts })],
+        answer: null,
+      }),
+    });
+  await become({ state: 'finalizing', connection: { state: 'down', sinceMs: 0 } });
+  world.liveness.heard('c1');
+  await become({ state: 'removed', connection: unknown });
+  await become({ state: 'joining', connection: unknown, readmitted: true });
+  await world.pass(1);
+  expect(world.states).toBe('c1 unknown');
+  await become({ state: 'joining', connection: unknown, readmitted: true, credential: 'tk' });
+  await world.pass(1, 'c1');
+  expect(world.states).toBe('c1 up');
+});
+
 test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
   const world = await hearing('c1', 'c2');
   await world.pass(10, 'c1', 'c2');

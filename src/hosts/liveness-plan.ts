@@ -51,7 +51,7 @@ export function planLiveness(
   const transitions: Transition[] = [];
   for (const [host, heard] of watched) {
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
-    if (doc === undefined || doc.state === 'removed') continue;
+    if (doc === undefined || doc.state === 'removed' || isAwaited(doc)) continue;
     const from = doc.connection.state;
     const site = lookOf(sites, doc.site);
     const silentMs = silence(heard, listening);
@@ -65,6 +65,11 @@ export function planLiveness(
     else transitions.push({ host, from, to });
   }
   return withSites(fleet, transitions, sites, settings);
+}
+
+/** It was removed and is to join again, which its agent has not done yet: whoever was heard is the one that was removed. */
+function isAwaited({ state, readmitted, credential }: Host): boolean {
+  return state === 'joining' && readmitted === true && credential === undefined;
 }
 
 /**

@@ -1,37 +1,46 @@
 // What becomes of instances when their host is removed from under them: they say so, keep their ports and addresses, and can
 // be built elsewhere. Work that is under way for them finds the host gone, and ends by itself.
-import { mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, type Abandon } from '../hosts/index.ts';
-import { CLAIM, claimId, PORT, unboundPort } from '../network/index.ts';
+import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
+import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
 import { cleaningOf } from './clean.ts';
-import { claimGone } from './give-up.ts';
-import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceFault, type InstanceState } from './model.ts';
-import { isInline, portsOf, type StoredInstance } from './place.ts';
+import { withoutHost } from './give-up.ts';
+import { INSTANCE, INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from './model.ts';
+import type { StoredInstance } from './place.ts';
 
 /** The others are being built, shelved or deleted: that work looks after a host that is gone. */
 const LEFT_BEHIND: readonly InstanceState[] = ['active', 'moving', 'error'];
 
 export function abandoned(fleet: FleetReader, host: string, how: Abandon): Change[] {
-  return [...fleet.find(INSTANCES_BY_HOST, host)]
-    .filter(({ doc }) => LEFT_BEHIND.includes(doc.state))
-    .flatMap((instance) => leftBehind(fleet, instance, host, how));
+  const here = [...fleet.find(INSTANCES_BY_HOST, host)];
+  return [
+    ...here
+      .filter((instance) => LEFT_BEHIND.includes(instance.doc.state) || isLeftShelving(fleet, instance))
+      .flatMap((instance) => leftBehind(fleet, instance, host, how)),
+    // Of those that were on their way there, none has room there any more: a move that goes on finds that out.
+    ...[...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ id, doc }) => (doc.role === 'move' ? [remove(CLAIM, id)] : [])),
+  ];
+}
+
+/** The shelving of it was cut short by its deadline: nobody looks after it unless somebody asks for that again. */
+function isLeftShelving(fleet: FleetReader, { id, doc }: StoredInstance): boolean {
+  if (doc.state !== 'shelving') return false;
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  return !open.some(
+    (item) => fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === 'instance-shelve',
+  );
 }
 
 function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, { by, nowMs }: Abandon): Change[] {
   mark('instance-left-behind');
   const { id } = instance;
-  const { host: _, move: __, ...rest } = instance.doc;
+  const { move: _, ...rest } = instance.doc;
   const message = `Host ${host} was removed from the fleet while the instance was there. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${id}", or delete it.`;
   const fault: InstanceFault = { code: 'host-removed', message, atMs: nowMs };
-  const doc: Instance = { ...rest, state: 'error', fault, changedBy: by, changedAtMs: nowMs };
-  const bound = portsOf(fleet, instance.doc).filter(
-    (port) => port.doc.binding !== undefined || !isInline(fleet, port.doc),
-  );
   return [
-    put(INSTANCE, id, doc),
-    ...claimGone(fleet, id),
+    ...withoutHost(fleet, id, { ...rest, state: 'error', fault }, { by, nowMs }),
     ...otherEnd(fleet, instance, nowMs),
-    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by, nowMs }))),
   ];
 }
 

@@ -1,7 +1,7 @@
 // One try after the other until an instance has a place, and what is to be done for it there. A try that the networks refuse
 // at once excludes what it must and is followed by the next, within the same decision.
 import { idOf, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { PORT, type StoredPort } from '../network/index.ts';
+import { PORT, unboundPort, type Port, type StoredPort } from '../network/index.ts';
 import type { ScheduleReport } from '../scheduler/index.ts';
 import { mayRetry, withFault } from './faults.ts';
 import { INSTANCE, type Attempt, type Instance } from './model.ts';
@@ -57,13 +57,13 @@ function attemptAt(
 }
 
 function settled(
-  { id, instance, ports }: AttemptAsk,
+  { id, instance, ports, by, nowMs }: AttemptAsk,
   { host, claim, bound, mode }: Placement & { readonly kind: 'placed' },
 ): Tried {
   const here = [put(INSTANCE, idOf(INSTANCE, id), instance), claim];
   const changes = here.concat(
     bound.map((port) => put(PORT, port.id, port.doc)),
-    unbound(ports, bound).map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
+    unbound(ports, bound).map((port) => put(PORT, port.id, toBeBound(port.doc, { by, nowMs }))),
   );
   // Where ports are ready before the host is asked, whatever is not bound by now is for a back end outside the journal.
   const outside = mode === 'ready' && bound.length < ports.length;
@@ -74,6 +74,11 @@ function settled(
 function unbound(ports: readonly StoredPort[], bound: readonly { readonly id: string }[]): readonly StoredPort[] {
   if (bound.length === ports.length) return NONE;
   return ports.filter((port) => !bound.some((one) => one.id === port.id));
+}
+
+/** One that is built elsewhere may be connected at its dead host still, which has no room for it any more. */
+function toBeBound(port: Port, at: Pick<AttemptAsk, 'by' | 'nowMs'>): Port {
+  return port.binding === undefined ? { ...port, serial: port.serial + 1 } : unboundPort(port, at);
 }
 
 const NONE: readonly StoredPort[] = [];

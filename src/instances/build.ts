@@ -152,11 +152,11 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
       return toOutside(fleet, looked, ports, () => bindOrder(fleet, order, outsidePorts(fleet, ports)));
     }
     case 'build':
-      return (
-        whileHostThere(fleet, looked, (at, atMs) => afterFault(at, item, { fault: 'host-lost' }, atMs)) ?? heard(item)
-      );
+      return whileHostThere(fleet, looked, hostLost(item)) ?? heard(item);
     case 'plug':
-      return [plugged(fleet, looked, ports)];
+      return [
+        isConfirmedGone(fleet, item.doc.host ?? '') ? onBuilding(item, hostLost(item)) : plugged(fleet, looked, ports),
+      ];
     case 'sweep':
       return whileHostThere(fleet, looked, (at, atMs) => afterSweep(at, item, atMs)) ?? askedAgain(looked);
     case 'unbind':
@@ -183,6 +183,10 @@ function whileHostThere(
   if (!isAway(fleet, host)) return undefined;
   mark('build-waits-for-a-silent-host');
   return [wait(item, { code: 'host-silent', host, instance: instance.id })];
+}
+
+function hostLost(item: StoredItem): (fleet: FleetReader, nowMs: number) => RecordStep {
+  return (fleet, nowMs) => afterFault(fleet, item, { fault: 'host-lost' }, nowMs);
 }
 
 /** The host is there (again) and has its task. */
@@ -246,7 +250,13 @@ function whileOthersWait(item: StoredItem, { state, target }: StoredItem['doc'])
 
 function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): Next {
   const waiting = ports.filter((port) => tellsOfPlugs(fleet, port) && !isPlugged(fleet, port));
-  if (waiting.length === 0) return onBuilding(item, (at, atMs) => wentWell(at, item, [], atMs));
+  if (waiting.length === 0) {
+    // It is not called active on a host that was removed since: whatever is in service there has gone with it.
+    return onBuilding(item, (at, atMs) => {
+      const isLost = isConfirmedGone(at, item.doc.host ?? '');
+      return isLost ? hostLost(item)(at, atMs) : wentWell(at, item, [], atMs);
+    });
+  }
   const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
   if (nowMs >= sinceMs + PLUG_WAIT_MS) {
     return onBuilding(item, (at, atMs) => sweptFirst(at, item, { fault: 'not-plugged' }, atMs));

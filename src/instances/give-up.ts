@@ -59,15 +59,20 @@ export function keptWithoutHost(
   end: Ended,
 ): Change[] {
   mark('kept-without-host');
-  const { host: _, ...rest } = instance;
   const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
-  const doc: Instance = { ...rest, state, changedBy: end.by, changedAtMs: end.nowMs };
+  return withoutHost(fleet, id, { ...instance, state }, end);
+}
+
+/** The instance with no host, no room kept for it there, and its ports connected nowhere. They are still its own. */
+export function withoutHost(fleet: FleetReader, id: string, instance: Instance, { by, nowMs }: Ended): Change[] {
+  const { host: _, ...rest } = instance;
+  const doc: Instance = { ...rest, changedBy: by, changedAtMs: nowMs };
   // What a back end has unbound was unbound under a higher serial: that one is used up as well.
   const bound = portsOf(fleet, instance).filter((port) => port.doc.binding !== undefined || !isInline(fleet, port.doc));
   return [
     put(INSTANCE, idOf(INSTANCE, id), doc),
     ...claimGone(fleet, id),
-    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, end))),
+    ...bound.map((port) => put(PORT, port.id, unboundPort(port.doc, { by, nowMs }))),
   ];
 }
 

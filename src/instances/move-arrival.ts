@@ -15,10 +15,12 @@ import { expecting, record, type RecordStep } from '../operations/index.ts';
 import { buildFailed, buildWentWell } from '../scheduler/index.ts';
 import { keptPromises } from './build-steps.ts';
 import { FAULTS, withFault, type Failed } from './faults.ts';
+import { withoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import {
   ended,
   modeThere,
+  moveClaimGone,
   MOVER,
   onward,
   putMoving,
@@ -33,6 +35,7 @@ import { isAway, isInline, portsOf, reachesPools } from './place.ts';
 /** From here on the instance is at its target, with its claim and its ports. `bound`: what a back end has bound there. */
 export function switched(look: MoveLook, bound: readonly Change[] = []): RecordStep {
   const host = targetOf(look.instance.doc) ?? '';
+  if (!hasRoomThere(look)) return targetLost(look);
   const ports = portsThere(look, host);
   if ('code' in ports) return cutOff(look, failedBind(ports));
   const changes = [putMoving(look, there(look, host)), ...claimsThere(look), ...ports, ...bound];
@@ -59,7 +62,7 @@ function failedBind(fault: BindFault): Failed {
 export function faultThere(look: MoveLook): Failed | undefined {
   const { fleet, instance } = look;
   const host = targetOf(instance.doc) ?? '';
-  if (isAway(fleet, host)) return { fault: 'host-lost' };
+  if (isAway(fleet, host) || !hasRoomThere(look)) return { fault: 'host-lost' };
   const ports = portsThere(look, host);
   if ('code' in ports) return failedBind(ports);
   // Those that are bound outside the journal, or by the target itself.
@@ -69,10 +72,11 @@ export function faultThere(look: MoveLook): Failed | undefined {
 
 /** Its ports cannot be connected where it is now. It runs there without them, rather than nowhere, and is moved on. */
 export function cutOff(look: MoveLook, failed: Failed): RecordStep {
-  mark('move-arrives-cut-off');
   const { fleet, instance, nowMs } = look;
   const { doc } = instance;
   const host = targetOf(doc) ?? '';
+  if (!hasRoomThere(look)) return targetLost(look);
+  mark('move-arrives-cut-off');
   const tries = withFault(towards(instance).doc, failed).attempts;
   const changes = [
     putMoving(look, { ...there(look, host), move: { ...doc.move, tries } }),
@@ -135,6 +139,7 @@ export function targetLost(look: MoveLook): RecordStep {
   mark('move-target-lost');
   const { fleet, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? instance.doc.host ?? '';
+  if (!hasRoomThere(look)) return targetRemoved(look, host);
   // What is still connected at the source would keep that from leaving, with nothing of the instance there.
   const elsewhere = portsOf(fleet, instance.doc).filter(
     ({ doc }) => doc.binding !== undefined && doc.binding.host !== host,
@@ -147,4 +152,24 @@ export function targetLost(look: MoveLook): RecordStep {
     ...elsewhere.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs }))),
     ...swept(look, instance.doc.move.from),
   ]);
+}
+
+/** Nothing comes to a host that is removed: it is where those are whose host was removed from under them, see `abandoned`. */
+function targetRemoved(look: MoveLook, host: string): RecordStep {
+  const { fleet, instance, nowMs } = look;
+  const { move, ...doc } = instance.doc;
+  const { place } = there(look, host);
+  const message = `Host ${host} was removed from the fleet when the instance was handed over to it. Make sure that host is off, then build it elsewhere with "muster instances rebuild ${instance.id}", or delete it.`;
+  const fault: InstanceFault = { code: 'target-lost', message, atMs: nowMs };
+  return ended(look, fault, [
+    ...withoutHost(fleet, instance.id, { ...doc, place, state: 'error', fault }, { by: MOVER, nowMs }),
+    ...moveClaimGone(fleet, instance.id),
+    ...swept(look, move.from),
+  ]);
+}
+
+/** Whether it has its claim where it is going. A host that is removed takes that along, and does not bring it when it joins again. */
+export function hasRoomThere({ fleet, instance }: Pick<MoveLook, 'fleet' | 'instance'>): boolean {
+  const host = targetOf(instance.doc) ?? instance.doc.host;
+  return instance.doc.host === host || fleet.get(CLAIM, claimId(instance.id, 'move'))?.doc.host === host;
 }

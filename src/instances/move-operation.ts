@@ -13,7 +13,7 @@ import {
 } from '../operations/index.ts';
 import { itemsOfHost } from './clean.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
-import { arrival, arrived, isCutOff, switched, targetLost } from './move-arrival.ts';
+import { arrival, arrived, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
 import {
   movingBy,
   notOurs,
@@ -108,7 +108,7 @@ function asked({ item, nowMs }: MoveLook): readonly Next[] {
 function toPrepare(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
   if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, sourceLost)];
-  if (!isAway(fleet, targetOf(instance.doc) ?? '')) return asked(look);
+  if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return asked(look);
   return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
 }
 
@@ -135,7 +135,7 @@ function toAskTarget(look: MoveLook): readonly Next[] {
 function toSwitch(look: MoveLook): readonly Next[] {
   const { fleet, item, instance, nowMs } = look;
   const host = targetOf(instance.doc) ?? '';
-  if (isConfirmedGone(fleet, host)) return [later(item, targetLost)];
+  if (isConfirmedGone(fleet, host) || !hasRoomThere(look)) return [later(item, targetLost)];
   if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   const errand = towards(instance);

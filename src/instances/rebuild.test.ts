@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type FleetReader } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
+import { PORTS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
@@ -87,6 +88,33 @@ test.each(['embedded', 'simulated', 'host-local'] as const)(
     await world.settle();
     expect(world.machines.having('web')).toEqual(['h4']);
     expect(world.open()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  },
+);
+
+test.each([
+  [2, 'embedded'],
+  [2, 'simulated'],
+  [1, 'host-local'],
+  [5, 'simulated'],
+] as const)(
+  'a-port-is-not-connected-at-the-dead-host-once-room-is-elsewhere: version %i, %s',
+  async (version, backEnd) => {
+    const world = await World.of(fixtureF(backEnd));
+    for (const name of ['h1', 'h2', 'h3', 'h4', 'h5']) await world.edit(name, { serviceVersion: version });
+    await world.create();
+    await world.settle();
+    const before = world.addresses('web');
+    expect(world.ports('web')[0]?.binding?.host).toBe('h2');
+    await dies(world);
+    const { operation } = await world.commit(asking(world));
+    await world.until(operation, 'web', version < 5 ? 'build' : 'bind');
+    expect(world.claim('web')?.host).toBe('h4');
+    expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
+    expect(world.addresses('web')).toEqual(before);
+    await world.settle();
+    expect(world.ports('web')[0]?.binding?.host).toBe('h4');
+    expect(world.addresses('web')).toEqual(before);
     expect(world.violations).toEqual([]);
   },
 );

@@ -1,8 +1,8 @@
 // Instances on hosts that leave: they move live within the limits of their groups, are built elsewhere when their host is off for
-// certain, wait longer and longer after a failure, and say so when their host is removed from under them.
+// certain, and wait longer and longer after a failure.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
+import { clearForcedDown, findHost, startScaleIn, type Host } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { pauseAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
@@ -149,60 +149,6 @@ describe('instances of a leaving host', () => {
     await start(world, 'h2');
     await world.settle();
     expect(world.instance('web')?.host).toBe('h5');
-  });
-});
-
-describe('instances of a host that is removed by force', () => {
-  const end = async (world: World, host: string): Promise<void> => {
-    const command = { hosts: [host], disconnect: false, force: { reason: 'it burnt down' }, ...asking(world) };
-    await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
-    await world.settle();
-  };
-
-  async function removed(): Promise<World> {
-    const world = await withSome(2);
-    await world.goDown('h2');
-    await start(world, 'h2');
-    await world.settle();
-    await end(world, 'h2');
-    expect(hostOf(world, 'h2').state).toBe('removed');
-    return world;
-  }
-
-  test('are-in-error-with-a-fault-that-says-so, and keep their ports and addresses', async () => {
-    const world = await removed();
-    expect(world.instance('web-1')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
-    expect(world.instance('web-1')?.fault?.message).toContain('Make sure that host is off');
-    expect(world.instance('web-1')).not.toHaveProperty('host');
-    expect(world.instance('web-1')?.fault?.message).toContain('muster instances rebuild web-1');
-    expect(world.claim('web-1')).toBeUndefined();
-    expect(world.ports('web-1')[0]).not.toHaveProperty('binding');
-    expect(world.addresses('web-1')).toHaveLength(1);
-    expect(world.violations).toEqual([]);
-  });
-
-  test('can-be-rebuilt', async () => {
-    const world = await removed();
-    const before = world.addresses('web-1');
-    await world.commit((fleet) => rebuildInstances(fleet, { ids: ['web-1'], deadlineMs: HOUR_MS, ...asking(world) }));
-    await world.settle();
-    expect(world.instance('web-1')).toMatchObject({ state: 'active', host: 'h4' });
-    expect(world.addresses('web-1')).toEqual(before);
-    expect(world.violations).toEqual([]);
-  });
-
-  test('that-were-on-their-way-are-swept-at-the-other-end', async () => {
-    const world = await withSome(1);
-    await start(world, 'h2');
-    await world.pass();
-    await world.tick();
-    await world.goDown('h2');
-    await end(world, 'h2');
-    await world.settle();
-    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
-    expect(world.claim('web', 'move')).toBeUndefined();
-    expect(world.machines.having('web')).toEqual(['h2']);
-    expect(world.violations).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { sensesOf } from '../election/index.ts';
 import { ElectionController } from '../election/runtime.ts';
+import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
@@ -148,6 +149,7 @@ function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, lo
   return [
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
+    new TunnelKeysController(common),
     new RetentionController(common),
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),

@@ -58,6 +58,8 @@ class Places {
 class Presence implements Projected {
   readonly #subnets = new Places();
   readonly #networks = new Places();
+  /** Of ports on a segment that have no address, and so are in no subnet. */
+  readonly #segments = new Places();
 
   apply({ before, after }: Applied): void {
     const was = before?.doc as Port | undefined;
@@ -73,7 +75,10 @@ class Presence implements Projected {
     if (port === undefined || host === undefined) return;
     this.#networks.add(port.network, host, by);
     const [first, ...others] = port.addresses;
-    if (first === undefined) return;
+    if (first === undefined) {
+      if (port.binding?.segment !== undefined) this.#segments.add(port.binding.segment, host, by);
+      return;
+    }
     this.#subnets.add(first.subnet, host, by);
     if (others.length === 0) return;
     // Two addresses in one subnet are one presence.
@@ -96,6 +101,11 @@ class Presence implements Projected {
     return this.#networks.hosts.of(network);
   }
 
+  /** The hosts with ports on a segment that have no address. */
+  withoutAddressOn(segment: string): ReadonlyMap<string, number> {
+    return this.#segments.hosts.of(segment);
+  }
+
   /** The subnets that a host has ports in, in order. */
   subnetsOn(host: string): string[] {
     return this.#subnets.on(host);
@@ -109,6 +119,7 @@ class Presence implements Projected {
 /** Ports change often, and seldom where they are. */
 function isSamePlace(was: Port, is: Port): boolean {
   if (was.binding?.host !== is.binding?.host || was.network !== is.network) return false;
+  if (was.binding?.segment !== is.binding?.segment) return false;
   if (was.addresses === is.addresses) return true;
   const { length } = was.addresses;
   return length === is.addresses.length && was.addresses.every(({ subnet }, at) => is.addresses[at]?.subnet === subnet);

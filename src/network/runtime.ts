@@ -4,6 +4,7 @@ export { NetworkDriver } from './network-driver.ts';
 export { networkRoutes } from './routes.ts';
 export { SimulatedNetwork } from './simulated-network-driver.ts';
 export { simulatedNetworkRoutes } from './simulated-routes.ts';
+export { TunnelKeysController } from './tunnel-key-controller.ts';
 export {
   FLOATING_ADDRESS_VIEW,
   NETWORK_VIEW,

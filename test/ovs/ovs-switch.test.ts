@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
+import { connectionsContract } from '../../src/dataplane/switch-connections-contract.ts';
 import { switchContract, type SwitchUnderTest } from '../../src/dataplane/switch-contract.ts';
 import { compile, diff, WIPED, type SwitchChange } from '../../src/dataplane/index.ts';
 import { C2, nat, subnetService, view } from '../../src/dataplane/dataplane-fixture.ts';
@@ -72,6 +73,19 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
       await it.close();
       await daemons.close();
     }
+  });
+
+  connectionsContract('Open vSwitch', async () => {
+    const daemons = await start();
+    const it = openOn(daemons);
+    await it.identity();
+    return {
+      it,
+      close: async () => {
+        await it.close();
+        await daemons.close();
+      },
+    };
   });
 
   switchContract('Open vSwitch', async (): Promise<SwitchUnderTest> => {
