@@ -102,10 +102,13 @@ function setAside(read: SwitchContents, moved: ReadonlySet<string>): Aside {
   const sendsThere = (text: string): boolean => peersIn(text).some((address) => moved.has(address));
   return {
     flows: read.flows.filter(({ cookie, actions }) => isOurCookie(cookie) && sendsThere(actions)),
-    groups: read.groups
-      .filter(({ id, buckets }) => isOurGroup(id) && buckets.some(sendsThere))
-      .map((group) => ({ ...group, buckets: [SENDS_NOWHERE] })),
+    groups: read.groups.filter(({ id, buckets }) => isOurGroup(id) && buckets.some(sendsThere)).map(sendingNowhere),
   };
+}
+
+/** Where a bucket has to watch a port, as for failing over, one that does nothing is refused: then it is a group of another type. */
+function sendingNowhere({ id, type }: Group): Group {
+  return { id, type: type === 'fast-failover' ? 'indirect' : type, buckets: [SENDS_NOWHERE] };
 }
 
 /** Before anything sends there. One that only ceases to have heartbeats keeps them for as long as they may be watched. */
@@ -143,7 +146,7 @@ function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: r
   return groups.flatMap((group): SwitchChange[] => {
     if (!isOurGroup(group.id) || ids.has(group.id)) return [];
     if (!used.has(group.id)) return [{ kind: 'remove-group', id: group.id }];
-    const emptied = { ...group, buckets: [SENDS_NOWHERE] };
+    const emptied = sendingNowhere(group);
     return isSameGroup(group, emptied) ? [] : [putGroup(emptied)];
   });
 }

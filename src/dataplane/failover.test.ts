@@ -126,6 +126,10 @@ describe('heartbeats on the switch', () => {
     expect(follow(state, tunnels(['c2', 'c3']))).toEqual(['put-tunnel', 'put-tunnel', 'put-group']);
     expect(follow(state, tunnels(['c3']))).toEqual(['put-group', 'put-tunnel']);
     expect(follow(state, tunnels(['c2', 'c3']))).toEqual(['put-tunnel', 'put-group']);
+    // A host that is reached elsewhere: for a moment nothing sends to it, and nothing watches it.
+    const peers = [{ ...C2, tunnelAddress: '172.16.9.9' }, C3];
+    const moved = view({ peers, services: [nat(WATCHED)], heartbeats: HEARD });
+    expect(follow(state, compile(moved).contents)).toContain('put-tunnel');
     expect(follow(state, { flows: [], groups: [], tunnels: [], externalIds: {} })).toContain('remove-tunnel');
   });
 });

@@ -93,6 +93,11 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       ],
       ['a-group-watches-a-heartbeat-that-is-not-there', [putTunnel], [putFailover]],
       ['a-heartbeat-that-a-group-watches-ends', [putHeard, putFailover], [putTunnel]],
+      [
+        'a-group-that-fails-over-without-a-port-to-watch',
+        [putHeard, putFailover],
+        [{ kind: 'put-group', group: { ...failover, buckets: ['drop'] } }],
+      ],
     ])('%s is refused as a whole', async (_name, before, refused) => {
       const { it } = await start();
       await it.apply(before);
@@ -108,6 +113,9 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [heard] });
       await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, heartbeatMs: 200 } }]);
       expect((await it.read()).tunnels).toEqual([{ ...heard, heartbeatMs: 200 }]);
+      const nowhere: Group = { id: GROUP, type: 'indirect', buckets: ['drop'] };
+      await it.apply([{ kind: 'put-group', group: nowhere }]);
+      expect((await it.read()).groups).toEqual([nowhere]);
       await it.apply([putGroup, putTunnel]);
       expect(await it.read()).toMatchObject({ flows: [flow], groups: [group] });
       expect((await it.read()).tunnels).toEqual([tunnel]);

@@ -147,7 +147,9 @@ export class SwitchState {
     return this.#addressProblem(peersIn(flow.actions), `flow ${flowKey(flow)}`);
   }
 
-  #groupProblem({ id, buckets }: Group): string | undefined {
+  #groupProblem({ id, type, buckets }: Group): string | undefined {
+    if (type === 'fast-failover' && !buckets.every((bucket) => bucket.startsWith('watch_port:')))
+      return `group ${id} fails over, and one of its buckets watches nothing`;
     const watched = buckets.flatMap((bucket) => heartbeatIn(bucket) ?? []);
     const missing = watched.find((port) => !this.#uses.has(`heartbeat/${port}`));
     if (missing !== undefined) return `group ${id} watches ${missing}, which is not there`;

@@ -74,7 +74,7 @@ export class ElectionController {
   /** Somebody hears a host no more, or again: nobody waits for the next scan. */
   listen(host: string): void {
     for (const id of concernedBy(this.#options.journal.fleet, host)) this.#woken.add(id);
-    if (this.#woken.size > 0) this.#sleep.abort();
+    if (this.#woken.size > 0) this.#sleep.abort('woken');
   }
 
   /** Looks once at everything that is due. */
