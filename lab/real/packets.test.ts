@@ -63,7 +63,7 @@ ovsSuite('packets', () => {
     return addresses.some((ip) => tracked.includes(`src=${ip},`));
   }
 
-  test('every-instance-reaches-every-other, its-gateways-and-the-outside, by IPv4 and IPv6', async () => {
+  test('dataplane-1: every-instance-reaches-every-other, its-gateways-and-the-outside, by IPv4 and IPv6', async () => {
     const all = fleet.instances.flatMap(({ addresses }) => addresses);
     expect(all).toHaveLength(6);
     for (const { namespace } of fleet.instances)
@@ -76,11 +76,11 @@ ovsSuite('packets', () => {
     expect(await reach(fleet.instances[0]!.namespace, ['10.0.0.200'], 500)).toEqual({ '10.0.0.200': null });
   });
 
-  test('ovs-ofctl-finds-on-every-host-what-was-compiled, and-nothing-else', async () => {
+  test('dataplane-1: ovs-ofctl-finds-on-every-host-what-was-compiled, and-nothing-else', async () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
-  test('a-floating-address-leads-to-its-instance, and-without-it-the-instance-leaves-as-before', async () => {
+  test('dataplane-14: a-floating-address-leads-to-its-instance, and-without-it-the-instance-leaves-as-before', async () => {
     const { client } = fleet.muster;
     const [, second] = fleet.instances;
     const inside = second!.addresses.find((ip) => !ip.includes(':'));
@@ -130,7 +130,7 @@ ovsSuite('packets', () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
-  test('a-designation-that-moves-by-plan-loses-nothing', async (context) => {
+  test('dataplane-2, dataplane-4, dataplane-5: a-designation-that-moves-by-plan-loses-nothing', async (context) => {
     const from = await fleet.designated(NAT);
     const to = (from % 3) + 1;
     await losesNothing(context, { load: await fleet.load(), event: () => fleet.move(NAT, to) });
@@ -138,7 +138,7 @@ ovsSuite('packets', () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
-  test('the-same-when-all-instances-send-from-one-port', async (context) => {
+  test('dataplane-3: the-same-when-all-instances-send-from-one-port', async (context) => {
     const to = ((await fleet.designated(NAT)) % 3) + 1;
     const load = await fleet.load({ ...USUAL, sourcePort: 5000 });
     await losesNothing(context, { load, event: () => fleet.move(NAT, to) });
@@ -176,7 +176,7 @@ ovsSuite('packets', () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
-  test('a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
+  test('dataplane-11: a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
     const at = await fleet.designated(NAT);
     const part = { host: at, part: 'ovs-vswitchd' } as const;
     // As an operator does it who restarts switches: for longer than three heartbeats its host is lost to the others.
@@ -190,9 +190,12 @@ ovsSuite('packets', () => {
     expect(await fleet.designated(NAT)).toBe(at);
   });
 
-  test('flows-that-somebody-takes-away-come-back', async () => {
+  test('dataplane-10: what-somebody-took-away-changed-or-added-is-put-right', async () => {
     const host = fleet.underlay.host(1);
     await host.ofctl('del-flows', 'br-int', 'table=20');
+    await host.ofctl('mod-flows', 'br-int', 'table=5,actions=drop');
+    await host.ofctl('add-flow', 'br-int', 'cookie=0x4d55000000000001,table=20,priority=77,actions=drop');
+    expect((await fleet.differences(host)).left).not.toEqual([]);
     expect(await fleet.settled()).toEqual([]);
   });
 
@@ -214,7 +217,7 @@ ovsSuite('packets', () => {
     await fleet.untilAllHear();
   });
 
-  test('a-designated-host-that-dies-is-replaced-by-its-standby, and-gets-nothing-back', async () => {
+  test('dataplane-9: a-designated-host-that-dies-is-replaced-by-its-standby, and-gets-nothing-back', async () => {
     const { standby = '', epoch } = await fleet.service(NAT);
     const lost = await fleet.designated(NAT);
     const heir = Number(standby.slice(1));
@@ -255,6 +258,14 @@ ovsSuite('packets', () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
+  test('dataplane-6: a-host-that-just-joined-takes-over, and-nothing-is-lost', async (context) => {
+    await losesNothing(context, {
+      load: await fleet.load(USUAL, fleet.instances.slice(0, 3)),
+      event: () => fleet.move(NAT, 4),
+    });
+    expect(await fleet.designated(NAT)).toBe(4);
+  });
+
   test('a-host-that-cannot-be-emptied-is-recovered-with-all-that-it-had', async () => {
     const muster = fleet.muster.muster.bind(fleet.muster);
     await muster('scale-in', 'start', 'h4', '--no-drain');
@@ -263,7 +274,7 @@ ovsSuite('packets', () => {
     expect(await unreached(fleet.instances[3]!.namespace, EVERYWHERE)).toEqual([]);
   });
 
-  test('the-designated-host-leaves-by-plan: the others lose nothing, and nothing names it any more', async (context) => {
+  test('dataplane-12: the-designated-host-leaves-by-plan: the others lose nothing, and nothing names it any more', async (context) => {
     const leaving = await fleet.designated(NAT);
     const staying = fleet.instances.filter(({ host }) => host !== leaving);
     const event = async (): Promise<void> => {
