@@ -75,6 +75,26 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
     }
   });
 
+  test('connections-that-another-host-saw-begin-are-tracked, also-by-a-switch-that-was-started-again', async () => {
+    const daemons = await start();
+    const it = openOn(daemons);
+    try {
+      await it.identity();
+      const { contents } = compile(view({ services: [], tombstoned: true }));
+      const bring = async (): Promise<void> => it.apply(diff(contents, await it.read()).changes);
+      const checking = (): Promise<string> => daemons.appctl('dpctl/ct-get-tcp-seq-chk');
+      await bring();
+      expect(await checking()).toContain('disabled');
+      await daemons.killSwitch();
+      await daemons.startSwitch();
+      expect(await checking()).toContain('enabled');
+      await expect.poll(() => bring().then(() => checking()), { timeout: 20_000 }).toContain('disabled');
+    } finally {
+      await it.close();
+      await daemons.close();
+    }
+  });
+
   connectionsContract('Open vSwitch', async () => {
     const daemons = await start();
     const it = openOn(daemons);

@@ -80,6 +80,8 @@ export class OvsSwitch implements Switch {
   #known = '';
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
+  /** Connections whose beginning was not seen are tracked. A switch that is started again has forgotten that. */
+  #isLoose = false;
 
   /** Begins to connect; it need not be there yet. */
   constructor(options: OvsSwitchOptions) {
@@ -89,7 +91,10 @@ export class OvsSwitch implements Switch {
     this.control = new UnixctlClient({ address: options.control, clock, random });
     this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#names() });
     // A switch that comes back has lost its flows.
-    this.#openFlow.onUp(() => this.#changed());
+    this.#openFlow.onUp(() => {
+      this.#isLoose = false;
+      this.#changed();
+    });
   }
 
   /** Told whenever something may have become different behind our back. */
@@ -141,6 +146,7 @@ export class OvsSwitch implements Switch {
     const problem = problemWith(await this.read(), changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
     await down(async () => {
+      await this.#loosen();
       const before = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
       const after = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
       await this.#transact(before.map((change) => this.#operation(change)));
@@ -265,7 +271,13 @@ export class OvsSwitch implements Switch {
     const operations = settingUp(tables, this.#options);
     if (operations.length === 0) return;
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
+  }
+
+  /** Before any flow is there that tracks connections: those that another host saw begin must not break. */
+  async #loosen(): Promise<void> {
+    if (this.#isLoose) return;
     await looseTracking(this.control);
+    this.#isLoose = true;
   }
 
   /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
