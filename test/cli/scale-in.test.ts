@@ -36,7 +36,7 @@ describe('muster scale-in', () => {
     expect(out).toMatch(
       /\nON OTHERS, OF +TUNNELS GO +FLOWS GO +GROUPS TURNED +SERVICES\ncompute-\d +[1-9]\d* +[1-9]\d* +\d+ +\d+\n/,
     );
-    expect(out).toMatch(/\n\d instances?: move \(live\) with a short interruption\.\n/);
+    expect(out).toMatch(/\n\d instances?: moved live, with a short interruption\.\n/);
     expect(out).toMatch(/\nIt should take about \d+s: .*\d instances of \d+ s each \(assumed\), 32 at once/);
     const [, plan = ''] = /\nPlan ([0-9a-f]{64})\n$/.exec(out) ?? [];
     expect(err).toBe(`Start exactly this with: muster scale-in start ${NAMES.join(' ')} --plan ${plan}\n`);
