@@ -124,10 +124,12 @@ describe('muster scale-in', () => {
     expect(await muster('scale-in', 'recover', 'compute-2', '--wait', '--timeout', '1m')).toMatchObject({ code: 0 });
     expect(await stateOf('compute-2')).toBe('active');
     expect((await muster('scale-in', 'start', 'compute-1')).err).toMatch(/compute-1: \S/);
-    expect(await muster('scale-out', 'compute-1', '--rebalance', '--vcpus', '8', '--memory', '8GiB')).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^op-\w+: one host joins\.\n$/) as string,
-    });
+    const again = await muster('scale-out', 'compute-1', '--rebalance', '--vcpus', '8', '--memory', '8GiB');
+    expect(again).toMatchObject({ code: 0, out: expect.stringMatching(/^op-\w+: one host joins\.\n$/) as string });
     expect(await stateOf('compute-1')).not.toBe('removed');
+    // Its machine was stopped when it was removed, and is started again.
+    const [operation = ''] = again.out.split(':');
+    expect(await muster('operations', 'wait', operation, '--timeout', '1m')).toMatchObject({ code: 0 });
+    expect(await stateOf('compute-1')).toBe('active');
   });
 });
