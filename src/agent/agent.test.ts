@@ -256,6 +256,21 @@ describe('a view', () => {
     await clock.until('it is said as well', () => plane.leader.desk.wordOf('c1')?.report?.problems.length === 0);
   });
 
+  test('that-cannot-be-applied-is-in-the-log-once-however-often-it-is-tried', async () => {
+    const faults = ['no space left'];
+    const { clock, rack } = await worldOf({ machine: { obstacles: () => [...faults] } });
+    const logged: string[] = [];
+    const take = (facts: object, message: string): void =>
+      void (/in line/.test(message) && logged.push(`${message} ${JSON.stringify(facts)}`));
+    rack.start({ log: { info: take, warn: take, error: take } });
+    await clock.until('it was tried often', () => rack.driver.applies > 3);
+    const trouble = 'the machine is not in line with its view; it is tried again {"problems":["no space left"]}';
+    expect(logged).toEqual([trouble]);
+    faults.pop();
+    await clock.until('it is in line', () => rack.agent!.status().applied !== undefined);
+    expect(logged).toEqual([trouble, 'the machine is in line with its view again {}']);
+  });
+
   test('that-changes-is-applied-once-and-waited-for-without-asking-often', async () => {
     const { clock, plane, rack } = await activeWorld();
     const { applies } = rack.driver;

@@ -86,11 +86,22 @@ export class Applier {
     this.#applied = undefined;
     this.#checked();
     const outcome = await this.#tryApply(view, signal);
-    this.#problems = outcome.kind === 'failed' ? outcome.problems : [];
+    // What fails because the agent is stopped is no news.
+    if (!signal.aborted) this.#tell(outcome.kind === 'failed' ? outcome.problems : []);
     if (outcome.kind === 'failed') return false;
     this.#applied = view.digest;
     this.#parts.changed();
     return true;
+  }
+
+  /** It is tried again and again: the log has each trouble once, and that it is over. */
+  #tell(problems: readonly string[]): void {
+    const { log } = this.#ports;
+    const isNews = problems.join('\n') !== this.#problems.join('\n');
+    this.#problems = problems;
+    if (!isNews) return;
+    if (problems.length > 0) log.warn({ problems }, 'the machine is not in line with its view; it is tried again');
+    else log.info({}, 'the machine is in line with its view again');
   }
 
   /** From here on, what the driver notices is news. */

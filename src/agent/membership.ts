@@ -33,6 +33,9 @@ const REMOVED: Unwelcome = {
     'This host was removed from the fleet, and its switch is wiped. It is quiet until it is joined again with a new join token.',
 };
 
+const NO_JOIN_TOKEN =
+  'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
+
 type Current = NonNullable<Identity['current']>;
 
 export class Membership {
@@ -198,8 +201,7 @@ export class Membership {
     const joinToken = await this.#options.joinToken();
     const id = joinToken === undefined ? undefined : tokenIdIn(joinToken);
     if (joinToken === undefined || id === undefined) {
-      if (!this.#hasLeft)
-        this.#say({ code: 'no-join-token', message: 'This agent has no join token, or it has not the form of one.' });
+      if (!this.#hasLeft) this.#say({ code: 'no-join-token', message: NO_JOIN_TOKEN });
       return false;
     }
     // A host that has left is quiet: the token that it came with once is no reason to come again.

@@ -31,7 +31,7 @@ export interface SimulatedMachine extends HypervisorOptions {
   /** Why a view cannot be applied now; nothing by default. */
   readonly obstacles?: () => readonly string[];
   /** Tasks of other kinds, or instead of the machine's own, by kind. */
-  readonly tasks?: Readonly<Record<string, (task: Task) => Performed>>;
+  readonly tasks?: Readonly<Record<string, (task: Task) => Performed | Promise<Performed>>>;
   /** What runs there, when it is to outlive this driver. */
   readonly hypervisor?: SimulatedHypervisor;
   /** The host's own access to networks, for hosts that make or bind ports themselves. */

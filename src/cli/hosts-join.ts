@@ -142,6 +142,9 @@ function hostsIn(value: unknown, file: string): unknown[] {
   return list.map((host: unknown) => (typeof host === 'string' ? { name: host } : host));
 }
 
+/** An agent does not start without: where Debian and others have it. */
+const AGENT_SWITCH = '--ovs unix:/run/openvswitch/db.sock';
+
 interface TokenAnswer {
   readonly id: string;
   readonly secret?: string;
@@ -165,7 +168,8 @@ export function hostJoinToken(cli: Cli): Command {
       const until =
         token.expiresAtMs === undefined ? '' : ` It expires ${relative(token.expiresAtMs, session.nowMs())}.`;
       session.note(`Shown once, good for one join of ${host}.${until} On the host, run:`);
-      session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server}`);
+      session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server} ${AGENT_SWITCH}`);
+      session.note('Its switch is where Open vSwitch listens; with --simulate instead of --ovs it is pretended.');
     }
     return undefined;
   });

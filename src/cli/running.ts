@@ -67,7 +67,7 @@ export function agentCommand(cli: Cli): Command {
     .option('--state <folder>', 'where it keeps its credential and its last view', './agent-data')
     .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
-    .option('--simulate', 'only pretend to have a machine')
+    .option('--simulate', 'only pretend to have a machine and a switch, instead of --ovs')
     .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');
   withSwitchOptions(command)
     .option('--netns <name>', 'make instances as network namespaces, plugged in from this one; for labs')
@@ -77,10 +77,14 @@ export function agentCommand(cli: Cli): Command {
       ),
     )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
-  examples(command, [
-    'the first time, with a token of "muster hosts join-token"',
-    'MUSTER_JOIN_TOKEN=... muster agent --server https://m1:7070',
-  ]);
+  examples(
+    command,
+    [
+      'the first time, with a token of "muster hosts join-token"',
+      'MUSTER_JOIN_TOKEN=... muster agent --server https://m1:7070 --state /var/lib/muster-agent --ovs unix:/run/openvswitch/db.sock --external br-ex',
+    ],
+    ['without a switch', 'MUSTER_JOIN_TOKEN=... muster agent --simulate'],
+  );
   return starting(cli, command, 'agent');
 }
 

@@ -176,25 +176,22 @@ function touchedText({ hosts }: Preview, paint: Session['paint']): string {
 }
 
 const INTERRUPTIONS: Readonly<Record<Interrupted['interruption'], string>> = {
-  none: 'built elsewhere before it is taken from here',
+  none: 'each built elsewhere before it is taken from here',
   brief: 'with a short interruption',
   restart: 'with a restart',
   ends: 'for good',
 };
 
-const WAYS: Readonly<Record<string, string>> = {
-  move: 'move',
-  rebuild: 'are rebuilt',
-  ends: 'end with the host',
-};
+function wayText({ by, how }: Interrupted): string {
+  if (by === 'rebuild') return 'rebuilt';
+  if (by === 'ends') return 'end with the host';
+  return how === 'hand-over' ? 'handed over' : `moved${how === undefined ? '' : ` ${how}`}`;
+}
 
 function interruptionText({ interruptions }: Preview): string {
   const moving = interruptions.filter(({ by }) => by !== 'wait');
   return moving
-    .map(({ kind, by, how, count, interruption }) => {
-      const way = `${WAYS[by] ?? by}${how === undefined ? '' : ` (${how})`}`;
-      return `${counted(count, `${kind}s`)}: ${way} ${INTERRUPTIONS[interruption]}.`;
-    })
+    .map((one) => `${counted(one.count, `${one.kind}s`)}: ${wayText(one)}, ${INTERRUPTIONS[one.interruption]}.`)
     .join('\n');
 }
 

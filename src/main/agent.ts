@@ -93,6 +93,9 @@ function machineFor(options: AgentProgramOptions, log: Log): Machine {
   const { simulate, state, host = resolve(state), ovs } = options;
   const disk = new FileDisk(state);
   const machine = { clock: realClock, durations: agentTasksTakeTime, disk };
+  if (ovs !== undefined && simulate === true) {
+    throw new CannotStart('Say --ovs or --simulate, not both: the switch is a real one, or it is pretended.');
+  }
   if (ovs !== undefined) return ovsMachine({ ...options, database: ovs }, { ...machine, log });
   if (simulate !== true) {
     throw new CannotStart('Say which switch this agent drives, with --ovs <address>, or run it with --simulate.');

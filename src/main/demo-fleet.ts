@@ -80,8 +80,8 @@ function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: 
   for (const { kind, before, after } of applied) {
     if (kind !== HOST.name) continue;
     const id = (after ?? before)?.id ?? '';
-    if (after === undefined || (after.doc as Host).state === 'removed') void fleet.agents.stop(id);
-    else if (before === undefined) {
+    if (!isThere(after)) void fleet.agents.stop(id);
+    else if (!isThere(before)) {
       const boot = setTimeout(() => {
         boots.delete(boot);
         fleet.agents.start(id);
@@ -89,6 +89,11 @@ function followHosts(applied: readonly Applied[], fleet: SimulatedFleet, boots: 
       boots.add(boot);
     }
   }
+}
+
+/** A removed host that is joined again is started again. */
+function isThere(host: Applied['after']): boolean {
+  return host !== undefined && (host.doc as Host).state !== 'removed';
 }
 
 async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log }: DemoOptions): Promise<void> {

@@ -13,7 +13,7 @@ import {
   WIPED,
 } from '../dataplane/index.ts';
 import type { OvsSwitch } from '../dataplane/runtime.ts';
-import { openSwitch } from './ovs-machine.ts';
+import { NotRunning, openSwitch } from './ovs-machine.ts';
 import { CannotStart } from './start-failure.ts';
 
 interface Wanted {
@@ -62,7 +62,10 @@ async function onSwitch<T>(asked: SwitchAsked, work: (ovs: OvsSwitch) => Promise
     ovs = openSwitch({ ...asked, database: asked.ovs, looksOnly: true });
     return await work(ovs);
   } catch (error) {
-    if (error instanceof CannotStart) throw new Failure(EXIT.usage, error.message, { cause: error });
+    if (error instanceof CannotStart) {
+      const code = error instanceof NotRunning ? EXIT.unreachable : EXIT.usage;
+      throw new Failure(code, error.message, { cause: error });
+    }
     if (error instanceof SwitchRefused) {
       throw new Failure(EXIT.usage, `The switch does not take that: ${error.message}.`, { cause: error });
     }

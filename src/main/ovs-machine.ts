@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Namespaces, PacketDesk, SimulatedDriver, type SimulatedMachine } from '../agent/runtime.ts';
-import { BadAddress, OvsSwitch } from '../dataplane/runtime.ts';
+import { Namespaces, PacketDesk, SimulatedDriver, type Performed, type SimulatedMachine } from '../agent/runtime.ts';
+import { SwitchDown } from '../dataplane/index.ts';
+import { BadAddress, OvsSwitch, parseAddress } from '../dataplane/runtime.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { CannotStart } from './start-failure.ts';
@@ -35,6 +36,7 @@ export function ovsMachine(
   const driver = new SimulatedDriver({
     ...machine,
     facts: { driver: 'open-vswitch' },
+    tasks: { preflight: () => preflight(ovs) },
     switch: ovs,
     packets,
     // What is real takes the time that it takes.
@@ -47,13 +49,27 @@ export function ovsMachine(
   return { driver, close: () => ovs.close() };
 }
 
+/** A host whose switch does not answer would be given instances that reach nobody. */
+async function preflight(ovs: OvsSwitch): Promise<Performed> {
+  try {
+    await ovs.identity();
+    return { outcome: 'done' };
+  } catch (error) {
+    if (!(error instanceof SwitchDown)) throw error;
+    return { outcome: 'failed', problems: [`its switch does not answer: ${error.message}`] };
+  }
+}
+
+/** Nothing is wrong with what was asked for; the switch is not there. */
+export class NotRunning extends CannotStart {}
+
 /** `looksOnly`: nothing on it is changed, not even to set it up. */
 export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonly looksOnly?: boolean }): OvsSwitch {
   const { database, bridge, external, datapath, looksOnly = false } = options;
-  const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
-  const control = options.ovsControl ?? `unix:${controlBeside(database)}`;
   const plan = { bridge, external, datapath, looksOnly };
   try {
+    const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
+    const control = options.ovsControl ?? controlBeside(database);
     return new OvsSwitch({ database, openFlow, control, ...plan, clock: realClock, random: Math.random });
   } catch (error) {
     if (error instanceof BadAddress) throw new CannotStart(`${error.message}.`, { cause: error });
@@ -66,19 +82,26 @@ async function runCommand([program = '', ...args]: readonly string[]): Promise<s
 }
 
 function folderOf(database: string): string {
-  if (!database.startsWith('unix:')) {
+  const { kind } = parseAddress(database);
+  if (kind === 'tcp') {
     throw new CannotStart(`With a database at "${database}", say --ovs-openflow and --ovs-control as well.`);
   }
   return dirname(database.slice('unix:'.length));
 }
 
-/** As the daemon names it by itself, after its process. */
-function controlBeside(database: string): string {
-  const file = join(folderOf(database), 'ovs-vswitchd.pid');
+/** As the daemon names it by itself, after its process: another one each time that it is started. */
+function controlBeside(database: string): () => string {
+  const find = (): string => `unix:${controlIn(folderOf(database))}`;
+  find();
+  return find;
+}
+
+function controlIn(folder: string): string {
+  const file = join(folder, 'ovs-vswitchd.pid');
   try {
-    return join(folderOf(database), `ovs-vswitchd.${readFileSync(file, 'utf8').trim()}.ctl`);
+    return join(folder, `ovs-vswitchd.${readFileSync(file, 'utf8').trim()}.ctl`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new CannotStart(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
+    throw new NotRunning(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
   }
 }

@@ -36,9 +36,42 @@ test('an agent that cannot start says why, with 1', async () => {
     code: 1,
     err: expect.stringContaining('Say which switch this agent drives') as string,
   });
+  const unknown = await run(['agent', ...state, '--ovs', '/run/openvswitch/db.sock']);
+  expect(unknown).toMatchObject({
+    code: 1,
+    err: '"/run/openvswitch/db.sock" is not an address: give unix:/path or tcp:host:port.\n',
+  });
+  expect(await run(['agent', ...state, '--simulate', '--ovs', 'unix:/run/db.sock'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Say --ovs or --simulate, not both') as string,
+  });
   const wrong = await run(['agent', ...state, '--simulate', '--server', 'nonsense']);
   expect(wrong).toMatchObject({
     code: 1,
     err: expect.stringContaining('"nonsense" is not the address of a server') as string,
   });
+});
+
+test('a host whose switch does not answer does not come into service, and everybody is told why', async () => {
+  const waiting = server.startCommand('hosts', 'join', 'edge-2', '--wait', '--timeout', '1m');
+  await waiting.said(/edge-2 waiting: Host edge-2 has no agent yet/);
+  const file = join(folder, 'token-2');
+  writeFileSync(file, (await server.muster('hosts', 'join-token', 'edge-2')).out);
+  const ovs = ['--ovs', `unix:${folder}/db.sock`, '--ovs-control', `unix:${folder}/vs.ctl`];
+  const agent = start([
+    'agent',
+    '--server',
+    server.url,
+    '--state',
+    join(folder, 'two'),
+    '--join-token-file',
+    file,
+    ...ovs,
+  ]);
+  const why = `no connection within 10000 ms: there is no ${folder}/db.sock`;
+  await waiting.said(new RegExp(`The agent of host edge-2 found: its switch does not answer: ${why}`));
+  await agent.said(new RegExp(`switch-down: ${why}.*the machine is not in line with its view`));
+  waiting.child.kill('SIGINT');
+  agent.child.kill('SIGTERM');
+  expect(await agent.ended).toMatchObject({ code: 0 });
 });

@@ -172,7 +172,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect(noSwitch).toMatchObject({ code: 3, out: '' });
     expect(noSwitch.err).toContain(`The switch at ${nowhere} cannot be read: `);
     const noDaemon = await run(['dataplane', 'diff', '--state', state, '--ovs', nowhere]);
-    expect(noDaemon).toMatchObject({ code: 2, out: '' });
+    expect(noDaemon).toMatchObject({ code: 3, out: '' });
     expect(noDaemon.err).toContain('is ovs-vswitchd running? Else say --ovs-control.');
     const noPlace = await run([
       'dataplane',

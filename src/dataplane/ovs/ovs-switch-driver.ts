@@ -52,8 +52,8 @@ export interface OvsSwitchOptions extends BridgePlan {
   readonly database: string;
   /** Where the bridge speaks OpenFlow. */
   readonly openFlow: string;
-  /** The control socket of ovs-vswitchd. */
-  readonly control: string;
+  /** The control socket of ovs-vswitchd; asked for anew with each connection. */
+  readonly control: string | (() => string);
   /** Nothing is set up: for whoever only wants to know what is there. */
   readonly looksOnly?: boolean;
   readonly clock: Clock;

@@ -16,8 +16,7 @@ export function dialSocket(address: Address): Dial {
       const socket = open(address);
       const fail = (cause: unknown): void => {
         socket.destroy();
-        const why = cause instanceof Error ? cause.message : 'it took too long';
-        reject(new ConnectionLost(`no connection to ${show(address)}: ${why}`, { cause }));
+        reject(new ConnectionLost(said(address, cause), { cause }));
       };
       const giveUp = (): void => fail(undefined);
       signal.addEventListener('abort', giveUp, { once: true });
@@ -36,6 +35,17 @@ function open(address: Address): Socket {
     true,
     KEEP_ALIVE_AFTER_MS,
   );
+}
+
+/** For whoever gave the address. */
+function said(address: Address, cause: unknown): string {
+  const where = show(address);
+  if (!(cause instanceof Error)) return `${where} does not answer`;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `there is no ${where}`;
+  if (code === 'ECONNREFUSED') return `nobody listens at ${where}`;
+  if (code === 'EACCES' || code === 'EPERM') return `${where} may not be opened by this user`;
+  return `${where}: ${message}`;
 }
 
 function show(address: Address): string {

@@ -24,8 +24,8 @@ const MESSAGE_BYTES_MAX = 256 * 1024 * 1024;
 const WAITING_MAX = 256;
 
 export interface UnixctlClientOptions {
-  /** `unix:/path` of the control socket. */
-  readonly address: string;
+  /** `unix:/path` of the control socket. Asked for anew with each connection: a daemon that is started again may have another. */
+  readonly address: string | (() => string);
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -60,7 +60,7 @@ export class UnixctlClient {
     this.#clock = options.clock;
     this.#timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
     this.#line = new Line({
-      dial: options.dial ?? dialSocket(parseAddress(options.address)),
+      dial: options.dial ?? dialTo(options.address),
       clock: options.clock,
       random: options.random,
       connectTimeoutMs: this.#timeoutMs,
@@ -138,6 +138,11 @@ export class UnixctlClient {
       throw error;
     }
   }
+}
+
+function dialTo(address: string | (() => string)): Dial {
+  if (typeof address === 'string') return dialSocket(parseAddress(address));
+  return async (signal) => dialSocket(parseAddress(address()))(signal);
 }
 
 /** The daemon takes the last 16 bits of a larger number: that would be somebody else's zone. */
