@@ -67,6 +67,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'desk-removed-host',
   'drain-waits-for-a-dead-host',
   'drain-waits-for-others',
+  'elected-by-majority',
   'forced-out-unheard',
   'hand-over-another-target',
   'hand-over-given-up',

@@ -12,6 +12,7 @@ interface Shown {
 }
 
 let designated = '';
+let standby = '';
 
 beforeAll(async () => {
   const joins = await json<{ id: string }[]>('operations', 'list', '--kind', 'host-join');
@@ -29,9 +30,10 @@ beforeAll(async () => {
   for (const words of made) expect(await muster(...words.split(' '))).toMatchObject(done);
   await vi.waitFor(
     async () => {
-      const service = await json<{ designated?: { host: string } }>('services', 'show', 'nat:branch');
+      const service = await json<{ designated?: { host: string }; standby?: string }>('services', 'show', 'nat:branch');
       designated = service.designated?.host ?? '';
-      expect(designated).not.toBe('');
+      standby = service.standby ?? '';
+      expect([designated, standby]).not.toContain('');
     },
     { timeout: 30_000, interval: 200 },
   );
@@ -53,11 +55,22 @@ describe('muster dataplane show', () => {
 
   test('on-another-host-the-service-leads-to-the-designated-one', async () => {
     const { tunnels } = await json<Shown>('dataplane', 'show', designated);
-    const other = tunnels[0]?.peer ?? '';
+    const other = tunnels.find(({ peer }) => peer !== standby)?.peer ?? '';
     const { out } = await muster('dataplane', 'show', other, '--owner', 'nat:branch');
     expect(out).toContain('# service nat:branch: What leaves goes to the host that translates it.');
     expect(out).not.toContain('translated here');
-    expect(out).toMatch(/\n\nGroups\n {2}\d+ indirect \[.*\] {2}# service nat:branch\n$/);
+    expect(out).toMatch(
+      /\n\nGroups\n {2}\d+ fast-failover \[watch_port:.*\] \[watch_port:.*\] {2}# service nat:branch\n$/,
+    );
+  });
+
+  test('on-the-standby-it-leads-there-too, and-is-translated-here-should-the-designated-one-be-lost', async () => {
+    const { out } = await muster('dataplane', 'show', standby, '--owner', 'nat:branch');
+    expect(out).toContain('# service nat:branch: What leaves goes to the host that translates it.');
+    expect(out).toContain('# service nat:branch: What leaves is translated here.');
+    expect(out).toMatch(
+      /\n\nGroups\n {2}\d+ fast-failover \[watch_port:.*\] \[watch_port:.*\] {2}# service nat:branch\n$/,
+    );
   });
 
   test('narrows-by-owner-table-and-text', async () => {

@@ -292,9 +292,9 @@ describe('instances', () => {
 
 test('gates: open when every host is of today', async () => {
   expect((await muster('gates')).out).toMatch(
-    /^Lowest version +5\nEarly create +open: [^]*A build now +ports are made by the control plane/,
+    /^Lowest version +6\nEarly create +open: [^]*A build now +ports are made by the control plane/,
   );
-  expect(await json('gates')).toMatchObject({ minimumVersion: 5, bind: { open: true, needs: 3, below: 0 } });
+  expect(await json('gates')).toMatchObject({ minimumVersion: 6, bind: { open: true, needs: 3, below: 0 } });
   expect(await json('hosts', 'list', '--agent-version', '3')).toEqual([]);
   expect(await json<unknown[]>('hosts', 'list', '--agent-version', '5')).not.toEqual([]);
 });

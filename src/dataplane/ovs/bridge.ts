@@ -1,6 +1,7 @@
 // The integration bridge in the words of the switch's database: what is there, and what it takes to have it as it should be. Pure.
 import type { Monitor, MonitoredTables } from '../ovsdb/monitor.ts';
 import type { Operation } from '../ovsdb/operation.ts';
+import type { RowChange } from '../ovsdb/replica.ts';
 import { numberIn, textIn, textsIn, uuidsIn } from '../ovsdb/read-column.ts';
 import { mapOf, setOf, type Row } from '../ovsdb/value.ts';
 import type { Identity, Tunnel } from '../switch.ts';
@@ -293,4 +294,13 @@ export function idChange(bridge: string, key: string, value: string | null): Ope
 
 export function tunnelChange(bridge: string, peer: string, address: string | null): Operation {
   return idChange(bridge, `${TUNNEL_ID}${peer}`, address);
+}
+
+/** What the switch says of a port by itself: whether heartbeats come, mostly. */
+export function isStatusAlone(change: RowChange): boolean {
+  if (change.kind !== 'changed' || change.table !== 'Interface') return false;
+  const { before, after } = change;
+  return ['name', 'type', 'ofport', 'error', 'options', 'bfd'].every(
+    (column) => JSON.stringify(before[column]) === JSON.stringify(after[column]),
+  );
 }

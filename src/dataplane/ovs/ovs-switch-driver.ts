@@ -9,7 +9,6 @@ import { applyTransaction } from '../ovsdb/applied.ts';
 import { DaemonFailure } from '../ovsdb/failures.ts';
 import type { Monitor } from '../ovsdb/monitor.ts';
 import type { Operation } from '../ovsdb/operation.ts';
-import type { RowChange } from '../ovsdb/replica.ts';
 import { OvsdbClient } from '../ovsdb/ovsdb-client-driver.ts';
 import {
   SwitchDown,
@@ -35,6 +34,7 @@ import {
   idChange,
   identityIn,
   idsIn,
+  isStatusAlone,
   listeningIn,
   plugging,
   portsIn,
@@ -359,15 +359,6 @@ export class OvsSwitch implements Switch {
       name: (number) => this.#ports().find((port) => port.ofport === number)?.name,
     };
   }
-}
-
-/** What the switch says of a port by itself: whether heartbeats come, mostly. */
-function isStatusAlone(change: RowChange): boolean {
-  if (change.kind !== 'changed' || change.table !== 'Interface') return false;
-  const { before, after } = change;
-  return ['name', 'type', 'ofport', 'error', 'options', 'bfd'].every(
-    (column) => JSON.stringify(before[column]) === JSON.stringify(after[column]),
-  );
 }
 
 function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
