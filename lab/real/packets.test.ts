@@ -196,6 +196,11 @@ ovsSuite('packets', () => {
     await host.ofctl('mod-flows', 'br-int', 'table=5,actions=drop');
     await host.ofctl('add-flow', 'br-int', 'cookie=0x4d55000000000001,table=20,priority=77,actions=drop');
     expect((await fleet.differences(host)).left).not.toEqual([]);
+    // Agents look at their switches every half a minute.
+    await fleet.until('it is not put right', async () => {
+      const { missing, left } = await fleet.differences(host);
+      return missing.length + left.length === 0 ? true : undefined;
+    });
     expect(await fleet.settled()).toEqual([]);
   });
 
