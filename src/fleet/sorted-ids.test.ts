@@ -19,6 +19,8 @@ it('walks in order whatever was added, deleted and walked before', () => {
       } else expect(ids.inOrder()).toEqual([...naive].sort());
       expect(ids.size).toBe(naive.size);
       expect(ids.has(id)).toBe(naive.has(id));
+      // It need not know, but what it says is so.
+      if (ids.isBeyond(id)) expect([...naive].every((one) => one < id)).toBe(true);
     }
     expect(ids.inOrder()).toEqual([...naive].sort());
   });
@@ -31,6 +33,13 @@ it('walks in order when a whole snapshot came in disorder', () => {
   for (const name of [...names, ...names]) ids.add(name);
   expect(ids.size).toBe(500);
   expect(ids.inOrder()).toEqual([...names].sort());
+});
+
+it('knows that an id comes after all others, as long as they came in order', () => {
+  const ids = new SortedIds();
+  expect(ids.isBeyond('a')).toBe(true);
+  for (const id of ['b', 'd']) ids.add(id);
+  expect(['c', 'd', 'e'].map((id) => ids.isBeyond(id))).toEqual([false, false, true]);
 });
 
 it('finds the first that is not below', () => {

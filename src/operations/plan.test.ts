@@ -4,7 +4,15 @@ import { Fleet, idOf, put, Registry, schemaKind, type Change } from '../fleet/in
 import type { Decision } from '../journal/index.ts';
 import { cancelOperation, finishOperation, newOperation, recordStep, retryOperation, stopOperation } from './decide.ts';
 import { itemOfTask, record, taskId, wait, type Next, type OperationKind, type StoredItem } from './kind.ts';
-import { ITEM, ITEMS_BY_OPERATION, OPERATION, operationsModel, type Operation } from './model.ts';
+import {
+  countsOf,
+  ITEM,
+  ITEM_STATES,
+  ITEMS_BY_OPERATION,
+  OPERATION,
+  operationsModel,
+  type Operation,
+} from './model.ts';
 import { planOperation, type Finish } from './plan.ts';
 
 const THING = schemaKind('thing', Type.Object({ made: Type.Boolean() }, { additionalProperties: false }));
@@ -196,4 +204,17 @@ test('items-go-thirty-days-after-their-operation-has-ended-and-at-once-when-it-i
   step(fleet, DEADLINE + 2);
   expect(ITEM.expiresAtMs?.(item.doc, fleet)).toBe(DEADLINE + 2 + 30 * 24 * 3600 * 1000);
   expect(ITEM.expiresAtMs?.({ ...item.doc, operation: 'op-gone' }, fleet)).toBe(0);
+});
+
+describe('the items of an operation are counted by their state', () => {
+  test.each([1, 6, 8, 9, 30])('%i of them', (count) => {
+    const fleet = fleetWith(Array.from({ length: count }, (_, nth) => `thing-${nth}`));
+    const expected = { pending: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
+    for (const [nth, { id, doc }] of itemsOf(fleet).entries()) {
+      const state = ITEM_STATES[nth % ITEM_STATES.length]!;
+      fleet.apply(fleet.revision + 1, [put(ITEM, id, { ...doc, state })]);
+      expected[state] += 1;
+    }
+    expect(countsOf(fleet, OP)).toEqual(expected);
+  });
 });
