@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { compile, connectionText, dataplaneView, type TrackedConnection } from '../dataplane/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { SERVICE, type HandOver, type Service } from '../election/index.ts';
+import { anyWhy } from '../election/why-fixture.ts';
 import { idOf, put, remove, type Change } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
@@ -13,14 +14,6 @@ import type { AgentPorts } from './ports.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
 
 export const NAT = 'nat:edge';
-const WHY = {
-  cause: 'asked-for',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-} as const;
 
 export interface SeedingHost {
   readonly name: string;
@@ -32,7 +25,7 @@ type Facts = Pick<Service, 'designated' | 'standby' | 'handOver'>;
 
 function passing(from: string, to: string, phase: HandOver['phase']): Facts {
   const host = phase === 'preparing' || phase === 'seeding' ? from : to;
-  const why = { ...WHY, candidates: [], rejected: [] };
+  const why = anyWhy();
   return { designated: { host, sinceMs: 0 }, handOver: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
 }
 

@@ -1,5 +1,6 @@
 // A small fleet for tests of what hosts are shown of the data plane.
 import { electionModel, SERVICE, serviceId, type Service } from '../election/index.ts';
+import { anyWhy } from '../election/why-fixture.ts';
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index.ts';
 import { HOST, hostsModel, type Host } from '../hosts/index.ts';
 import { networkModel, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type Router } from '../network/index.ts';
@@ -63,20 +64,12 @@ export function service(type: Service['type'], subject: string, facts: Partial<S
 }
 
 export const at = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
-const WHY = {
-  cause: 'host-leaving',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-} as const;
 export const passing = (
   from: string,
   to: string,
   phase: NonNullable<Service['handOver']>['phase'],
 ): Pick<Service, 'handOver'> => ({
-  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: { ...WHY, candidates: [], rejected: [] } },
+  handOver: { operation: 'op', from, to, phase, sinceMs: 0, why: anyWhy('host-leaving') },
 });
 
 export const blue = [network('blue'), subnet('blue-v4', 'blue', '10.0.4.0/24')];

@@ -252,3 +252,14 @@ export class World extends TestWorld {
     return [...this.violations, ...wrongAtRest(this.fleet)];
   }
 }
+
+/** These hosts all have something behind router `r1`, and everything is elected. */
+export async function servedBy(...names: readonly string[]): Promise<World> {
+  const world = await World.of(
+    names.map((name) => fitHost(name)),
+    routed('r1', ['s1']),
+    names.map((name) => portOn(name, 's1')),
+  );
+  await world.settle();
+  return world;
+}

@@ -1,7 +1,7 @@
 // A small rack whose NAT is about to be handed over, for tests of hand-overs.
 import { expect } from 'vitest';
 import { cancelOperation, type OperationId } from '../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, World } from './election-fixture.ts';
+import { fitHost, LEAVING, servedBy, type World } from './election-fixture.ts';
 import { handOver } from './hand-over.ts';
 
 export const NAT = 'nat:r1';
@@ -9,13 +9,7 @@ const KINDS = new Map([[handOver.name, handOver]]);
 
 /** `nat:r1` is at a; b has the subnet's route; x and y could take both. */
 export async function served(): Promise<World> {
-  const names = ['a', 'b', 'x', 'y'];
-  const world = await World.of(
-    names.map((name) => fitHost(name)),
-    routed('r1', ['s1']),
-    names.map((name) => portOn(name, 's1')),
-  );
-  await world.settle();
+  const world = await servedBy('a', 'b', 'x', 'y');
   expect(world.shown()).toBe('nat:r1 a, subnet-route:s1 b');
   world.views.log.length = 0;
   return world;

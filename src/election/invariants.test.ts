@@ -5,17 +5,10 @@ import { ITEM, operationsModel, type Item } from '../operations/index.ts';
 import { ROUTER } from '../network/index.ts';
 import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed } from './election-fixture.ts';
 import { ELECTION_INVARIANTS, wrongAtRest } from './invariants.ts';
-import { SERVICE, type Service, type Why } from './model.ts';
+import { SERVICE, type Service } from './model.ts';
+import { anyWhy } from './why-fixture.ts';
 
 const ID = idOf(SERVICE, 'nat:r1');
-const WHY: Why = {
-  cause: 'asked-for',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-};
 
 function nat(facts: Partial<Service> = {}): Change {
   const doc: Service = {
@@ -36,7 +29,7 @@ function nat(facts: Partial<Service> = {}): Change {
 const at = (host: string): Partial<Service> => ({ designated: { host, sinceMs: 0 } });
 
 const passing = (facts: Partial<NonNullable<Service['handOver']>> = {}): Partial<Service> => ({
-  handOver: { operation: 'op', from: 'a', to: 'b', phase: 'preparing', why: WHY, sinceMs: 0, ...facts },
+  handOver: { operation: 'op', from: 'a', to: 'b', phase: 'preparing', why: anyWhy(), sinceMs: 0, ...facts },
 });
 
 function item(id: string): Change {

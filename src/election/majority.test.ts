@@ -1,6 +1,6 @@
 // When hosts that do not hear another one are believed, and what becomes of its services then.
 import { describe, expect, test } from 'vitest';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
 import { isUnheardByMost, sensesOf, type Hearing } from './majority.ts';
 import { heartbeatPeers, WATCHERS_MAX } from './watchers.ts';
 
@@ -25,16 +25,6 @@ test.each([
   expect(isUnheardByMost(said(text))).toBe(expected);
 });
 
-async function worldOf(...names: readonly string[]): Promise<World> {
-  const world = await World.of(
-    names.map((name) => fitHost(name)),
-    routed('r1', ['s1']),
-    names.map((name) => portOn(name, 's1')),
-  );
-  await world.settle();
-  return world;
-}
-
 const pair = (world: World): string => {
   const doc = service(world.fleet, NAT);
   return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
@@ -42,7 +32,7 @@ const pair = (world: World): string => {
 
 describe('a host that most of its listeners do not hear', () => {
   test('loses-its-services-to-the-standby-at-once, though-it-says-that-it-is-well', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};
     expect(pair(world)).toBe('a c');
     await world.lose('a');
@@ -53,7 +43,7 @@ describe('a host that most of its listeners do not hear', () => {
   });
 
   test('gets-nothing-back-when-it-is-heard-again', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.lose('a');
     const { epoch } = service(world.fleet, NAT) ?? {};
     world.unheard.clear();
@@ -62,13 +52,13 @@ describe('a host that most of its listeners do not hear', () => {
   });
 
   test('is-nobody-s-standby', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.lose('c');
     expect(pair(world)).toBe('a b');
   });
 
   test('keeps-them-when-nobody-else-is-heard-either', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     const { epoch } = service(world.fleet, NAT) ?? {};
     for (const name of ['b', 'c', 'a']) await world.lose(name);
     await world.settle();
@@ -76,7 +66,7 @@ describe('a host that most of its listeners do not hear', () => {
   });
 
   test('does-not-lose-them-to-one-that-leaves', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.edit('b', LEAVING);
     await world.edit('c', LEAVING);
     await world.settle();
@@ -86,7 +76,7 @@ describe('a host that most of its listeners do not hear', () => {
   });
 
   test('loses-what-is-being-handed-over-to-whom-it-is-handed-to', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     for (const name of ['b', 'c']) world.views.behind.add(name);
     await world.edit('a', LEAVING);
     await world.look();
@@ -101,7 +91,7 @@ describe('a host that most of its listeners do not hear', () => {
 
 describe('who listens for whom', () => {
   test('all-listen-for-the-designated-and-the-standby, and-they-for-all', async () => {
-    const world = await worldOf('a', 'b', 'c', 'd');
+    const world = await servedBy('a', 'b', 'c', 'd');
     expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'b' }, standby: 'd' });
     await world.put(fitHost('x'));
     const peers = ['a', 'b', 'c', 'd', 'x'].map((name) => heartbeatPeers(world.fleet, name).join(' '));
@@ -110,7 +100,7 @@ describe('who listens for whom', () => {
 
   test('only-the-first-ones-by-name-listen, and-whoever-is-in-one-s-list-has-one-in-his', async () => {
     const names = Array.from({ length: WATCHERS_MAX + 10 }, (_, nth) => `h${String(nth).padStart(3, '0')}`);
-    const world = await worldOf(...names);
+    const world = await servedBy(...names);
     const lists = new Map(names.map((name) => [name, heartbeatPeers(world.fleet, name)]));
     for (const [name, peers] of lists) for (const peer of peers) expect(lists.get(peer)).toContain(name);
     expect(lists.get('h000')).toHaveLength(WATCHERS_MAX + 1);
@@ -118,20 +108,20 @@ describe('who listens for whom', () => {
   });
 
   test('a-standby-that-has-just-lost-its-last-port-is-listened-for-by-all-that-it-listens-for', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.unplug('c-s1');
     expect(pair(world)).toBe('a c');
     expect(['a', 'b', 'c'].map((name) => heartbeatPeers(world.fleet, name).join())).toEqual(['b,c', 'a,c', 'a,b']);
   });
 
   test('nobody-when-it-is-switched-off', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.setting({ heartbeats: false });
     expect(heartbeatPeers(world.fleet, 'a')).toEqual([]);
   });
 
   test('only-who-listens-is-asked, and-most-are-not-asked-at-all', async () => {
-    const world = await worldOf('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     await world.put(fitHost('x'));
     const asked: string[] = [];
     const unheard = new Map([['a', 2]]);

@@ -4,22 +4,12 @@ import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { designationEvacuator } from './evacuator.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, servedBy, service, World } from './election-fixture.ts';
 import { SERVICES_IN_HAND_OVER } from './model.ts';
 import { editService, moveService, type MoveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 
 const NAT = 'nat:r1';
-
-async function served(...names: string[]): Promise<World> {
-  const world = await World.of(
-    names.map((name) => fitHost(name)),
-    routed('r1', ['s1']),
-    names.map((name) => portOn(name, 's1')),
-  );
-  await world.settle();
-  return world;
-}
 
 const move =
   (world: World, facts: Partial<MoveService> = {}) =>
@@ -28,7 +18,7 @@ const move =
 
 describe('a move', () => {
   test('goes-to-the-host-that-is-named', async () => {
-    const world = await served('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     expect(await world.commit(move(world, { host: 'b' }))).toMatchObject({ to: 'b' });
     await world.settle();
     expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
@@ -37,20 +27,20 @@ describe('a move', () => {
   });
 
   test('goes-to-the-best-of-the-others-when-none-is-named', async () => {
-    const world = await served('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     expect(await world.commit(move(world))).toMatchObject({ to: 'c' });
     await world.settle();
     expect(world.shown()).toBe('nat:r1 c, subnet-route:s1 b');
   });
 
   test('to-where-it-is-already-begins-nothing', async () => {
-    const world = await served('a', 'b');
+    const world = await servedBy('a', 'b');
     expect(await world.commit(move(world, { host: 'a' }))).toEqual({ to: 'a' });
     expect(world.operations()).toEqual([]);
   });
 
   test('stays-where-it-is-when-its-target-is-lost', async () => {
-    const world = await served('a', 'b', 'c');
+    const world = await servedBy('a', 'b', 'c');
     world.views.behind.add('b');
     await world.commit(move(world, { host: 'b' }));
     await world.pass();
@@ -132,7 +122,7 @@ describe('a move', () => {
   ];
 
   test.each(refusals)('is-refused: %s', async (_name, prepare, facts, expected) => {
-    const world = await served('a', 'b');
+    const world = await servedBy('a', 'b');
     await prepare(world);
     const { revision } = world.fleet;
     expect(await world.refusal(move(world, facts))).toMatchObject(expected);
@@ -145,7 +135,7 @@ describe('an edit', () => {
     editService(fleet, { id, edit: { exclusion: 'hard' }, by: 'ann', nowMs: 3 });
 
   test('changes-what-is-named-and-nothing-else-and-is-nothing-the-second-time', async () => {
-    const world = await served('a');
+    const world = await servedBy('a');
     const before = service(world.fleet, NAT);
     await world.commit(edit(NAT));
     expect(service(world.fleet, NAT)).toEqual({ ...before, exclusion: 'hard', changedBy: 'ann', changedAtMs: 3 });
@@ -155,7 +145,7 @@ describe('an edit', () => {
   });
 
   test('of-an-unknown-service-is-refused', async () => {
-    const world = await served('a');
+    const world = await servedBy('a');
     expect(await world.refusal(edit('dhcp:none'))).toMatchObject({ code: 'service-not-found', kind: 'not-found' });
   });
 });
@@ -241,7 +231,7 @@ describe('the way back', () => {
     });
 
   async function gone(): Promise<World> {
-    const world = await served('a', 'b');
+    const world = await servedBy('a', 'b');
     await world.put(fitHost('a', LEAVING));
     await world.settle();
     expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');

@@ -1,18 +1,8 @@
 // Who takes a service over when its host is lost, and that it stays the same as long as it can.
 import { expect, test } from 'vitest';
-import { fitHost, LEAVING, plainSubnet, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, plainSubnet, portOn, routed, servedBy, service, World } from './election-fixture.ts';
 
 const NAT = 'nat:r1';
-
-async function worldOf(...names: readonly string[]): Promise<World> {
-  const world = await World.of(
-    names.map((name) => fitHost(name)),
-    routed('r1', ['s1']),
-    names.map((name) => portOn(name, 's1')),
-  );
-  await world.settle();
-  return world;
-}
 
 const pair = (world: World, id = NAT): string => {
   const doc = service(world.fleet, id);
@@ -20,17 +10,17 @@ const pair = (world: World, id = NAT): string => {
 };
 
 test('the-second-best-is-the-standby', async () => {
-  const world = await worldOf('a', 'b', 'c');
+  const world = await servedBy('a', 'b', 'c');
   expect(pair(world)).toBe('a c');
   expect(world.wrong()).toEqual([]);
 });
 
 test('nobody-else-no-standby', async () => {
-  expect(pair(await worldOf('a'))).toBe('a -');
+  expect(pair(await servedBy('a'))).toBe('a -');
 });
 
 test('dhcp-has-none', async () => {
-  const world = await worldOf('a', 'b');
+  const world = await servedBy('a', 'b');
   await world.put(plainSubnet('s2', { dhcp: true }), portOn('a', 's2'), portOn('b', 's2'));
   await world.settle();
   expect(pair(world, 'dhcp:s2')).toMatch(/^[ab] -$/);
@@ -42,14 +32,14 @@ test.each([
   ['is-silent', (world: World) => world.silent('c')],
   ['has-nothing-of-it-any-more', (world: World) => world.unplug('c-s1')],
 ])('another-one-is-chosen-when-the-standby %s', async (_name, spoil) => {
-  const world = await worldOf('a', 'b', 'c');
+  const world = await servedBy('a', 'b', 'c');
   await spoil(world);
   await world.settle();
   expect(pair(world)).toBe('a b');
 });
 
 test('a-better-one-does-not-take-the-place-of-one-that-is-fit', async () => {
-  const world = await worldOf('b', 'c', 'd');
+  const world = await servedBy('b', 'c', 'd');
   const { revision } = world.fleet;
   await world.put(fitHost('a', { baseWeight: 9 }), portOn('a', 's1'));
   await world.settle();
@@ -58,7 +48,7 @@ test('a-better-one-does-not-take-the-place-of-one-that-is-fit', async () => {
 });
 
 test('the-standby-takes-over-whatever-others-would-be-better', async () => {
-  const world = await worldOf('a', 'b', 'c');
+  const world = await servedBy('a', 'b', 'c');
   await world.put(fitHost('b', { baseWeight: 9 }));
   await world.silent('a');
   await world.settle();
@@ -67,7 +57,7 @@ test('the-standby-takes-over-whatever-others-would-be-better', async () => {
 });
 
 test('a-host-that-returns-gets-nothing-back', async () => {
-  const world = await worldOf('a', 'b', 'c');
+  const world = await servedBy('a', 'b', 'c');
   await world.silent('a');
   await world.settle();
   const { epoch } = service(world.fleet, NAT) ?? {};
@@ -97,7 +87,7 @@ test('standbys-are-spread-so-that-the-loss-of-a-host-is', async () => {
 });
 
 test('what-is-held-still-keeps-its-standby', async () => {
-  const world = await worldOf('a', 'b', 'c');
+  const world = await servedBy('a', 'b', 'c');
   await world.setting({ held: true });
   await world.silent('c');
   await world.settle();

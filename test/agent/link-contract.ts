@@ -3,6 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { revokedToken, secretText } from '../../src/access/index.ts';
 import { SERVICE, type Service } from '../../src/election/index.ts';
+import { anyWhy } from '../../src/election/why-fixture.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { DEPOSIT_MAX } from '../../src/agent/messages.ts';
@@ -25,14 +26,6 @@ const COPY = { service: 'nat:edge', operation: 'op', phase: 'seeding' } as const
 /** The longest there are. */
 const line = (nth: number): string =>
   `udp fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:${(0x1000 + nth).toString(16).slice(-4)} ${nth} fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:ffff 65535 fd00:aaaa:bbbb:cccc:dddd:eeee:ffff:fffe 65535`;
-const WHY = {
-  cause: 'asked-for',
-  candidates: [],
-  candidatesInAll: 0,
-  rejected: [],
-  rejectedInAll: 0,
-  atMs: 0,
-} as const;
 
 const NAT: Service = {
   type: 'nat',
@@ -46,7 +39,7 @@ const NAT: Service = {
 
 /** A service whose connections are copied. */
 function seeding(from: string, to: string): Change {
-  const why = { ...WHY, candidates: [], rejected: [] };
+  const why = anyWhy();
   const handOver = { operation: 'op', from, to, phase: 'seeding' as const, why, sinceMs: 0 };
   return put(SERVICE, idOf(SERVICE, 'nat:edge'), { ...NAT, designated: { host: from, sinceMs: 0 }, handOver });
 }
