@@ -135,7 +135,7 @@ export class SwitchLine {
     let contents = await this.#switch.read();
     const { changes, inTheWay } = diff(wanted, contents);
     if (changes.length > 0) {
-      await this.#switch.apply(changes);
+      await this.#switch.apply(changes, contents);
       contents = await this.#switch.read();
       const left = diff(wanted, contents).changes.length;
       if (left > 0) return failed(`${left} of ${changes.length} changes are not on the switch after they were made`);

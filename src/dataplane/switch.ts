@@ -109,8 +109,8 @@ export interface Switch {
   /** What is really there. */
   read(): Promise<SwitchContents>;
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
-   * with `SwitchRefused`. */
-  apply(changes: readonly SwitchChange[]): Promise<void>;
+   * with `SwitchRefused`. `before` is what was read just before, by whoever did: then it is not read again. */
+  apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
   /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */

@@ -141,21 +141,21 @@ export class OvsSwitch implements Switch {
     });
   }
 
-  async apply(changes: readonly SwitchChange[]): Promise<void> {
+  async apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void> {
     if (changes.length === 0) return;
-    const problem = problemWith(await this.read(), changes);
+    const problem = problemWith(before ?? (await this.read()), changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
     await down(async () => {
       await this.#loosen();
-      const before = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
-      const after = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
-      await this.#transact(before.map((change) => this.#operation(change)));
+      const first = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
+      const last = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
+      await this.#transact(first.map((change) => this.#operation(change)));
       await this.#heartbeats(changes, 'begin');
-      await this.#warm(before);
+      await this.#warm(first);
       const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
       await this.#openFlow.bundle(mods);
       await this.#heartbeats(changes, 'end');
-      await this.#transact(after.map((change) => this.#operation(change)));
+      await this.#transact(last.map((change) => this.#operation(change)));
       // The bundle is taken, and packets still follow what was cached of the flows before it.
       if (mods.length > 0) await this.control.waitForRevalidators();
     });
