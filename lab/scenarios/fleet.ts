@@ -12,7 +12,7 @@ import { differences, wanted, type Differences } from '../flows-oracle/compare.t
 import { readHost } from '../flows-oracle/read-host.ts';
 import { Muster } from '../serve/muster.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
-import { runLoad } from '../traffic/load.ts';
+import { runLoad, type Source } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { ECHO_PER_SECOND, LOAD_MS, PUSH_PER_SECOND, usualFlows, type UsualLoad } from '../traffic/usual-load.ts';
 import type { LabHost } from '../underlay/host.ts';
@@ -20,6 +20,8 @@ import { EXTERNAL_INTERFACE, OUTSIDE, TUNNEL_BRIDGE } from '../underlay/names.ts
 import { Underlay } from '../underlay/underlay.ts';
 
 const LOOK_MS = 50;
+/** Long enough for many flows to begin at both ends. */
+const LATE_MS = 1500;
 const PATIENCE_MS = 60_000;
 const SERVED_PORT = 7000;
 
@@ -50,7 +52,7 @@ interface ShownService {
   readonly epoch: number;
   readonly designated?: { readonly host: string; readonly sinceMs: number };
   readonly standby?: string;
-  readonly handOver?: object;
+  readonly handOver?: { readonly phase: string };
 }
 
 export class Fleet {
@@ -190,6 +192,22 @@ export class Fleet {
     await this.muster.muster('services', 'move', service, '--host', `h${to}`, '--wait', '--timeout', '60s');
   }
 
+  /** A third host sends to the old one until a while after the others have turned to the new one. */
+  async moveWithOneLate(service: string, to: number): Promise<void> {
+    const from = await this.designated(service);
+    const late = this.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to);
+    if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
+    let moved: Promise<void> | undefined;
+    await this.muster.late(late, async () => {
+      moved = this.move(service, to);
+      await this.until(`${service} is not switched`, async () =>
+        (await this.service(service)).handOver?.phase === 'switched' ? true : undefined,
+      );
+      await setTimeout(LATE_MS);
+    });
+    await moved;
+  }
+
   async until<T>(complaint: string, look: () => Promise<T | undefined>): Promise<T> {
     const giveUpMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -211,13 +229,15 @@ export class Fleet {
       await this.#server.serve(SERVED_PORT);
     }
     const server = this.#server;
-    const flows = usualFlows(from.length, usual);
-    const sources = from.map(({ namespace }, nth) => ({
-      endpoint: this.#endpoint(namespace),
-      flows: flows[nth] ?? [],
-    }));
+    const endpoints = from.map(({ namespace }) => this.#endpoint(namespace));
+    let runs = 0;
+    const sources = (): readonly Source[] => {
+      const flows = usualFlows(from.length, { ...usual, nth: (runs += 1) });
+      return endpoints.map((endpoint, nth) => ({ endpoint, flows: flows[nth] ?? [] }));
+    };
     const pings = pinging.map(({ namespace }) => ({ namespace, address: usual.address, everyMs: 20 }));
-    return (event) => runLoad({ server, sources, pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event);
+    return (event) =>
+      runLoad({ server, sources: sources(), pings, durationMs: LOAD_MS, eventAfterMs: 1500, tailMs: 2000 }, event);
   }
 
   #endpoint(namespace: string): Endpoint {

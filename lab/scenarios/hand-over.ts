@@ -11,9 +11,14 @@ interface HandedOver {
   readonly sourcePort?: number;
   /** To a host that joined a moment ago, and has never sent anything to anybody. */
   readonly newcomer?: boolean;
+  /** The third host goes on sending to the old one for a while after the others have turned. */
+  readonly late?: boolean;
 }
 
-async function handedOver({ say, signal }: ScenarioRun, { sourcePort, newcomer }: HandedOver = {}): Promise<Outcome> {
+async function handedOver(
+  { say, signal }: ScenarioRun,
+  { sourcePort, newcomer, late }: HandedOver = {},
+): Promise<Outcome> {
   const fleet = await Fleet.start(HOSTS, say, signal);
   try {
     const from = await fleet.designated(SERVICE);
@@ -24,7 +29,7 @@ async function handedOver({ say, signal }: ScenarioRun, { sourcePort, newcomer }
         if (event !== undefined && newcomer === true) to = await joined(fleet);
         return load(event);
       },
-      event: () => fleet.move(SERVICE, to),
+      event: () => (late === true ? fleet.moveWithOneLate(SERVICE, to) : fleet.move(SERVICE, to)),
     });
     return outcome.kind === 'passed' ? await alsoClean(fleet, outcome) : outcome;
   } finally {
@@ -55,6 +60,12 @@ export const handOverOnePort: Scenario = {
   name: 'hand-over-one-source-port',
   about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
   run: (how) => handedOver(how, { sourcePort: 5000 }),
+};
+
+export const handOverWithOneLate: Scenario = {
+  name: 'hand-over-with-a-late-host',
+  about: 'the same from one port, and one host goes on sending to the old one for a second and a half',
+  run: (how) => handedOver(how, { sourcePort: 5000, late: true }),
 };
 
 export const handOverToNewcomer: Scenario = {

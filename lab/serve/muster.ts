@@ -107,6 +107,17 @@ export class Muster {
     else await this.#program(part).kill(signal);
   }
 
+  /** The agent of a host follows nothing while this lasts. */
+  async late(host: number, lasting: () => Promise<void>): Promise<void> {
+    const agent = this.#program({ host, part: 'agent' });
+    agent.pause();
+    try {
+      await lasting();
+    } finally {
+      agent.resume();
+    }
+  }
+
   /** Starts what was killed; the server and the daemons of a switch answer when this resolves. */
   async start(part: Part): Promise<void> {
     if (part !== 'server' && part.part !== 'agent') {

@@ -45,6 +45,15 @@ export class Program {
     if (this.#child !== undefined) await endChild(this.#child, signal);
   }
 
+  /** It is there and does nothing, until it is resumed. */
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
   /** The end of what it said, for whoever wonders why it does not run. */
   async said(): Promise<string> {
     return (await readFile(this.#options.log, 'utf8').catch(() => '')).slice(-SAID_MAX);

@@ -30,7 +30,8 @@ export interface TcpFlow extends FlowTarget {
 }
 
 /** New echo flows all the time, each with a few packets: what begins in the middle of an event. */
-export interface BeginningFlows extends Omit<FlowTarget, 'sourcePort'> {
+export interface BeginningFlows extends FlowTarget {
+  /** Its port is that of the first of them, the next one has the port after it, and so on. */
   readonly kind: 'beginning';
   /** The flow has the first of its numbers; there are no more than this. */
   readonly most: number;

@@ -133,8 +133,10 @@ export class BeginningUdpFlows implements RunningFlow {
   }
 
   async #beginOne(): Promise<void> {
-    const { flow: first, address, port, everyMs, packets } = this.#plan;
-    const flow = new UdpFlow({ kind: 'echo', flow: first + this.#flows.length, address, port, everyMs });
+    const { flow: first, address, port, everyMs, packets, sourcePort } = this.#plan;
+    const nth = this.#flows.length;
+    const from = sourcePort === undefined ? {} : { sourcePort: sourcePort + nth };
+    const flow = new UdpFlow({ kind: 'echo', flow: first + nth, address, port, everyMs, ...from });
     this.#flows.push(flow);
     await flow.open();
     const done = new AbortController();

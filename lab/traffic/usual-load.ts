@@ -8,8 +8,10 @@ export interface UsualLoad {
   /** From all sources together. */
   readonly echoPerSecond: number;
   readonly pushPerSecond: number;
-  /** Every source sends from this port: translation has to find another one for all but the first. */
+  /** Every source sends from this port, and begins flows from those after it: translation finds others for all but the first. */
   readonly sourcePort?: number;
+  /** How often it was run: what begins, begins from ports that nobody has a connection of yet. */
+  readonly nth?: number;
   /** One connection each way, from different sources where there are several. */
   readonly tcp: boolean;
   /** A new flow every so often, from every source. */
@@ -23,12 +25,14 @@ export const LOAD_MS = 6000;
 /** About 400 kB a second: enough to see a gap, little enough to leave the processor to the packets. */
 const TCP = { everyMs: 10, bytes: 4096 };
 const BEGINNING = { newEveryMs: 100, packets: 20, everyMs: 100, most: 2000 };
+/** More than begin while a load lasts. */
+const BEGUN_MAX = 1000;
 /** Room for the numbers of one source's flows that begin. */
 const NUMBERS = 10_000;
 
 /** The flows of each source. */
 export function usualFlows(sources: number, load: UsualLoad): readonly (readonly ClientFlow[])[] {
-  const { address, port, sourcePort } = load;
+  const { address, port, sourcePort, nth = 0 } = load;
   const to = { address, port };
   const fixed = sourcePort === undefined ? {} : { sourcePort };
   return Array.from({ length: sources }, (_, index): ClientFlow[] => {
@@ -44,7 +48,13 @@ export function usualFlows(sources: number, load: UsualLoad): readonly (readonly
       }),
       ...when(load.tcp && index === 0, { kind: 'upload' as const, flow: number + 2, ...to, ...TCP }),
       ...when(load.tcp && last, { kind: 'download' as const, flow: number + 3, ...to, ...TCP }),
-      ...when(load.beginning, { kind: 'beginning' as const, flow: number + 4, ...to, ...BEGINNING }),
+      ...when(load.beginning, {
+        kind: 'beginning' as const,
+        flow: number + 4,
+        ...to,
+        ...(sourcePort !== undefined && { sourcePort: sourcePort + 1 + nth * BEGUN_MAX }),
+        ...BEGINNING,
+      }),
     ];
   });
 }
