@@ -132,6 +132,27 @@ describe('packets of an agent', () => {
     await stop();
   });
 
+  test('what-the-old-host-sent-from-too-is-announced-anew-when-it-does-no-more', async () => {
+    const { desk, clock, sent, hear, stop } = opened();
+    const during = (phase: 'switched' | 'reseeding' | 'draining'): ReturnType<typeof view> =>
+      view({ services: [nat({ ...AT_C1, handOver: { phase, other: 'c2' } })] });
+    desk.follow(during('switched'));
+    hear(answer);
+    const mac = macOf('service', 'nat:edge').replaceAll(':', '');
+    const told = async (): Promise<number> => {
+      await clock.pass(10_000);
+      return sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac).length;
+    };
+    expect(await told()).toBe(8);
+    desk.follow(during('reseeding'));
+    expect(await told()).toBe(8);
+    desk.follow(during('draining'));
+    expect(await told()).toBe(16);
+    desk.follow(view({ services: [nat(AT_C1)] }));
+    expect(await told()).toBe(16);
+    await stop();
+  });
+
   test('never: the shared address is used by a host that only prepares', async () => {
     const { desk, clock, sent, stop } = opened();
     desk.follow(view({ services: [nat({ role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } })] }));

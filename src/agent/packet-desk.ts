@@ -194,8 +194,8 @@ export class PacketDesk {
   }
 }
 
-function keyOf({ ip, mac }: Announced): string {
-  return `${ip} ${mac}`;
+function keyOf({ ip, mac, shared = false }: Announced): string {
+  return `${ip} ${mac} ${shared}`;
 }
 
 function localPorts({ ports, networks }: DataplaneView): Map<number, string[]> {

@@ -1,6 +1,16 @@
-// Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends can
-// translate what reaches them, and each asks the other for replies that it does not know. Floating addresses are translated one to
-// one, on the host of their instance.
+// Source NAT of a router: translated at the designated host, sent there by all others. While it is handed over, both ends translate
+// what they know, and each asks the other for replies that it does not know. Floating addresses are translated one to one, on the
+// host of their instance.
+import {
+  asking,
+  askingGroup,
+  beginningFlows,
+  givingOf,
+  knownFlows,
+  type Giving,
+  type Nat,
+  type OtherEnd,
+} from './compile-nat-ends.ts';
 import { heartbeatPort, macOf } from './keys.ts';
 import { hopTo, ownerOf, wayOutBy, type Draft, type Ground, type Hop, type Piece } from './piece.ts';
 import type { ShownFloating, ShownService } from './shown.ts';
@@ -21,6 +31,7 @@ import {
   to,
   toGroup,
   toPeer,
+  watching,
   type Match,
 } from './words.ts';
 
@@ -28,14 +39,6 @@ import {
 const FROM_PEER = 'reg4';
 /** Replies that a peer could not translate back: they are not passed on a second time. */
 const PASSED_ON = 'reg5';
-
-interface Nat {
-  readonly service: ShownService;
-  /** Of the router. */
-  readonly key: number;
-  readonly ip: string;
-  readonly zone: number;
-}
 
 export function natPiece(service: ShownService, ground: Ground): Piece {
   const owner = ownerOf(service);
@@ -63,17 +66,21 @@ function translationPiece(nat: Nat, ground: Ground): Piece {
   const partner = hopTo(service, partnerOf(service), ground);
   const out = translates(service) ? wayOutBy(service, service.via, ground) : undefined;
   const group = ground.numbers.group(service.id);
+  const here = out === undefined ? NOTHING_HERE : hereFlows(nat, otherEnd(nat, partner), ground);
   return {
     owner: ownerOf(service),
     flows: [
       ...(away?.address === undefined ? [] : [awayFlow(nat, group)]),
+      ...here.flows,
       ...(out === undefined ? [] : translatingFlows(nat, { partner, out })),
       ...(isAnswering(service) ? [arpFlow(nat)] : []),
     ],
-    groups:
-      away?.address === undefined
+    groups: [
+      ...here.groups,
+      ...(away?.address === undefined
         ? []
-        : [awayGroup(service, { id: group, key: nat.key, address: away.address }, ground)],
+        : [awayGroup(service, { id: group, key: nat.key, address: away.address }, ground)]),
+    ],
     gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...partner.gaps, ...out.gaps])],
   };
 }
@@ -150,11 +157,6 @@ function standbyBucket({ role, standby }: ShownService, key: number, ground: Gro
   return address === undefined ? undefined : bucket(address, key);
 }
 
-/** The tunnel port is always up. */
-function watching(port: string, steps: string): string {
-  return `watch_port:${port},actions=${steps}`;
-}
-
 interface Ends {
   readonly partner: Hop;
   /** Its address is the hardware address of the next hop. */
@@ -166,7 +168,6 @@ function translatingFlows(nat: Nat, ends: Ends): Draft[] {
   const reg0 = hex(key);
   const back = actions(set('reg0', reg0), `ct(table=${TABLE.restored},zone=${zone},nat)`);
   return [
-    ...hereFlows(nat),
     {
       table: TABLE.classify,
       priority: 60,
@@ -206,19 +207,38 @@ function takesFromPeers({ role }: ShownService): boolean {
   return role === 'preparing' || role === 'standby';
 }
 
-/** The old host passes on what peers still send to it once it is repointed itself; before the switch the new one takes only that. */
-function hereFlows({ service, key, ip, zone }: Nat): Draft[] {
-  if (service.role === 'retiring' && service.handOver?.phase !== 'switched') return [];
-  const fromPeers: Match = takesFromPeers(service) ? { [FROM_PEER]: '0x1' } : {};
-  return [
-    {
-      table: TABLE.outbound,
-      priority: 20,
-      match: match({ ...ofVersion(ip), reg0: hex(key), ...fromPeers }),
-      actions: actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${ip}))`),
-      why: 'nat-here',
-    },
-  ];
+interface Here {
+  readonly flows: readonly Draft[];
+  readonly groups: readonly Group[];
+}
+
+const NOTHING_HERE: Here = { flows: [], groups: [] };
+
+function otherEnd({ service, key }: Nat, { address }: Hop): OtherEnd | undefined {
+  const host = service.handOver?.other;
+  return host === undefined || address === undefined ? undefined : { host, address, steps: bucket(address, key) };
+}
+
+/** Before the switch the new host takes only what peers send to it. Who cannot ask the other end does what it can by itself. */
+function hereFlows(nat: Nat, end: OtherEnd | undefined, ground: Ground): Here {
+  const fromPeers: Match = takesFromPeers(nat.service) ? { [FROM_PEER]: '0x1' } : {};
+  const giving: Giving = givingOf(nat.service);
+  if (giving === 'none') return NOTHING_HERE;
+  if (giving === 'begins' || end === undefined) return { flows: [hereFlow(nat, fromPeers)], groups: [] };
+  if (giving === 'passes') return { flows: knownFlows(nat, fromPeers, end.steps), groups: [] };
+  const group = askingGroup(nat, end, ground);
+  const flows = [...knownFlows(nat, fromPeers, asking(group, end)), ...beginningFlows(nat, end)];
+  return { flows, groups: group === undefined ? [] : [group] };
+}
+
+function hereFlow({ key, ip, zone }: Nat, fromPeers: Match): Draft {
+  return {
+    table: TABLE.outbound,
+    priority: 20,
+    match: match({ ...ofVersion(ip), reg0: hex(key), ...fromPeers }),
+    actions: actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${ip}))`),
+    why: 'nat-here',
+  };
 }
 
 /** Replies that this end cannot translate back go to the other one, and no further. */

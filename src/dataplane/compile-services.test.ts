@@ -76,7 +76,7 @@ const someService: fc.Arbitrary<ShownService> = fc
     nth: fc.integer({ min: 0, max: 4 }),
     role,
     at: fc.constantFrom('c2', 'c3', 'c9'),
-    phase: fc.constantFrom('preparing', 'switched', 'retiring'),
+    phase: fc.constantFrom('preparing', 'switched', 'retiring', 'draining'),
   })
   .map(({ type, nth, role: mine, at, phase }) => ({
     ...nat({ id: `${type}:s${nth}`, role: mine, designated: { host: mine === 'designated' ? 'c1' : at } }),

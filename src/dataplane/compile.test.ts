@@ -4,7 +4,7 @@ import { C2, C3, EDGE, flowsOf, nat, subnetService, view } from './dataplane-fix
 import { dataplaneView, type ShownService } from './shown.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
-const passing = (phase: 'preparing' | 'switched' | 'retiring'): NonNullable<ShownService['handOver']> => ({
+const passing = (phase: 'preparing' | 'switched' | 'retiring' | 'draining'): NonNullable<ShownService['handOver']> => ({
   phase,
   other: 'c2',
   tunnelAddress: C2.tunnelAddress,
@@ -27,6 +27,7 @@ describe('compile: what every host has', () => {
         "15 0  -> drop",
         "20 0  -> drop",
         "30 0  -> drop",
+        "32 0  -> drop",
         "35 0  -> drop",
         "40 0  -> drop",
       ]
@@ -183,13 +184,17 @@ describe('compile: source NAT by role', () => {
     `);
   });
 
-  test('preparing: what peers send is translated, what starts here still goes to the old host', () => {
+  test('preparing: what peers send is translated if it is known, what starts here still goes to the old host', () => {
     expect(natFlows({ role: 'preparing', handOver: passing('preparing') })).toMatchInlineSnapshot(`
       [
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
         "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
-        "30 20 ip,reg0=0x2000,reg4=0x1 -> ct(commit,table=35,zone=52864,nat(src=198.51.100.7))",
+        "5 65 ip,tun_id=0x2000,tun_src=172.16.0.2 -> set_field:0x2000->reg0,set_field:0x1->reg4,set_field:0x1->reg6,resubmit(,30)",
+        "30 20 ip,reg0=0x2000,reg4=0x1 -> ct(table=32,zone=52864,nat)",
         "30 10 ip,reg0=0x2000 -> group:1237757712",
+        "32 30 ip,reg0=0x2000,nw_src=198.51.100.7 -> resubmit(,35)",
+        "32 20 ip,reg0=0x2000,reg6=0x1 -> ct(commit,table=35,zone=52864,nat(src=198.51.100.7:24576-32767))",
+        "32 10 ip,reg0=0x2000 -> load:0->NXM_OF_IN_PORT[],set_field:0x2000->tun_id,set_field:172.16.0.2->tun_dst,output:"muster-tun"",
         "35 10 ip,reg0=0x2000,ct_state=-inv+trk -> set_field:02:97:fe:e2:42:c2->eth_src,set_field:02:10:0d:77:9d:c3->eth_dst,output:"muster-ext"",
         "40 20 ip,reg0=0x2000,ct_state=+est+trk -> load:0->NXM_OF_IN_PORT[],resubmit(,15)",
         "40 20 ip,reg0=0x2000,ct_state=+rel+trk -> load:0->NXM_OF_IN_PORT[],resubmit(,15)",
@@ -213,8 +218,25 @@ describe('compile: source NAT by role', () => {
     `);
   });
 
-  test('retiring: everything goes to the new host, replies to the old connections are still translated back', () => {
+  test('retiring: what is known goes on, what begins goes to the new host', () => {
     expect(natFlows({ role: 'retiring', handOver: passing('retiring') })).toMatchInlineSnapshot(`
+      [
+        "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
+        "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
+        "30 20 ip,reg0=0x2000 -> ct(table=32,zone=52864,nat)",
+        "30 10 ip,reg0=0x2000 -> group:1237757712",
+        "32 30 ip,reg0=0x2000,nw_src=198.51.100.7 -> resubmit(,35)",
+        "32 10 ip,reg0=0x2000 -> load:0->NXM_OF_IN_PORT[],set_field:0x2000->tun_id,set_field:172.16.0.2->tun_dst,output:"muster-tun"",
+        "35 10 ip,reg0=0x2000,ct_state=-inv+trk -> set_field:02:97:fe:e2:42:c2->eth_src,set_field:02:10:0d:77:9d:c3->eth_dst,output:"muster-ext"",
+        "40 20 ip,reg0=0x2000,ct_state=+est+trk -> load:0->NXM_OF_IN_PORT[],resubmit(,15)",
+        "40 20 ip,reg0=0x2000,ct_state=+rel+trk -> load:0->NXM_OF_IN_PORT[],resubmit(,15)",
+        "40 10 ip,reg0=0x2000,reg5=0 -> load:0->NXM_OF_IN_PORT[],set_field:0x2000->tun_id,set_field:172.16.0.2->tun_dst,output:"muster-tun"",
+      ]
+    `);
+  });
+
+  test('draining: everything goes to the new host, replies to the old connections are still translated back', () => {
+    expect(natFlows({ role: 'retiring', handOver: passing('draining') })).toMatchInlineSnapshot(`
       [
         "0 60 ip,in_port="muster-ext",nw_dst=198.51.100.7 -> set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
         "5 70 ip,tun_id=0x2000,nw_dst=198.51.100.7 -> set_field:0x1->reg5,set_field:0x2000->reg0,ct(table=40,zone=52864,nat)",
@@ -229,13 +251,13 @@ describe('compile: source NAT by role', () => {
 
   test('never: two ends of a hand-over of which neither answers ARP', () => {
     const answers = (flows: readonly string[]): boolean => flows.some((flow) => flow.includes('arp_tpa=198.51.100.7'));
-    for (const phase of ['preparing', 'switched', 'retiring'] as const) {
+    for (const phase of ['preparing', 'switched', 'retiring', 'draining'] as const) {
       const oldEnd = phase === 'preparing' ? AT_C1 : { role: 'retiring' as const };
       const newEnd = phase === 'preparing' ? { role: 'preparing' as const } : AT_C1;
       // Each may be in line with the phase before as well.
       const old = answers(natFlows({ ...oldEnd, handOver: passing(phase) }));
       const next = answers(natFlows({ ...newEnd, handOver: passing(phase) }));
-      expect([phase, old, next]).toEqual([phase, phase !== 'retiring', phase !== 'preparing']);
+      expect([phase, old, next]).toEqual([phase, phase === 'preparing' || phase === 'switched', phase !== 'preparing']);
     }
   });
 

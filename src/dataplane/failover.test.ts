@@ -66,13 +66,22 @@ describe('where packets go when the designated host is lost', () => {
     ['who-was-never-heard-may-just-not-have-begun: standby', WATCHED, (peer) => peer !== 'c3'],
     ['without-a-standby', { designated: C2 }, () => true],
     ['the-standby-has-not-heard-the-designated-host-yet', HERE_STANDBY, () => false],
-    [
-      'a-host-that-prepares-to-take-it-over-by-plan',
-      { ...WATCHED, role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } },
-      () => true,
-    ],
   ])('nothing-is-watched: %s', (_name, facts, hasHeard) => {
     expect(groupsOf(compiled(facts, hasHeard))).toEqual([['indirect', [to('172.16.0.2')]]]);
+  });
+
+  test('a-host-that-prepares-to-take-it-over-by-plan-watches-only-whom-it-asks', () => {
+    const preparing = compiled({ ...WATCHED, role: 'preparing', handOver: { phase: 'preparing', other: 'c2' } });
+    expect(groupsOf(preparing)).toEqual([
+      ['indirect', [to('172.16.0.2')]],
+      [
+        'fast-failover',
+        [
+          `watch_port:${D} actions=${to('172.16.0.2')}`,
+          'watch_port:"muster-tun" actions=set_field:0x1->reg6 resubmit( 32)',
+        ],
+      ],
+    ]);
   });
 
   test('the-designated-host-asks-the-standby-for-replies-that-it-does-not-know', () => {

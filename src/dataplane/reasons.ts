@@ -27,6 +27,12 @@ export const WHY_SENTENCES: Readonly<Record<Why, string>> = {
   'dhcp-asked-by-peer': 'A request for an address that a peer passed on is answered by the agent.',
   'nat-away': 'What leaves goes to the host that translates it.',
   'nat-here': 'What leaves is translated here.',
+  'nat-known-here': 'During a hand-over, what leaves is translated here if its connection is known here.',
+  'nat-is-known': 'A connection that is known here leaves as it did before.',
+  'nat-begins-elsewhere': 'A connection that is not known here is left to the other end of the hand-over.',
+  'nat-begins-here':
+    'What neither end of the hand-over knows begins here, with a port that the other end does not give out.',
+  'nat-from-other-end': 'What the other end of the hand-over does not know comes here, and goes back to it no more.',
   'nat-reply': 'A reply from outside is translated back here.',
   'nat-reply-passed-on':
     'A reply that the other end, of a hand-over or with the standby, does not know is looked up here.',

@@ -64,7 +64,7 @@ export interface ShownService {
   readonly standby?: string;
   /** While it is handed over, for both ends: how far, and who is at the other end. */
   readonly handOver?: {
-    /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`. */
+    /** Compiled as `preparing` is: `seeding`. As `retiring` is: `reseeding`; of all but `nat` `draining`, too. */
     readonly phase: HandOver['phase'];
     /** The operation that does it; an older server does not say. */
     readonly operation?: string;

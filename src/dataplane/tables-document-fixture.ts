@@ -53,18 +53,28 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'new: switched',
-    about: 'does them',
+    about: 'does what it knows, and leaves to the old host what begins',
     facts: { role: 'designated', designated: HERE, ...handOver('switched') },
   },
   {
     name: 'old: retiring',
-    about: 'sends everything to the new host, and translates replies of old connections back',
+    about: 'does what it knows, and leaves to the new host what begins; untranslated, sends everything to it',
     facts: { role: 'retiring', ...handOver('retiring') },
   },
   {
     name: 'new: retiring',
-    about: 'does them, and asks the old host for replies that it does not know',
+    about: 'does them, and begins only what the old host does not know either',
     facts: { role: 'designated', designated: HERE, ...handOver('retiring') },
+  },
+  {
+    name: 'old: draining',
+    about: 'sends everything to the new host, and translates replies of old connections back',
+    facts: { role: 'retiring', ...handOver('draining') },
+  },
+  {
+    name: 'new: draining',
+    about: 'does them, and asks the old host for replies that it does not know',
+    facts: { role: 'designated', designated: HERE, ...handOver('draining') },
   },
 ];
 

@@ -9,6 +9,7 @@ export const TABLE = {
   route: 15,
   deliver: 20,
   outbound: 30,
+  known: 32,
   translated: 35,
   restored: 40,
 } as const;
@@ -21,6 +22,7 @@ export const TABLE_PURPOSES: Readonly<Record<keyof typeof TABLE, string>> = {
   route: 'between the subnets of a router, and from them to the way out',
   deliver: 'to a local port, or to the peer that has it; to all of them what is for all',
   outbound: 'the way out of a router: here, or at the host that is designated',
+  known: 'during a hand-over: whether a connection is translated here, or by the end that gives out ports',
   translated: 'after source NAT',
   restored: 'after a reply was translated back',
 };

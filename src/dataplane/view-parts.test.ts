@@ -266,7 +266,7 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
       fc.constantFrom('nat:edge', 'dhcp:blue-v4'),
       name,
       name,
-      fc.constantFrom('preparing', 'seeding', 'switched', 'retiring', 'reseeding', undefined),
+      fc.constantFrom('preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining', undefined),
       fc.option(name, { nil: undefined }),
     )
     .map(([id, one, other, phase, standby]) => {

@@ -11,6 +11,7 @@ const FIELDS = [
   'reg0',
   'reg4',
   'reg5',
+  'reg6',
   'ct_state',
   'dl_src',
   'dl_dst',
@@ -65,6 +66,11 @@ export function goTo(table: number): string {
 
 export function toGroup(id: number): string {
   return `group:${id}`;
+}
+
+/** A bucket that counts only while a port is up. */
+export function watching(port: string, steps: string): string {
+  return `watch_port:${port},actions=${steps}`;
 }
 
 /** To the agent of this host, as a whole. */

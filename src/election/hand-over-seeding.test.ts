@@ -82,7 +82,7 @@ describe('it is waited for, and not for long', () => {
     expect(stateOf(world)).toBe('reseed waiting hosts-behind');
     await passes(world, 3);
     expect(stateOf(world)).toBe('drain waiting hand-over-drains');
-    expect(phaseOf(world)).toBe('retiring');
+    expect(phaseOf(world)).toBe('draining');
     // What is waited for later does not take its place.
     world.views.behind.add('a');
     await passes(world, 5);
@@ -100,7 +100,15 @@ describe('it is waited for, and not for long', () => {
     await passes(world, 7);
     world.views.behind.clear();
     await world.settle();
-    expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'clear a']);
+    expect(world.views.log).toEqual([
+      'prepare x',
+      'seed a x',
+      'switch b x y',
+      'retire a',
+      'reseed a x',
+      'turn a',
+      'clear a',
+    ]);
     expect(stateOf(world)).toBe('clear done');
   });
 });
@@ -120,6 +128,7 @@ describe('while connections are copied before the switch', () => {
       'switch b y',
       'retire a',
       'reseed a y',
+      'turn a',
       'clear a',
     ]);
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');

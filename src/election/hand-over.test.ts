@@ -11,7 +11,15 @@ import { electionSentences } from './sentences.ts';
 test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
   const world = await leaving();
   await world.settle();
-  expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'clear a']);
+  expect(world.views.log).toEqual([
+    'prepare x',
+    'seed a x',
+    'switch b x y',
+    'retire a',
+    'reseed a x',
+    'turn a',
+    'clear a',
+  ]);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(world.wrong()).toEqual([]);
 });
@@ -48,7 +56,15 @@ test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () 
   await world.put(fitHost('y', { serviceVersion: 3 }));
   world.views.behind.add('y');
   await world.settle();
-  expect(world.views.log).toEqual(['prepare x', 'seed a x', 'switch b x', 'retire a', 'reseed a x', 'clear a']);
+  expect(world.views.log).toEqual([
+    'prepare x',
+    'seed a x',
+    'switch b x',
+    'retire a',
+    'reseed a x',
+    'turn a',
+    'clear a',
+  ]);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
@@ -179,7 +195,7 @@ test('the-new-host-dies-after-the-switch-and-another-is-elected', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
-test.each(['preparing', 'seeding', 'switched', 'retiring', 'reseeding'])(
+test.each(['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'])(
   'a-service-that-goes-meanwhile-ends-its-hand-over: %s',
   async (phase) => {
     const world = await leaving();
@@ -200,7 +216,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   const world = await leaving();
   const again = (): Promise<unknown> => world.refusal((fleet) => moveService(fleet, { id: NAT, ...world.asking() }));
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
-  await world.until(NAT, 'reseeding');
+  await world.until(NAT, 'draining');
   expect(await again()).toMatchObject({ code: 'hand-over-under-way' });
   // Let go of, but not cleared yet: the old host must not be asked to build what it is taking down.
   await world.pass();
@@ -303,7 +319,7 @@ test('the-drain-time-is-waited-out', async () => {
   await world.until(NAT, 'retiring');
   for (let pass = 0; pass < 10; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('drain waiting hand-over-drains');
-  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('reseeding');
+  expect(service(world.fleet, NAT)?.handOver?.phase).toBe('draining');
   for (let pass = 0; pass < 30; pass += 1) await world.pass();
   expect(stateOf(world)).toBe('clear done');
 });

@@ -41,7 +41,7 @@ const NO_CANDIDATE = 'no-candidate';
 
 export const handOver: OperationKind = {
   name: 'hand-over',
-  steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'drain', 'clear'],
+  steps: ['prepare', 'seed', 'switch', 'retire', 'reseed', 'turn', 'drain', 'clear'],
   cancel: {
     kind: 'does',
     what: 'What is still being prepared stays with its old host. What was switched stays with its new one.',
@@ -88,6 +88,7 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): Next[] {
       return inLine(item, { hosts: concerned(fleet, passed), revision: passed.service.revision, nowMs });
     case 'retiring':
     case 'reseeding':
+    case 'draining':
       if (item.doc.step === 'drain') return draining(item, nowMs);
       if (item.doc.step === 'reseed') return copying(fleet, item, passed, nowMs);
       return inLine(item, { hosts: old(fleet, passed.handOver), revision: passed.service.revision, nowMs });
@@ -252,9 +253,11 @@ function advanced(fleet: FleetReader, item: StoredItem, nowMs: number, givenUp?:
     case 'switch':
       return goes(onwards, { step: 'retire', phase: 'retiring' });
     case 'retire':
-      return canBeSeeded(fleet, passed) ? goes(onwards, { step: 'reseed', phase: 'reseeding' }) : drains(onwards);
+      return canBeSeeded(fleet, passed) ? goes(onwards, { step: 'reseed', phase: 'reseeding' }) : turnsAway(onwards);
     case 'reseed':
-      return drains(onwards, givenUp !== undefined);
+      return turnsAway(onwards);
+    case 'turn':
+      return drains(onwards);
     default: {
       const doc = withoutHandOver(passed.service.doc, { by: BY, nowMs });
       const progress = { state: 'running', step: 'clear', ...toldOf(item, uncopied) } as const;
@@ -296,15 +299,17 @@ function towardsSwitch(onwards: Onwards): RecordStep {
   return goes(onwards, { step: 'switch', phase: 'switched', doc });
 }
 
-/** What was given up is asked of nobody any more: a host that tries it in vain is behind with everything else, too. */
-function drains({ fleet, item, passed, nowMs, uncopied }: Onwards, isGivenUp = false): RecordStep {
+/** The old host translated what it knew until now. What is copied, or was given up, is asked of nobody any more. */
+function turnsAway(onwards: Onwards): RecordStep {
+  const { type } = onwards.passed.service.doc;
+  return type === 'nat' ? goes(onwards, { step: 'turn', phase: 'draining' }) : drains(onwards);
+}
+
+function drains({ fleet, item, passed, nowMs, uncopied }: Onwards): RecordStep {
   const { service, handOver: now } = passed;
   const retryAtMs = nowMs + valueOf(fleet, ELECTION).handOverDrainMs;
   const reason = { code: 'hand-over-drains', host: now.from, service: service.id, ...uncopied };
-  const progress = { state: 'waiting', step: 'drain', reason, retryAtMs } as const;
-  if (!isGivenUp) return record(item, progress);
-  const doc: Service = { ...service.doc, handOver: { ...now, phase: 'retiring', sinceMs: nowMs } };
-  return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
+  return record(item, { state: 'waiting', step: 'drain', reason, retryAtMs });
 }
 
 /** Whoever has it now keeps it alone. */

@@ -74,10 +74,11 @@ export type Why = Static<typeof WHY>;
 
 /**
  * `preparing`: the old host serves, the new one is built. `switched`: the new one is designated, the others are repointed, the
- * old one still serves what reaches it. `retiring`: the old one is repointed too and passes on what comes late. `seeding` is like
- * `preparing`, and `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
+ * old one still serves what reaches it. `retiring`: nothing new begins at the old one any more. `draining`, of `nat`: it does nothing
+ * by itself any more and passes on what comes late, as it does from `retiring` on of other services. `seeding` is like `preparing`, and
+ * `reseeding` like `retiring`: the old host's connections are copied to the new one meanwhile.
  */
-const HAND_OVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding'] as const;
+const HAND_OVER_PHASES = ['preparing', 'seeding', 'switched', 'retiring', 'reseeding', 'draining'] as const;
 
 const HAND_OVER = Type.Object(
   {

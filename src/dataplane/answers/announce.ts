@@ -8,6 +8,8 @@ export interface Announced {
   readonly mac: string;
   /** Of IPv6: whether others may send through it. */
   readonly router?: boolean;
+  /** Another host sends from it as well for a while: it is announced anew when that is over. */
+  readonly shared?: boolean;
 }
 
 /** Of IPv4 in both forms, request and reply: some listen to the one and some to the other. */

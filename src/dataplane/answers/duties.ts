@@ -1,5 +1,6 @@
 // What the agent of a host does by packets of its own: whom it answers DHCP and router solicitations, which next hops outside it must
 // know, and which addresses outside it tells everybody are here. Derived from the view alone.
+import { givingOf } from '../compile-nat-ends.ts';
 import { isAnswering } from '../compile-nat.ts';
 import { nextHopOf } from '../compile-subnet-services.ts';
 import { within } from '../in-subnet.ts';
@@ -50,7 +51,9 @@ function announcedBy(service: ShownService): Announced[] {
   const mine = role === 'designated' && isAnswering(service);
   const [subnet] = subnets;
   return [
-    ...(mine && nat !== undefined ? [{ ip: nat.ip, mac: macOf('service', id) }] : []),
+    ...(mine && nat !== undefined
+      ? [{ ip: nat.ip, mac: macOf('service', id), ...(givingOf(service) === 'asks' && { shared: true }) }]
+      : []),
     ...(mine && type === 'subnet-route' && subnet !== undefined && isV6(subnet.cidr)
       ? [{ ...nextHopOf(id), router: true }]
       : []),
