@@ -4,7 +4,6 @@ import type { Clock } from '../../journal/index.ts';
 import type { Mod, PacketOut } from '../openflow/mods.ts';
 import type { PacketIn } from '../openflow/answers.ts';
 import { OpenFlowClient } from '../openflow/openflow-client-driver.ts';
-import type { PortNames } from '../openflow/ports.ts';
 import { applyTransaction } from '../ovsdb/applied.ts';
 import { DaemonFailure } from '../ovsdb/failures.ts';
 import type { Monitor } from '../ovsdb/monitor.ts';
@@ -37,13 +36,13 @@ import {
   isStatusAlone,
   listeningIn,
   plugging,
-  portsIn,
   settingUp,
   tunnelChange,
   unplugging,
   type BridgePlan,
   type Listening,
 } from './bridge.ts';
+import { BridgePorts } from './bridge-ports.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 
@@ -73,6 +72,7 @@ export class OvsSwitch implements Switch {
   readonly #options: OvsSwitchOptions;
   readonly #database: OvsdbClient;
   readonly #openFlow: OpenFlowClient;
+  readonly #ports: BridgePorts;
   readonly #listeners = new Set<() => void>();
   readonly #hearers = new Set<() => void>();
   /** Who is not heard, and who was ever heard, as it was told last. */
@@ -87,9 +87,10 @@ export class OvsSwitch implements Switch {
   constructor(options: OvsSwitchOptions) {
     const { clock, random } = options;
     this.#options = options;
+    this.#ports = new BridgePorts(options);
     this.#database = new OvsdbClient({ address: options.database, clock, random });
     this.control = new UnixctlClient({ address: options.control, clock, random });
-    this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#names() });
+    this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#ports });
     // A switch that comes back has lost its flows.
     this.#openFlow.onUp(() => {
       this.#isLoose = false;
@@ -136,7 +137,7 @@ export class OvsSwitch implements Switch {
         // Kinds that ours never are belong to others, and are only looked through.
         groups: groups as readonly Group[],
         ...idsIn(tables, this.#options.bridge),
-        ports: this.#ports().map(({ name }) => `"${name}"`),
+        ports: this.#ports.all().map((name) => `"${name}"`),
       };
     });
   }
@@ -243,7 +244,9 @@ export class OvsSwitch implements Switch {
   async #begin(): Promise<Monitor> {
     const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
     this.#monitor = monitor;
+    this.#ports.changed(monitor);
     monitor.onChange((changes) => {
+      this.#ports.changed(monitor);
       this.#listen();
       if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#changed();
     });
@@ -341,23 +344,6 @@ export class OvsSwitch implements Switch {
     };
     await askForNeighbours(others, warming);
     if (fresh.size > 0) await warmNeighbours([...fresh], warming);
-  }
-
-  /** By the names that flows have for them: the way out has one name everywhere. */
-  #ports(): { readonly name: string; readonly ofport: number }[] {
-    const tables = this.#monitor;
-    if (tables === undefined) return [];
-    const external = externalIn(tables, this.#options);
-    return portsIn(tables, this.#options.bridge).map(({ name, ofport }) => {
-      return { name: name === external ? EXTERNAL_NAME : name, ofport };
-    });
-  }
-
-  #names(): PortNames {
-    return {
-      number: (name) => this.#ports().find((port) => port.name === name)?.ofport,
-      name: (number) => this.#ports().find((port) => port.ofport === number)?.name,
-    };
   }
 }
 
