@@ -18,9 +18,10 @@ const SENDS_NOWHERE = 'drop';
 
 export function diff(compiled: SwitchContents, read: SwitchContents): Difference {
   const { wanted, missing } = possible(compiled, read.ports && [...read.ports, ...heartbeatPorts(compiled)]);
-  const there = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
-  const inTheWay = wanted.flows.flatMap((flow) => {
-    const other = there.get(flowKey(flow));
+  const there = byKey(read.flows);
+  const ours = byKey(wanted.flows);
+  const inTheWay = [...ours.keys()].flatMap((key) => {
+    const other = there.get(key);
     return other === undefined || isOurCookie(other.cookie) ? [] : [other];
   });
   const theirs = read.flows.filter(({ cookie }) => !isOurCookie(cookie));
@@ -35,8 +36,10 @@ export function diff(compiled: SwitchContents, read: SwitchContents): Difference
       ...aside.groups.map(putGroup),
       ...newTunnels(wanted.tunnels, read.tunnels),
       ...wanted.groups.filter((group) => !isSameGroup(groups.get(group.id), group)).map(putGroup),
-      ...wanted.flows.filter((flow) => isMissing(flow, there.get(flowKey(flow)))).map(putFlow),
-      ...staleFlows(wanted, there.values()).map(removeFlow),
+      ...[...ours].filter(([key, flow]) => isMissing(flow, there.get(key))).map(([, flow]) => putFlow(flow)),
+      ...[...there]
+        .filter(([key, { cookie }]) => isOurCookie(cookie) && !ours.has(key))
+        .map(([, flow]) => removeFlow(flow)),
       ...staleGroups(wanted, [...groups.values()], theirs),
       ...endedHeartbeats(wanted.tunnels, read.tunnels),
       ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
@@ -134,9 +137,8 @@ function isMissing(flow: Flow, there: Flow | undefined): boolean {
   return isOurCookie(there.cookie) && (there.actions !== flow.actions || there.cookie !== flow.cookie);
 }
 
-function staleFlows(wanted: SwitchContents, there: Iterable<Flow>): Flow[] {
-  const keys = new Set(wanted.flows.map(flowKey));
-  return [...there].filter((flow) => isOurCookie(flow.cookie) && !keys.has(flowKey(flow)));
+function byKey(flows: readonly Flow[]): Map<string, Flow> {
+  return new Map(flows.map((flow) => [flowKey(flow), flow]));
 }
 
 /** A group that somebody else's flow uses by now stays until that flow is gone, and sends nowhere. */

@@ -6,6 +6,7 @@ import { readPacketIn, readPart, readPort, speaksOurVersion } from './answers.ts
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { errorName } from './error-codec.ts';
+import { FlowCache } from './flow-cache.ts';
 import { readFlow } from './flow-codec.ts';
 import { readGroup } from './group-codec.ts';
 import { flowBytes, groupBytes, NAMES } from './listed-fixture.ts';
@@ -18,6 +19,7 @@ type Decoder = (reader: BytesReader) => unknown;
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
   flow: (reader) => readFlow(reader, NAMES),
+  'flow of a list': (reader) => new FlowCache().list(NAMES).read(reader),
   group: (reader) => readGroup(reader, NAMES),
   match: (reader) => matchText(reader, NAMES),
   actions: (reader) => readActions(reader, NAMES),

@@ -7,7 +7,7 @@ import type { Flow } from '../switch.ts';
 import { readPacketIn, readPart, readPort, type PacketIn, type Port } from './answers.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
-import { readFlow } from './flow-codec.ts';
+import { FlowCache } from './flow-cache.ts';
 import { readGroup, type ShownGroup } from './group-codec.ts';
 import { MESSAGE, MULTIPART } from './message-codes.ts';
 import type { Message } from './message-frame.ts';
@@ -58,6 +58,7 @@ export class OpenFlowClient {
   readonly #line: OpenFlowLine;
   readonly #packetListeners = new Set<(packet: PacketIn) => void>();
   readonly #packetRate: TokenBucket;
+  readonly #flows = new FlowCache();
   #packetsDropped = 0;
   /** Bundles go one after the other: a later one may stand on what an earlier one made. */
   #bundles: Promise<unknown> = Promise.resolve();
@@ -144,7 +145,10 @@ export class OpenFlowClient {
   }
 
   async flows(): Promise<readonly Flow[]> {
-    return this.#list('flows', (reader) => readFlow(reader, this.#options.names));
+    const list = this.#flows.list(this.#options.names);
+    const flows = await this.#list('flows', list.read);
+    list.over();
+    return flows;
   }
 
   async groups(): Promise<readonly ShownGroup[]> {
