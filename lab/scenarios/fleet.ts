@@ -154,8 +154,11 @@ export class Fleet {
   }
 
   async holdElections(held: boolean): Promise<void> {
-    const { fallback } = ELECTION;
-    await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...fallback, held }));
+    await this.setElection({ held });
+  }
+
+  async setElection(some: Partial<typeof ELECTION.fallback>): Promise<void> {
+    await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...ELECTION.fallback, ...some }));
   }
 
   /** The ports by which a host does not hear who is at their other end, or not yet. */
