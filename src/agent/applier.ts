@@ -22,7 +22,7 @@ export interface ApplierParts {
 /** A tenth either way: machines that were brought in line together are not all read at once for ever. */
 const JITTER = 0.1;
 /** A driver may notice changes all the time, its own among them: the machine is not read all the time for that. */
-const BETWEEN_CHECKS_MS = 1000;
+const BETWEEN_CHECKS_MS = 200;
 
 export class Applier {
   readonly #ports: AgentPorts;

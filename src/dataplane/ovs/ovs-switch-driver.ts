@@ -45,6 +45,7 @@ import {
 import { BridgePorts } from './bridge-ports.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
+import { Notices } from './notices.ts';
 
 export interface OvsSwitchOptions extends BridgePlan {
   /** Of the database: `unix:/path` or `tcp:host:port`. */
@@ -73,7 +74,7 @@ export class OvsSwitch implements Switch {
   readonly #database: OvsdbClient;
   readonly #openFlow: OpenFlowClient;
   readonly #ports: BridgePorts;
-  readonly #listeners = new Set<() => void>();
+  readonly #notices = new Notices();
   readonly #hearers = new Set<() => void>();
   /** Who is not heard, and who was ever heard, as it was told last. */
   #hearing = '';
@@ -94,14 +95,13 @@ export class OvsSwitch implements Switch {
     // A switch that comes back has lost its flows.
     this.#openFlow.onUp(() => {
       this.#isLoose = false;
-      this.#changed();
+      this.#notices.tell();
     });
   }
 
   /** Told whenever something may have become different behind our back. */
   onChanged(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#notices.on(listener);
   }
 
   onPacket(listener: (packet: PacketIn) => void): () => void {
@@ -128,7 +128,11 @@ export class OvsSwitch implements Switch {
     return down(async () => identityIn(await this.#open(), this.#options.bridge));
   }
 
-  async read(): Promise<SwitchContents> {
+  read(): Promise<SwitchContents> {
+    return this.#notices.read(() => this.#readAll());
+  }
+
+  #readAll(): Promise<SwitchContents> {
     return down(async () => {
       const tables = await this.#open();
       const [flows, groups] = await Promise.all([this.#openFlow.flows(), this.#openFlow.groups()]);
@@ -146,7 +150,11 @@ export class OvsSwitch implements Switch {
     if (changes.length === 0) return;
     const problem = problemWith(before ?? (await this.read()), changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
-    await down(async () => {
+    await this.#notices.apply(() => this.#applyAll(changes));
+  }
+
+  #applyAll(changes: readonly SwitchChange[]): Promise<void> {
+    return down(async () => {
       await this.#loosen();
       const first = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
       const last = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
@@ -223,10 +231,6 @@ export class OvsSwitch implements Switch {
     await Promise.all([this.#openFlow.close(), this.#database.close(), this.control.close()]);
   }
 
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
-  }
-
   /** The tables of the database, once the bridge is as it should be. */
   async #open(): Promise<Monitor> {
     this.#opened ??= this.#begin();
@@ -248,7 +252,7 @@ export class OvsSwitch implements Switch {
     monitor.onChange((changes) => {
       this.#ports.changed(monitor);
       this.#listen();
-      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#changed();
+      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#notices.noticed();
     });
     return monitor;
   }
@@ -262,7 +266,7 @@ export class OvsSwitch implements Switch {
     this.#hearing = hearing;
     this.#known = known;
     if (isNews) for (const listener of this.#hearers) listener();
-    if (isFirst) this.#changed();
+    if (isFirst) this.#notices.tell();
   }
 
   async #setUp(tables: Monitor): Promise<void> {
