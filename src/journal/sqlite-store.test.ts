@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -161,6 +161,19 @@ test('sqlite-leases-and-compaction-wait-for-the-thread', async () => {
   expect(order[0]).toBe('first');
   expect(order).toHaveLength(5);
   expect((await readAll(store)).map((one) => one.changes[0]?.id)).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('sqlite-log-is-brought-into-the-tables-before-it-is-large', async () => {
+  const path = await pathForTest();
+  const store = await openSqliteStore({ path });
+  onTestFinished(() => store.close());
+  const large = put('a', { text: 'x'.repeat(60_000) });
+  const logBytes = async (): Promise<number> => (await stat(`${path}-wal`)).size;
+  for (let nth = 0; nth < 8; nth += 1) await mustWrite(store, ...Array.from({ length: 30 }, () => batch([large])));
+  const afterFew = await logBytes();
+  for (let nth = 0; nth < 24; nth += 1) await mustWrite(store, ...Array.from({ length: 30 }, () => batch([large])));
+  expect(afterFew).toBeGreaterThan(8_000_000);
+  expect(await logBytes()).toBeLessThan(24_000_000);
 });
 
 test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next three however small', async () => {
