@@ -243,10 +243,30 @@ describe('how requests are shared out', () => {
     const made = await rig(4);
     const release = made.store.hold();
     const answered = submitAll(made, howMany);
-    for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+    for (let turns = 0; turns < 2 * howMany; turns += 1) await new Promise(setImmediate);
     release();
     await answered;
     expect(sizesOf(made)).toEqual(sizes);
+  });
+
+  it('the store is looked at before all of a share is decided', async () => {
+    const made = await rig(8);
+    const release = made.store.hold();
+    const decided: number[] = [];
+    const counted = (nth: number): ReturnType<typeof count> => {
+      const request = count(`n${nth}`);
+      const decide: typeof request.decide = (fleet) => {
+        decided.push(nth);
+        return request.decide(fleet);
+      };
+      return { ...request, decide };
+    };
+    const answered = Promise.all(Array.from({ length: 80 }, (_, nth) => made.journal.submit(counted(nth))));
+    while (decided.length < 8 + 10) await new Promise(setImmediate);
+    expect(decided).toHaveLength(8 + 10);
+    release();
+    await answered;
+    expect(sizesOf(made)[1]).toBeLessThan(16);
   });
 
   it('less than a share waits for those who are answered and ask again', async () => {

@@ -33,6 +33,9 @@ export type Setback = Exclude<GroupAnswer, { readonly kind: 'written' }>;
 /** More would hold up answers without making the flush cheaper. */
 const GROUP_COMMITS_MAX = 1024;
 
+/** A store that has written hears of the next group so much sooner than if all of a share were decided first. */
+const LOOKS_PER_SHARE = 4;
+
 interface Flight {
   readonly group: DecidedGroup;
   readonly answer: Promise<GroupAnswer>;
@@ -96,7 +99,7 @@ export class Pipeline {
     return this.#handOver(fence);
   }
 
-  /** Share by share, with a look at the store between them, until it has written. */
+  /** A part of a share at a time, with a look at the store between them, until it has written. */
   async #decideBehind(flight: Flight, { mayTake }: Term): Promise<void> {
     const { waiting, clock, share } = this.#options;
     while (mayTake() && this.#behindSize < GROUP_COMMITS_MAX) {
@@ -104,7 +107,7 @@ export class Pipeline {
       if (flight.over) return;
       await clock.turn();
       if (flight.over || !mayTake()) return;
-      this.#decide(share);
+      this.#decide(Math.ceil(share / LOOKS_PER_SHARE));
     }
   }
 

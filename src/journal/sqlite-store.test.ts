@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -163,7 +163,20 @@ test('sqlite-leases-and-compaction-wait-for-the-thread', async () => {
   expect((await readAll(store)).map((one) => one.changes[0]?.id)).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('sqlite-large-groups-go-to-the-thread-once-it-is-there, small ones never', async () => {
+test('sqlite-log-is-brought-into-the-tables-before-it-is-large', async () => {
+  const path = await pathForTest();
+  const store = await openSqliteStore({ path });
+  onTestFinished(() => store.close());
+  const large = put('a', { text: 'x'.repeat(60_000) });
+  const logBytes = async (): Promise<number> => (await stat(`${path}-wal`)).size;
+  for (let nth = 0; nth < 8; nth += 1) await mustWrite(store, ...Array.from({ length: 30 }, () => batch([large])));
+  const afterFew = await logBytes();
+  for (let nth = 0; nth < 24; nth += 1) await mustWrite(store, ...Array.from({ length: 30 }, () => batch([large])));
+  expect(afterFew).toBeGreaterThan(8_000_000);
+  expect(await logBytes()).toBeLessThan(24_000_000);
+});
+
+test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next three however small', async () => {
   const store = await openSqliteStore({ path: await pathForTest() });
   onTestFinished(() => store.close());
   const toThread = vi.spyOn(Worker.prototype, 'postMessage');
@@ -175,9 +188,20 @@ test('sqlite-large-groups-go-to-the-thread-once-it-is-there, small ones never', 
     return toThread.mock.calls.length > 0;
   });
   expect(groups).toEqual(groups.map((_, at) => (at + 1) * 64));
-  expect(await mustWrite(store, batch([put('b')]))).toBe(groups.length * 64 + 1);
-  expect(await mustWrite(store, ...large())).toBe(groups.length * 64 + 65);
-  expect(toThread).toHaveBeenCalledTimes(2);
+  const written = groups.length * 64;
+  for (let nth = 1; nth <= 5; nth += 1) expect(await mustWrite(store, batch([put('b')]))).toBe(written + nth);
+  expect(toThread).toHaveBeenCalledTimes(1 + 3);
+  expect(await mustWrite(store, ...large())).toBe(written + 5 + 64);
+  expect(toThread).toHaveBeenCalledTimes(1 + 3 + 1);
+});
+
+test('sqlite-small-groups-are-written-here-while-there-was-no-large-one', async () => {
+  const store = await openSqliteStore({ path: await pathForTest() });
+  onTestFinished(() => store.close());
+  const toThread = vi.spyOn(Worker.prototype, 'postMessage');
+  onTestFinished(() => toThread.mockRestore());
+  for (let nth = 1; nth <= 5; nth += 1) expect(await mustWrite(store, batch([put('a')]))).toBe(nth);
+  expect(toThread).not.toHaveBeenCalled();
 });
 
 test('sqlite-group-is-in-doubt-when-the-thread-ends, and the next one gets a new thread', async () => {

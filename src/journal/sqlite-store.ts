@@ -34,6 +34,9 @@ const SNAPSHOT_PAGE = 2000;
 /** Fewer commits are written sooner than a thread has heard of them and answered. */
 const THREAD_BATCHES_MIN = 32;
 
+/** So many groups from a large one on go to the thread, however small: many ask, and what they ask next is decided meanwhile. */
+const THREAD_GROUPS = 4;
+
 export interface SqliteStoreOptions {
   readonly path: string;
   /** The clock of leases. Processes that share the file share the machine, so its wall clock will do. */
@@ -74,6 +77,8 @@ export class SqliteStore implements Store {
   readonly #writer: SqliteWriter | undefined;
   readonly #alwaysOnThread: boolean;
   #isClosing = false;
+  /** How many groups have come since the last large one. */
+  #sinceLarge = Infinity;
 
   /** Without a thread every group is written here. */
   constructor(database: DatabaseSync, nowMs: () => number, thread?: Thread) {
@@ -108,7 +113,8 @@ export class SqliteStore implements Store {
   #writerFor({ batches }: Group): SqliteWriter | undefined {
     const writer = this.#writer;
     if (writer === undefined || this.#isClosing) return undefined;
-    return this.#alwaysOnThread || (batches.length >= THREAD_BATCHES_MIN && writer.prepare()) ? writer : undefined;
+    this.#sinceLarge = batches.length >= THREAD_BATCHES_MIN ? 0 : this.#sinceLarge + 1;
+    return this.#alwaysOnThread || (this.#sinceLarge < THREAD_GROUPS && writer.prepare()) ? writer : undefined;
   }
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {
