@@ -104,6 +104,8 @@ export interface RouteFace {
   readonly body?: TSchema;
   /** For a body that may be larger than those of others. */
   readonly bodyBytesMax?: number;
+  /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
+  readonly bodyRepeats?: true;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, AnswerFace>>;
 }

@@ -92,6 +92,27 @@ describe('the desk', () => {
     expect(desk.isInLine('c1', revision())).toBe(true);
   });
 
+  test('hears-each-of-many-words-that-are-the-same-and-refuses-the-next-one-once-its-credential-is-another', async () => {
+    const { clock, plane, desk, speakers } = await worldOf('c1');
+    const [c1] = speakers as [Speaker];
+    const { liveness, journal } = plane.leader;
+    desk.heartbeat(c1, { serviceVersion: 4, report: { facts: {}, strays: [], problems: [] } });
+    await clock.pass(10_000);
+    const beat = { serviceVersion: 4, applied: (await have(desk, c1)).digest as string };
+    for (let count = 0; count < 3; count += 1) {
+      await clock.pass(5000);
+      expect(answerOf(desk.heartbeat(c1, { ...beat }))).toEqual({ report: 'known' });
+      expect(liveness.lastHeardMs('c1')).toBe(clock.nowMs());
+      expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
+    }
+    expect(desk.wordOf('c1')?.settled).toBeDefined();
+    answerOf(await desk.join(await plane.joinToken('c1'), { secret: SECRET }));
+    const heardMs = liveness.lastHeardMs('c1');
+    await clock.pass(5000);
+    expect(desk.heartbeat(c1, { ...beat })).toMatchObject({ kind: 'refused', code: 'credential-superseded' });
+    expect(liveness.lastHeardMs('c1')).toBe(heardMs);
+  });
+
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
     const { clock, plane, desk, speakers } = await worldOf('c1');
     const [c1] = speakers as [Speaker];

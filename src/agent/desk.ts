@@ -31,6 +31,7 @@ import {
 import type { Reply } from './ports.ts';
 import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
 import { Unheard } from './unheard.ts';
+import { isSettled, settledBy, type Settled } from './settled.ts';
 import { Waiters } from './waiters.ts';
 
 export interface DeskOptions {
@@ -40,7 +41,7 @@ export interface DeskOptions {
   /** What views are made of. */
   readonly source: ViewSource;
   /** Told of every heartbeat. */
-  readonly liveness: { heard(host: string): void };
+  readonly liveness: { heard(host: string, isUp: boolean): void };
   /** SHA-256 as hexadecimal text. */
   readonly hash: (text: string) => string;
   /** Where the lease holder answers, as far as this server knows. */
@@ -53,6 +54,7 @@ export interface AgentWord {
   /** The view that the host is in line with. */
   readonly applied?: string | undefined;
   readonly report?: Report | undefined;
+  readonly settled?: Settled | undefined;
 }
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
@@ -268,24 +270,28 @@ export class Desk {
     return { joinToken, host, claimed, hash: hash(credential), nowMs: clock.nowMs() };
   }
 
-  /** Costs a few look-ups. Only a new version is committed, and nobody waits for that. */
+  /** Costs three look-ups when it says nothing new. Only what is worth writing down is committed, and nobody waits for that. */
   heartbeat(speaker: Speaker, beat: Heartbeat): Reply<Heard> {
     const { journal, liveness } = this.#options;
     if (this.#lacksLease()) return this.#elsewhere();
     const { host } = speaker;
     const stored = findHost(journal.fleet, host);
+    const word = this.#words.get(host);
+    if (word?.settled !== undefined && isSettled(word.settled, speaker.token, beat, stored)) {
+      liveness.heard(host, true);
+      return word.report === undefined ? WANTED : KNOWN;
+    }
     const refusal = this.#refusalOf(speaker, stored);
     if (refusal !== undefined) return refused(refusal);
-    liveness.heard(host);
-    const word = this.#words.get(host);
+    const isUp = stored?.doc.connection.state === 'up';
+    liveness.heard(host, isUp);
     const report = beat.report ?? word?.report;
-    if (stored !== undefined) this.#reports.heard(host, stored.doc, { beat, report });
+    const isNew = stored === undefined || this.#reports.heard(host, stored.doc, { beat, report });
     const applied = this.#appliedBy(beat, stored?.doc, host);
-    if (word === undefined || word.applied !== applied || word.report !== report) {
-      this.#words.set(host, { applied, report });
-      if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
-      if (word?.applied !== applied) for (const hear of this.#hearers) hear(host);
-    }
+    const settled = isUp && !isNew ? settledBy(speaker, beat, stored) : undefined;
+    this.#words.set(host, { applied, report, settled });
+    if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
+    if (word?.applied !== applied) for (const hear of this.#hearers) hear(host);
     return report === undefined ? WANTED : KNOWN;
   }
 
@@ -329,7 +335,7 @@ export class Desk {
     this.#given.set(view.host, { digest: view.digest, stamp: view.stamp });
     const word = this.#words.get(view.host);
     if (word?.applied !== undefined && word.applied !== view.digest)
-      this.#words.set(view.host, { ...word, applied: undefined });
+      this.#words.set(view.host, { ...word, applied: undefined, settled: undefined });
     return { kind: 'answer', answer: { kind: 'view', view } };
   }
 

@@ -27,22 +27,24 @@ export class Reports {
     this.#options = options;
   }
 
-  /** Costs a few comparisons when there is nothing new. */
-  heard(host: string, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): void {
+  /** Whether there is anything new. Costs a few comparisons when there is not. */
+  heard(host: string, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): boolean {
     const { beat, report } = said;
     const { clock, journal } = this.#options;
     if (doc.serviceVersion !== beat.serviceVersion) {
       const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
       this.#record(host, 'agent of another version', (fleet) => recordVersion(fleet, version));
-      return;
+      return true;
     }
-    if (report?.switch === undefined) return;
+    if (report?.switch === undefined) return false;
     // With each report it is looked at anew: another host may have shown the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
-    if (!known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc))) {
+    const isNew = !known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc));
+    if (isNew) {
       const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
       this.#record(host, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
     }
+    return isNew;
   }
 
   /** Somebody showed a credential that this host had once. */

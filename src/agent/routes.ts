@@ -80,6 +80,7 @@ function heartbeatRoute(desk: Desk): Route {
     about: 'Say that the host is alive; never journalled',
     access: 'agent',
     body: HEARTBEAT,
+    bodyRepeats: true,
     answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARD } },
     handle: ({ body, caller }) => answered(desk.heartbeat(speaker(caller), body), ({ report }) => HEARD_TEXT[report]),
   });

@@ -2,11 +2,27 @@
 // compared by hash in constant time. What is remembered holds only as long as the token is the very same document.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { isExpired, TOKEN, tokenIdIn, type Caller, type Token, type TokenId } from '../access/index.ts';
+import { newBucket, type Bucket } from './rate-limit.ts';
+import { isExpired, TOKEN, tokenIdIn, type Caller, type Route, type Token, type TokenId } from '../access/index.ts';
 import type { Fleet, Stored } from '../fleet/index.ts';
 
+/** What is remembered of a caller from one request to the next. It is all in one place: of ten thousand agents each comes too rarely to be near. */
+export interface Known {
+  readonly caller: Caller;
+  readonly bucket: Bucket;
+  /** The last body of a route whose callers repeat themselves. */
+  said?: Said;
+}
+
+export interface Said {
+  readonly route: Route;
+  readonly text: string;
+  /** What the text says. It has passed the route's check. */
+  readonly body: unknown;
+}
+
 export type Authenticated =
-  | { readonly kind: 'caller'; readonly caller: Caller }
+  | { readonly kind: 'caller'; readonly known: Known }
   | { readonly kind: 'missing' | 'unknown' | 'expired' }
   /** The host whose credential it was, if it was one. */
   | { readonly kind: 'revoked'; readonly host?: string };
@@ -30,7 +46,7 @@ interface Seen {
 export class Authenticator {
   readonly #fleet: Fleet;
   /**
-   * Secrets that were right when they came last, with the token as it was then. They are found by a keyed hash of the
+   * Headers with secrets that were right when they came last, with the token as it was then. They are found by a keyed hash of the
    * whole text, so that a guess learns nothing from how long it takes; a token that has changed since is looked at anew.
    */
   readonly #seen = new Map<string, Seen>();
@@ -40,17 +56,19 @@ export class Authenticator {
   }
 
   authenticate(headers: IncomingHttpHeaders, nowMs: number): Authenticated {
-    const text = secretIn(headers);
-    if (text === undefined) return MISSING;
-    const seen = this.#seen.get(text);
+    const shown = shownIn(headers);
+    if (shown === undefined) return MISSING;
+    const seen = this.#seen.get(shown);
     if (seen !== undefined && this.#fleet.get(TOKEN, seen.stored.id) === seen.stored) {
       return isExpired(seen.stored.doc, nowMs) ? { kind: 'expired' } : seen.found;
     }
-    return this.#look(text, nowMs);
+    return this.#look(shown, nowMs);
   }
 
-  #look(text: string, nowMs: number): Authenticated {
-    this.#seen.delete(text);
+  #look(shown: string, nowMs: number): Authenticated {
+    const before = this.#seen.get(shown)?.found;
+    this.#seen.delete(shown);
+    const text = shown.slice(BEARER.length);
     const id = tokenIdIn(text);
     const stored = id === undefined ? undefined : this.#fleet.get(TOKEN, id as TokenId);
     if (stored === undefined) return UNKNOWN;
@@ -59,8 +77,10 @@ export class Authenticator {
     if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
     if (this.#seen.size >= SEEN_MAX) this.#seen.clear();
-    const found: Authenticated = { kind: 'caller', caller: callerOf(stored) };
-    this.#seen.set(text, { stored, found });
+    // A token that was changed is no reason to begin to count anew.
+    const bucket = before?.kind === 'caller' ? before.known.bucket : newBucket(nowMs);
+    const found: Authenticated = { kind: 'caller', known: { caller: callerOf(stored), bucket } };
+    this.#seen.set(shown, { stored, found });
     return found;
   }
 
@@ -77,12 +97,17 @@ function callerOf({ id, doc }: Stored<'token', Token>): Caller {
   return { name, role, token: id, ...(site !== undefined && { site }), ...(host !== undefined && { host }) };
 }
 
-function secretIn(headers: IncomingHttpHeaders): string | undefined {
+const BEARER = 'Bearer ';
+
+/** The token as it is usually shown, which is what nearly all do: their header is taken as it is. */
+function shownIn(headers: IncomingHttpHeaders): string | undefined {
   const { authorization } = headers;
   if (authorization !== undefined) {
-    if (authorization.startsWith('Bearer ')) return authorization.slice(7);
-    return authorization.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7) : '';
+    if (authorization.startsWith(BEARER)) return authorization;
+    return authorization.slice(0, BEARER.length).toLowerCase() === 'bearer '
+      ? `${BEARER}${authorization.slice(BEARER.length)}`
+      : BEARER;
   }
   const other = headers['x-auth-token'];
-  return typeof other === 'string' ? other : undefined;
+  return typeof other === 'string' ? `${BEARER}${other}` : undefined;
 }

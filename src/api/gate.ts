@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { NOBODY, permits, type Caller, type Route } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
-import type { Authenticated, Authenticator } from './authenticate.ts';
+import type { Authenticated, Authenticator, Known } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
@@ -22,6 +22,10 @@ export interface Admitted {
   readonly route: Route;
   readonly startedMs: number;
   caller: Caller;
+  /** What is remembered of the caller; of nobody nothing is. */
+  known: Known | undefined;
+  /** The body as it came, on a route whose callers repeat themselves. */
+  text: string | undefined;
 }
 
 export function callerOf(request: FastifyRequest): Caller {
@@ -69,9 +73,16 @@ export class Gate {
   hook(route: Route): (request: FastifyRequest, reply: unknown, done: (error?: Error) => void) => void {
     const pass = (request: FastifyRequest, done: (error?: Error) => void): void => {
       try {
-        const admitted = { route, startedMs: performance.now(), caller: NOBODY };
+        const admitted: Admitted = {
+          route,
+          startedMs: performance.now(),
+          caller: NOBODY,
+          known: undefined,
+          text: undefined,
+        };
         request.admitted = admitted;
-        admitted.caller = this.#admit(route, request);
+        admitted.known = this.#admit(route, request);
+        if (admitted.known !== undefined) admitted.caller = admitted.known.caller;
       } catch (error) {
         done(error as Error);
         return;
@@ -109,13 +120,14 @@ export class Gate {
     else next.done(problem);
   }
 
-  #admit(route: Route, request: FastifyRequest): Caller {
+  /** Whom it lets through; undefined for nobody in particular. */
+  #admit(route: Route, request: FastifyRequest): Known | undefined {
     const { clock, closing, authenticator, journal } = this.#options;
     if (closing.aborted) throw shuttingDown();
     const nowMs = clock.nowMs();
     if (route.access === 'public') {
       this.anonymous(request, nowMs);
-      return NOBODY;
+      return undefined;
     }
     const found = authenticator.authenticate(request.headers, nowMs);
     if (found.kind !== 'caller') {
@@ -124,13 +136,13 @@ export class Gate {
       if (refusal !== undefined) throw refusalProblem(refusal);
       // The server that decides may know a token that has not come here yet.
       const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
-      if (found.kind === 'unknown' && goesOn) return NOBODY;
+      if (found.kind === 'unknown' && goesOn) return undefined;
       throw unauthorized(SENTENCES[found.kind], `token-${found.kind}`);
     }
-    const { caller } = found;
-    this.#limit(this.#byToken.take(caller.token ?? '', nowMs));
-    refuseUnlessPermitted(route, caller, request);
-    return caller;
+    const { known } = found;
+    this.#limit(this.#byToken.takeFrom(known.bucket, nowMs));
+    refuseUnlessPermitted(route, known.caller, request);
+    return known;
   }
 
   #refusalOfRevoked(host: string | undefined): Refusal | undefined {

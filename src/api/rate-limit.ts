@@ -4,9 +4,14 @@
 /** Beyond this the buckets that are full again, and so say nothing, are dropped. */
 const BUCKETS_MAX = 10_000;
 
-interface Bucket {
+export interface Bucket {
   left: number;
   atMs: number;
+}
+
+/** Full, whatever the limit is. */
+export function newBucket(nowMs: number): Bucket {
+  return { left: Infinity, atMs: nowMs };
 }
 
 export class RateLimit {
@@ -19,13 +24,18 @@ export class RateLimit {
 
   /** Takes one; answers how long to wait when there is none left, else 0. */
   take(key: string, nowMs: number): number {
-    if (this.#perSecond === Infinity) return 0;
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       if (this.#buckets.size >= BUCKETS_MAX) this.#sweep(nowMs);
-      bucket = { left: this.#perSecond, atMs: nowMs };
+      bucket = newBucket(nowMs);
       this.#buckets.set(key, bucket);
     }
+    return this.takeFrom(bucket, nowMs);
+  }
+
+  /** The same, for a caller whose bucket is kept with what else is known of it. */
+  takeFrom(bucket: Bucket, nowMs: number): number {
+    if (this.#perSecond === Infinity) return 0;
     const refill = (Math.max(0, nowMs - bucket.atMs) * this.#perSecond) / 1000;
     bucket.left = Math.min(this.#perSecond, bucket.left + refill);
     bucket.atMs = nowMs;

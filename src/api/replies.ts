@@ -21,6 +21,7 @@ export class Replies {
 
   answer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
     const { request } = reply;
+    if (isPlain(answer)) return this.#plain(reply, answer, revision);
     void reply
       .code(answer.status)
       .header('content-type', answer.type ?? JSON_TYPE)
@@ -36,6 +37,25 @@ export class Replies {
     if (answer.secrets === undefined) return this.#send(reply, text);
     const secrets = JSON.stringify(answer.secrets).slice(1);
     return this.#send(reply.header('cache-control', 'no-store'), `${text.slice(0, -1)},${secrets}`);
+  }
+
+  /** Written straight to the response: nothing that Fastify would do for it is left to do. */
+  #plain(reply: FastifyReply, { status, text }: PlainAnswer, revision: number): FastifyReply {
+    const { request, raw } = reply;
+    this.note(request, status);
+    void reply.hijack();
+    raw.writeHead(status, [
+      'content-type',
+      JSON_TYPE,
+      'x-request-id',
+      request.id,
+      'muster-revision',
+      String(revision),
+      'content-length',
+      String(Buffer.byteLength(text)),
+    ]);
+    raw.end(text);
+    return reply;
   }
 
   problem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
@@ -75,6 +95,14 @@ export class Replies {
     this.#metrics.requests.observe(admitted?.route, status, ms);
     if (this.#log.isLevelEnabled('debug')) this.#log.debug(accessFacts(request, status, ms), 'answered');
   }
+}
+
+type PlainAnswer = Answer & { readonly text: string };
+
+/** Rendered already, and nothing is to be said of it but what is said of all. */
+function isPlain(answer: Answer): answer is PlainAnswer {
+  const { text, type, etag, headers, secrets } = answer;
+  return text !== undefined && (type ?? etag ?? headers ?? secrets) === undefined;
 }
 
 /** What no route takes is answered in the words of the surface that it was meant for. */

@@ -15,6 +15,7 @@ import type { Forwarder } from './forward.ts';
 import { callerOf, forwards } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
+import { hasPassed, keepPassed } from './repeated-body.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
 import { refuseUnacceptable } from './restconf/acceptable.ts';
 import type { Replies } from './replies.ts';
@@ -138,10 +139,14 @@ async function submit(write: Write, request: FastifyRequest, world: World): Prom
 function callMaker(route: Route): (request: FastifyRequest) => Call {
   const check = inputChecker(route);
   const isRestconf = route.dialect === 'restconf';
+  const isStream = route.kind === 'stream';
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);
-    const { params, query, body } = check(request);
-    const lastEventId = request.headers['last-event-id'];
+    const repeating = route.bodyRepeats === true ? request.admitted : undefined;
+    const hadPassed = repeating !== undefined && hasPassed(repeating, request.body);
+    const { params, query, body } = check(request, hadPassed);
+    if (repeating !== undefined && !hadPassed) keepPassed(repeating, body);
+    const lastEventId = isStream ? request.headers['last-event-id'] : undefined;
     return {
       params,
       query,

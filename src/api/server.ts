@@ -13,6 +13,7 @@ import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Forwarder } from './forward.ts';
 import { Gate } from './gate.ts';
+import { repeatedBody } from './repeated-body.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
@@ -185,8 +186,9 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
 /** What no route takes is not looked at: that there is none is the answer. */
 function bodyOf(request: FastifyRequest, text: string): unknown {
   if (request.is404) return undefined;
-  refuseYangElsewhere(request.headers['content-type'], request.admitted?.route);
-  return parseJson(text);
+  const { admitted } = request;
+  refuseYangElsewhere(request.headers['content-type'], admitted?.route);
+  return admitted?.route.bodyRepeats === true ? repeatedBody(admitted, text) : parseJson(text);
 }
 
 interface Wiring extends Parts {

@@ -1,7 +1,7 @@
 // Who could do a service, who could not and why, and how loaded each is. Every path asks here: first elections, losses, leaving
 // hosts, moves that operators ask for. A poll is one look at one state of the fleet: what is chosen in it counts for the next.
 import { idOf, type FleetReader } from '../fleet/index.ts';
-import { STANDBY_VERSION, type Host } from '../hosts/index.ts';
+import type { Host } from '../hosts/index.ts';
 import { ROUTER, wayOut } from '../network/index.ts';
 import type { IsUnheard } from './health.ts';
 import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
@@ -58,6 +58,15 @@ const byScore = (one: Candidate, other: Candidate): boolean =>
   one.score < other.score || (one.score === other.score && one.host < other.host);
 const byHost = (one: Rejected, other: Rejected): boolean => one.host < other.host;
 
+/** A host with presence for a service. */
+interface Present {
+  readonly host: string;
+  readonly standing: Readonly<Standing>;
+}
+
+/** About what a slice of elections asks for. Beyond it each is looked for anew, so that a poll of a whole fleet stays small. */
+const PRESENT_KEPT_MAX = 50_000;
+
 export class Poll {
   readonly fleet: FleetReader;
   readonly #isUnheard: IsUnheard;
@@ -66,6 +75,9 @@ export class Poll {
   readonly #more = new Map<string, number>();
   /** What it has added to what they would take over. */
   readonly #moreStandbys = new Map<string, number>();
+  /** The hosts with presence for a router or a subnet, as they stand: whoever is chosen for twice is not looked for twice. */
+  readonly #present = { routers: new Map<string, Present[]>(), subnets: new Map<string, Present[]>() };
+  #presentLeft = PRESENT_KEPT_MAX;
   /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
 
@@ -78,47 +90,51 @@ export class Poll {
   /** Costs O(presence). `except`: hosts that are not to be asked. */
   candidatesOf({ doc }: Pick<StoredService, 'doc'>, except: readonly string[] = []): Candidates {
     const own = weighsOn(doc);
-    return this.#candidates(doc, except, (host, standing) => this.#score(host, standing) - (host === own ? 1 : 0));
-  }
-
-  /** The best of those that could take it over: what a host would have to take over weighs as much as what it does. */
-  standbyFor(doc: Service): string | undefined {
-    const standbyScore = (host: string, standing: Readonly<Standing>): number => {
-      const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
-      return this.#score(host, standing) + standbys;
-    };
-    const { eligible } = this.#candidates(doc, [doc.designated?.host ?? ''], standbyScore, canStandBy);
-    return eligible.first?.host;
-  }
-
-  /** Whether a host that was chosen to take a service over still can. */
-  mayStandBy(doc: Service, host: string): boolean {
-    return canStandBy(this.#standings.of(host)) && this.rejectionOf(doc, host) === undefined;
-  }
-
-  #candidates(
-    doc: Service,
-    except: readonly string[],
-    scoreOf: (host: string, standing: Readonly<Standing>) => number,
-    isAsked: (standing: Readonly<Standing>) => boolean = anybody,
-  ): Candidates {
     const eligible = new Shortlist(byScore);
     const leaving = new Shortlist(byScore);
     const unheard = new Shortlist(byScore);
     const rejected = new Shortlist(byHost);
     const reaches = this.#wayOutOf(doc);
-    for (const host of presentHosts(this.fleet, doc)) {
+    for (const { host, standing } of this.#presentFor(doc)) {
       if (except.includes(host)) continue;
-      const standing = this.#standings.of(host);
-      if (!isAsked(standing)) continue;
       const because = this.#because(host, standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
       if (because !== undefined && because !== 'unheard' && !isFallback) continue;
       const list = because === 'unheard' ? unheard : isFallback ? leaving : eligible;
-      list.add({ host, score: scoreOf(host, standing) });
+      list.add({ host, score: this.#score(host, standing) - (host === own ? 1 : 0) });
     }
     return { eligible, leaving, unheard, rejected };
+  }
+
+  #presentFor(doc: Service): readonly Present[] {
+    const kept = doc.type === 'nat' ? this.#present.routers : this.#present.subnets;
+    const known = kept.get(doc.subject);
+    if (known !== undefined) return known;
+    const present: Present[] = [];
+    for (const host of presentHosts(this.fleet, doc)) present.push({ host, standing: this.#standings.of(host) });
+    this.#presentLeft -= present.length;
+    if (this.#presentLeft >= 0) kept.set(doc.subject, present);
+    return present;
+  }
+
+  /** The best of those that could take it over: what a host would have to take over weighs as much as what it does. */
+  standbyFor(doc: Service): string | undefined {
+    const reaches = this.#wayOutOf(doc);
+    let best: Candidate | undefined;
+    for (const { host, standing } of this.#presentFor(doc)) {
+      if (!standing.canStandBy || host === doc.designated?.host) continue;
+      if (this.#because(host, standing, reaches) !== undefined) continue;
+      const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
+      const candidate = { host, score: this.#score(host, standing) + standbys };
+      if (best === undefined || byScore(candidate, best)) best = candidate;
+    }
+    return best?.host;
+  }
+
+  /** Whether a host that was chosen to take a service over still can. */
+  mayStandBy(doc: Service, host: string): boolean {
+    return this.#standings.of(host).canStandBy && this.rejectionOf(doc, host) === undefined;
   }
 
   /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
@@ -178,9 +194,3 @@ export class Poll {
 }
 
 const anywhere = (): boolean => true;
-const anybody = (): boolean => true;
-
-/** An older agent would take itself for the one that does the service. */
-function canStandBy({ host }: Readonly<Standing>): boolean {
-  return host !== undefined && host.serviceVersion >= STANDBY_VERSION;
-}

@@ -1,7 +1,14 @@
 // How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts looks each of
 // them up once and reads no documents.
 import type { Applied, Projected, Projection } from '../fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, isTombstoned, transportZoneOf, type Host } from '../hosts/index.ts';
+import {
+  DESIGNATIONS_VERSION,
+  HOST,
+  isTombstoned,
+  STANDBY_VERSION,
+  transportZoneOf,
+  type Host,
+} from '../hosts/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
 import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
 
@@ -14,8 +21,9 @@ export interface Standing {
   /** The services that it does, and what its base weight takes off them. Here, because documents lie far apart in memory. */
   weight: number;
   baseWeight: number;
-  /** The services that it would take over. */
+  /** The services that it would take over, and whether it can: an older agent would take itself for the one that does them. */
   standbys: number;
+  canStandBy: boolean;
   zone: string;
 }
 
@@ -26,6 +34,7 @@ const NOBODY: Standing = {
   weight: 0,
   baseWeight: 0,
   standbys: 0,
+  canStandBy: false,
   zone: '',
 };
 
@@ -52,6 +61,7 @@ class Standings implements Projected {
     standing.because = because;
     standing.leaving = leaving && incapacityOf(host) === undefined;
     standing.baseWeight = host?.baseWeight ?? 0;
+    standing.canStandBy = host !== undefined && host.serviceVersion >= STANDBY_VERSION;
     standing.zone = transportZoneOf(host ?? {});
     this.#forgetIfEmpty(id, standing);
   }

@@ -60,13 +60,17 @@ export class LivenessController {
   }
 
   /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
-  heard(host: string): void {
+  heard(host: string, isUp = this.#isUp(host)): void {
     const { journal, clock } = this.#options;
     const settings = valueOf(journal.fleet, LIVENESS);
     const heard = heardAgain(this.#heard.get(host) ?? NEVER_HEARD, clock.nowMs(), settings);
     this.#heard.delete(host);
     this.#heard.set(host, heard);
-    if (findHost(journal.fleet, host)?.doc.connection.state !== 'up') this.#returning.add(host);
+    if (!isUp) this.#returning.add(host);
+  }
+
+  #isUp(host: string): boolean {
+    return findHost(this.#options.journal.fleet, host)?.doc.connection.state === 'up';
   }
 
   /** When a host was last heard by this server. */

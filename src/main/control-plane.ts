@@ -90,9 +90,9 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const liveness = new LivenessController({ journal, clock, log });
   const metrics = new Metrics();
   const networks = startNetworks(journal, options.networkCredentials, log);
-  const heard = (host: string): void => {
+  const heard = (host: string, isUp: boolean): void => {
     metrics.heartbeatSeen();
-    liveness.heard(host);
+    liveness.heard(host, isUp);
   };
   const desk = new Desk({
     journal,

@@ -22,7 +22,8 @@ export function refuseUnacceptable(accept: string | undefined): void {
 
 /** A native route takes plain JSON only. */
 export function refuseYangElsewhere(type: string | undefined, route: Route | undefined): void {
-  if (route?.dialect === 'restconf' || type?.trim().toLowerCase().startsWith(YANG_JSON) !== true) return;
+  if (type === 'application/json' || route?.dialect === 'restconf') return;
+  if (type?.trim().toLowerCase().startsWith(YANG_JSON) !== true) return;
   const detail = 'Send the body as application/json.';
   throw new HttpProblem({ status: 415, code: 'unsupported-media-type', detail });
 }

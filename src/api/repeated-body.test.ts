@@ -1,0 +1,79 @@
+// What is taken from the last body of a caller, and what is not.
+import { expect, test } from 'vitest';
+import { Type } from 'typebox';
+import { answer, read, type Route } from '../access/index.ts';
+import type { Known } from './authenticate.ts';
+import type { Admitted } from './gate.ts';
+import { newBucket } from './rate-limit.ts';
+import { hasPassed, keepPassed, repeatedBody } from './repeated-body.ts';
+
+const routeAt = (path: string): Route =>
+  read({
+    method: 'POST',
+    path,
+    tag: 'test',
+    about: 'Hear the same again',
+    access: 'agent',
+    body: Type.Object({ say: Type.String() }),
+    bodyRepeats: true,
+    answers: { 200: { about: 'heard' } },
+    handle: () => answer({}),
+  });
+
+const BEAT = routeAt('/beat');
+const OTHER = routeAt('/other');
+const TEXT = '{"say":"alive"}';
+
+const newcomer = (): Known => ({ caller: { name: 'agent c1', role: 'agent' }, bucket: newBucket(0) });
+
+function asked(known: Known | undefined, route = BEAT): Admitted {
+  return { route, startedMs: 0, caller: { name: 'agent c1', role: 'agent' }, known, text: undefined };
+}
+
+/** A request whose body passes its route's check. */
+function passes(known: Known, text: string): unknown {
+  const admitted = asked(known);
+  const body = repeatedBody(admitted, text);
+  keepPassed(admitted, body);
+  return body;
+}
+
+test('the-same-text-is-the-same-value-which-has-passed', () => {
+  const known = newcomer();
+  const body = passes(known, TEXT);
+  const again = repeatedBody(asked(known), TEXT);
+  expect(again).toBe(body);
+  expect(again).toEqual({ say: 'alive' });
+  expect(hasPassed(asked(known), again)).toBe(true);
+});
+
+test('another-text-is-read-and-checked', () => {
+  const known = newcomer();
+  passes(known, TEXT);
+  const other = repeatedBody(asked(known), '{"say":"not well"}');
+  expect(other).toEqual({ say: 'not well' });
+  expect(hasPassed(asked(known), other)).toBe(false);
+});
+
+test('what-did-not-pass-is-checked-each-time', () => {
+  const known = newcomer();
+  const wrong = repeatedBody(asked(known), '{"say":1}');
+  expect(hasPassed(asked(known), wrong)).toBe(false);
+  expect(hasPassed(asked(known), repeatedBody(asked(known), '{"say":1}'))).toBe(false);
+});
+
+test('what-passed-on-one-route-or-for-one-caller-is-checked-for-another', () => {
+  const known = newcomer();
+  const body = passes(known, TEXT);
+  expect(repeatedBody(asked(known, OTHER), TEXT)).not.toBe(body);
+  expect(hasPassed(asked(known, OTHER), body)).toBe(false);
+  expect(hasPassed(asked(newcomer()), body)).toBe(false);
+  expect(hasPassed(asked(undefined), undefined)).toBe(false);
+});
+
+test('what-is-long-is-not-kept', () => {
+  const known = newcomer();
+  const text = JSON.stringify({ say: 'x'.repeat(1000) });
+  passes(known, text);
+  expect(known.said).toBeUndefined();
+});
