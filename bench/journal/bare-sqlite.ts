@@ -13,7 +13,7 @@ export async function bareSqlite(scope: Scope, path: string): Promise<BareStore>
   await store.close();
   const database = new DatabaseSync(path);
   scope.onClose(() => database.close());
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000');
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const moveHead = database.prepare('UPDATE head SET revision = ?, commit_id = ?');

@@ -10,7 +10,7 @@ import type { Commits } from './load.ts';
 export function bareSqlite(scope: Scope, path: string): BareStore {
   const database = new DatabaseSync(path);
   scope.onClose(() => database.close());
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000');
   const write = writerTo(database);
   let revision = Number(database.prepare('SELECT revision FROM head').get()?.['revision']);
   return (written) => {
