@@ -12,6 +12,7 @@ import { OvsdbClient } from '../ovsdb/ovsdb-client-driver.ts';
 import {
   SwitchDown,
   SwitchRefused,
+  type Flow,
   type Group,
   type Identity,
   type Seeded,
@@ -44,6 +45,7 @@ import {
 } from './bridge.ts';
 import { BridgePorts } from './bridge-ports.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
+import { idleFlow, untilInForce } from './in-force-driver.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
 
@@ -148,12 +150,13 @@ export class OvsSwitch implements Switch {
 
   async apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void> {
     if (changes.length === 0) return;
-    const problem = problemWith(before ?? (await this.read()), changes);
+    const found = before ?? (await this.read());
+    const problem = problemWith(found, changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
-    await this.#notices.apply(() => this.#applyAll(changes));
+    await this.#notices.apply(() => this.#applyAll(changes, idleFlow(found, changes)));
   }
 
-  #applyAll(changes: readonly SwitchChange[]): Promise<void> {
+  #applyAll(changes: readonly SwitchChange[], idle: Flow | undefined): Promise<void> {
     return down(async () => {
       await this.#loosen();
       const first = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
@@ -166,8 +169,16 @@ export class OvsSwitch implements Switch {
       await this.#heartbeats(changes, 'end');
       await this.#transact(last.map((change) => this.#operation(change)));
       // The bundle is taken, and packets still follow what was cached of the flows before it.
-      if (mods.length > 0) await this.control.waitForRevalidators();
+      if (mods.length > 0) await this.#inForce(idle);
     });
+  }
+
+  /** Where nothing of ours is left, nothing can be written once more: what is cached is gone through in time. */
+  async #inForce(idle: Flow | undefined): Promise<void> {
+    const wait = (): Promise<void> => this.control.waitForRevalidators();
+    if (idle === undefined) return wait();
+    const nudge = (): Promise<void> => this.#openFlow.bundle([{ kind: 'put-flow', flow: idle }]);
+    return untilInForce({ clock: this.#options.clock, wait, nudge });
   }
 
   unheardPeers(): Promise<readonly string[] | undefined> {
