@@ -176,6 +176,18 @@ ovsSuite('packets', () => {
     expect(await fleet.settled()).toEqual([]);
   });
 
+  test('dataplane-11: a-switch-that-only-sends-is-killed-and-started-again, and-nobody-is-elected', async () => {
+    const { designated, standby, epoch } = await fleet.service(NAT);
+    const sends = fleet.underlay.hosts.find(({ names }) => ![designated?.host, standby].includes(names.name));
+    const part = { host: sends!.names.number, part: 'ovs-vswitchd' } as const;
+    await fleet.muster.kill(part);
+    await fleet.muster.start(part);
+    expect(await fleet.settled()).toEqual([]);
+    await fleet.untilAllHear();
+    for (const { namespace } of fleet.instances) expect(await unreached(namespace, EVERYWHERE)).toEqual([]);
+    expect(await fleet.service(NAT)).toMatchObject({ designated, epoch });
+  });
+
   test('dataplane-11: a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
     const at = await fleet.designated(NAT);
     const part = { host: at, part: 'ovs-vswitchd' } as const;

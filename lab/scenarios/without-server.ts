@@ -1,0 +1,52 @@
+// Nobody decides anything for a minute: the server is killed under load. Nothing is lost, nothing on any switch is written anew, and
+// whoever was designated still is when the server is back.
+import { setTimeout } from 'node:timers/promises';
+import { tryOut } from '../trial.ts';
+import type { LabHost } from '../underlay/host.ts';
+import { Fleet } from './fleet.ts';
+import type { Scenario } from './scenario.ts';
+
+const HOSTS = 3;
+const SERVICE = 'nat:edge';
+const AWAY_MS = 60_000;
+
+export const withoutServer: Scenario = {
+  name: 'a-minute-without-a-server',
+  about: 'the server is away for a minute: nothing is lost, and nothing on any switch is written anew',
+  async run({ say, signal }) {
+    const fleet = await Fleet.start(HOSTS, say, signal);
+    try {
+      const ready = await fleet.settled();
+      if (ready.length > 0) throw new Error(ready.join('; '));
+      const { hosts } = fleet.underlay;
+      const before = await fleet.service(SERVICE);
+      const written: string[] = [];
+      const event = async (): Promise<void> => {
+        await fleet.muster.kill('server');
+        await setTimeout(AWAY_MS);
+        for (const host of hosts) if ((await youngest(host)) * 1000 < AWAY_MS) written.push(host.names.name);
+      };
+      const outcome = await tryOut({ load: await fleet.load(), event });
+      await fleet.muster.start('server');
+      for (const { names } of hosts) await fleet.muster.untilUp(names.number);
+      if (outcome.kind === 'machine-too-busy') return outcome;
+      const after = await fleet.service(SERVICE);
+      const problems = [
+        ...(outcome.kind === 'failed' ? outcome.problems : []),
+        ...written.map((host) => `something was written on ${host} meanwhile`),
+        ...(after.epoch === before.epoch ? [] : [`${SERVICE} was elected anew`]),
+        ...(await fleet.settled()),
+      ];
+      const { verdict } = outcome;
+      return problems.length === 0 ? { kind: 'passed', verdict } : { kind: 'failed', verdict, problems };
+    } finally {
+      await fleet.close();
+    }
+  },
+};
+
+/** Seconds since a flow was last written there. */
+async function youngest(host: LabHost): Promise<number> {
+  const flows = await host.ofctl('dump-flows', 'br-int');
+  return Math.min(...[...flows.matchAll(/duration=([\d.]+)s/g)].map(([, age]) => Number(age)));
+}
