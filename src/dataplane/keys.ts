@@ -13,8 +13,21 @@ const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 const MASK_64 = 0xffffffffffffffffn;
 
-/** FNV-1a of 64 bits, stirred once more: names that differ in their last letter only must not give neighbours. */
+/** The same names are asked for whenever a host's view is compiled. */
+const HASHES_MAX = 20_000;
+const hashes = new Map<string, bigint>();
+
 function hash64(text: string): bigint {
+  let hash = hashes.get(text);
+  if (hash !== undefined) return hash;
+  hash = stirred(text);
+  if (hashes.size >= HASHES_MAX) hashes.clear();
+  hashes.set(text, hash);
+  return hash;
+}
+
+/** FNV-1a of 64 bits, stirred once more: names that differ in their last letter only must not give neighbours. */
+function stirred(text: string): bigint {
   let hash = FNV_OFFSET;
   for (let at = 0; at < text.length; at += 1) {
     hash = ((hash ^ BigInt(text.charCodeAt(at))) * FNV_PRIME) & MASK_64;

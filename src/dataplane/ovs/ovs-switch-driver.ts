@@ -79,6 +79,7 @@ export class OvsSwitch implements Switch {
   readonly #notices = new Notices();
   readonly #hearers = new Set<() => void>();
   /** Who is not heard, and who was ever heard, as it was told last. */
+  #listened: readonly Listening[] | undefined;
   #hearing = '';
   #known = '';
   #opened: Promise<Monitor> | undefined;
@@ -194,8 +195,10 @@ export class OvsSwitch implements Switch {
     return () => this.#hearers.delete(listener);
   }
 
+  /** Looked up once for each change of the database: whoever compiles asks for one peer after the other. */
   #listening(): readonly Listening[] {
-    return this.#monitor === undefined ? [] : listeningIn(this.#monitor, this.#options.bridge);
+    if (this.#monitor === undefined) return [];
+    return (this.#listened ??= listeningIn(this.#monitor, this.#options.bridge));
   }
 
   #unheard(): readonly string[] | undefined {
@@ -262,6 +265,7 @@ export class OvsSwitch implements Switch {
     this.#ports.changed(monitor);
     monitor.onChange((changes) => {
       this.#ports.changed(monitor);
+      this.#listened = undefined;
       this.#listen();
       if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#notices.noticed();
     });
