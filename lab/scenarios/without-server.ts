@@ -3,12 +3,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { tryOut } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { Fleet } from './fleet.ts';
+import { Fleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
 const AWAY_MS = 60_000;
+/** In so long a time, a port that a flow has done with is given to another one. */
+const LOAD = { ...USUAL, beginning: false };
 
 export const withoutServer: Scenario = {
   name: 'a-minute-without-a-server',
@@ -26,7 +28,7 @@ export const withoutServer: Scenario = {
         await setTimeout(AWAY_MS);
         for (const host of hosts) if ((await youngest(host)) * 1000 < AWAY_MS) written.push(host.names.name);
       };
-      const outcome = await tryOut({ load: await fleet.load(), event });
+      const outcome = await tryOut({ load: await fleet.load(LOAD), event });
       await fleet.muster.start('server');
       for (const { names } of hosts) await fleet.muster.untilUp(names.number);
       if (outcome.kind === 'machine-too-busy') return outcome;
