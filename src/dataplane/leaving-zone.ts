@@ -1,8 +1,8 @@
 // A transport zone that hosts leave together: who of it stays, and with whom of them one of the leavers has tunnels. What they have in
 // common is looked at once for all of them, and a network that everybody is in is counted once.
-import type { FleetReader } from '../fleet/index.ts';
+import { idOf, type FleetReader } from '../fleet/index.ts';
 import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
-import { canHaveTunnels, presenceOf, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
+import { canHaveTunnels, presenceOf, SUBNET, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
 import { meshOf } from './peers.ts';
 import { circleOf } from './relations.ts';
 
@@ -95,7 +95,7 @@ class LeavingZone {
     const { networks, subnets, hosts } = circleOf(fleet, id);
     const groups = [
       ...networks.map((one) => presence.ofNetwork(one)),
-      ...[...subnets].map((one) => presence.ofSubnet(one)),
+      ...[...subnets].filter((one) => !this.#isWithin(one, networks)).map((one) => presence.ofSubnet(one)),
     ];
     const [largest = new Map<string, unknown>(), ...smaller] = groups.sort((one, other) => other.size - one.size);
     const others = new Set<string>();
@@ -108,6 +108,12 @@ class LeavingZone {
     if (count > limit) return { count, first: this.first(limit, isPeer) };
     const all = [...[...largest.keys()].filter((host) => this.stays(host)), ...others];
     return { count, first: all.sort() };
+  }
+
+  /** Whoever has something in a subnet has it in the network that it is of. */
+  #isWithin(subnet: string, networks: readonly string[]): boolean {
+    const network = this.#options.fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.network;
+    return network !== undefined && networks.includes(network);
   }
 
   #countOf(group: Group): number {

@@ -6,7 +6,7 @@ import { ROUTER, wayOut } from '../network/index.ts';
 import type { IsUnheard } from './health.ts';
 import { weighsOn, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
-import { hasPresence, presentHosts, type Subject } from './wanted.ts';
+import { hasPresence, presentLists, type Subject } from './wanted.ts';
 
 export interface Candidate {
   readonly host: string;
@@ -58,11 +58,7 @@ const byScore = (one: Candidate, other: Candidate): boolean =>
   one.score < other.score || (one.score === other.score && one.host < other.host);
 const byHost = (one: Rejected, other: Rejected): boolean => one.host < other.host;
 
-/** A host with presence for a service. */
-interface Present {
-  readonly host: string;
-  readonly standing: Readonly<Standing>;
-}
+type Present = readonly Readonly<Standing>[];
 
 /** About what a slice of elections asks for. Beyond it each is looked for anew, so that a poll of a whole fleet stays small. */
 const PRESENT_KEPT_MAX = 50_000;
@@ -75,8 +71,8 @@ export class Poll {
   readonly #more = new Map<string, number>();
   /** What it has added to what they would take over. */
   readonly #moreStandbys = new Map<string, number>();
-  /** The hosts with presence for a router or a subnet, as they stand: whoever is chosen for twice is not looked for twice. */
-  readonly #present = { routers: new Map<string, Present[]>(), subnets: new Map<string, Present[]>() };
+  /** The hosts with presence for a router with several subnets, each once: whoever is chosen for twice is not looked for twice. */
+  readonly #present = new Map<string, Present>();
   #presentLeft = PRESENT_KEPT_MAX;
   /** By router: the hosts that reach the segment of its own address outside. */
   readonly #waysOut = new Map<string, (host: Host) => boolean>();
@@ -95,26 +91,30 @@ export class Poll {
     const unheard = new Shortlist(byScore);
     const rejected = new Shortlist(byHost);
     const reaches = this.#wayOutOf(doc);
-    for (const { host, standing } of this.#presentFor(doc)) {
+    for (const standing of this.#presentFor(doc)) {
+      const { id: host } = standing;
       if (except.includes(host)) continue;
-      const because = this.#because(host, standing, reaches);
+      const because = this.#because(standing, reaches);
       if (because !== undefined) rejected.add({ host, because });
       const isFallback = because === 'tombstoned' && this.#mayFallBackTo(standing, reaches);
       if (because !== undefined && because !== 'unheard' && !isFallback) continue;
       const list = because === 'unheard' ? unheard : isFallback ? leaving : eligible;
-      list.add({ host, score: this.#score(host, standing) - (host === own ? 1 : 0) });
+      list.add({ host, score: this.#score(standing) - (host === own ? 1 : 0) });
     }
     return { eligible, leaving, unheard, rejected };
   }
 
-  #presentFor(doc: Service): readonly Present[] {
-    const kept = doc.type === 'nat' ? this.#present.routers : this.#present.subnets;
-    const known = kept.get(doc.subject);
+  #presentFor(doc: Service): Present {
+    const lists = presentLists(this.fleet, doc);
+    const [first = []] = lists;
+    if (lists.length <= 1) return this.#standings.ofAll(first);
+    const known = this.#present.get(doc.subject);
     if (known !== undefined) return known;
-    const present: Present[] = [];
-    for (const host of presentHosts(this.fleet, doc)) present.push({ host, standing: this.#standings.of(host) });
+    const each = new Map<string, Readonly<Standing>>();
+    for (const list of lists) for (const standing of this.#standings.ofAll(list)) each.set(standing.id, standing);
+    const present = [...each.values()];
     this.#presentLeft -= present.length;
-    if (this.#presentLeft >= 0) kept.set(doc.subject, present);
+    if (this.#presentLeft >= 0) this.#present.set(doc.subject, present);
     return present;
   }
 
@@ -122,11 +122,12 @@ export class Poll {
   standbyFor(doc: Service): string | undefined {
     const reaches = this.#wayOutOf(doc);
     let best: Candidate | undefined;
-    for (const { host, standing } of this.#presentFor(doc)) {
+    for (const standing of this.#presentFor(doc)) {
+      const { id: host } = standing;
       if (!standing.canStandBy || host === doc.designated?.host) continue;
-      if (this.#because(host, standing, reaches) !== undefined) continue;
+      if (this.#because(standing, reaches) !== undefined) continue;
       const standbys = standing.standbys + (this.#moreStandbys.get(host) ?? 0) - (host === doc.standby ? 1 : 0);
-      const candidate = { host, score: this.#score(host, standing) + standbys };
+      const candidate = { host, score: this.#score(standing) + standbys };
       if (best === undefined || byScore(candidate, best)) best = candidate;
     }
     return best?.host;
@@ -139,14 +140,14 @@ export class Poll {
 
   /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
   rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
-    const because = this.#because(host, this.#standings.of(host), this.#wayOutOf(doc));
+    const because = this.#because(this.#standings.of(host), this.#wayOutOf(doc));
     if (because !== undefined) return because;
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
 
   /** Designations minus base weight, as the next choice sees it. */
   scoreOf(host: string): number {
-    return this.#score(host, this.#standings.of(host));
+    return this.#score(this.#standings.of(host));
   }
 
   /** A service was given to a host: the next choice counts it there, and no longer where it was. */
@@ -162,12 +163,12 @@ export class Poll {
     if (to !== undefined) this.#moreStandbys.set(to, (this.#moreStandbys.get(to) ?? 0) + 1);
   }
 
-  #score(id: string, { weight, baseWeight }: Readonly<Standing>): number {
+  #score({ id, weight, baseWeight }: Readonly<Standing>): number {
     return weight + (this.#more.get(id) ?? 0) - baseWeight;
   }
 
-  #because(id: string, standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
-    const { host, because } = standing;
+  #because(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+    const { id, host, because } = standing;
     if (host === undefined) return 'unknown-host';
     if (because !== undefined && because !== 'agent-too-old') return because;
     if (!this.#standings.hasZone(standing)) return 'no-transport-zone';

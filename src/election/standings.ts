@@ -1,5 +1,5 @@
-// How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts looks each of
-// them up once and reads no documents.
+// How each host stands, whatever the service, kept up with every change: an election that asks a thousand hosts reads no
+// documents, and looks them up only when they are not the thousand of the last one.
 import type { Applied, Projected, Projection } from '../fleet/index.ts';
 import {
   DESIGNATIONS_VERSION,
@@ -13,6 +13,7 @@ import { TRANSPORT_ZONE } from '../network/index.ts';
 import { SERVICE, weighsOn, type Rejection, type Service } from './model.ts';
 
 export interface Standing {
+  readonly id: string;
   host: Host | undefined;
   /** The first thing that speaks against it, its transport zone apart. */
   because: Rejection | undefined;
@@ -27,7 +28,8 @@ export interface Standing {
   zone: string;
 }
 
-const NOBODY: Standing = {
+const nobody = (id: string): Standing => ({
+  id,
   host: undefined,
   because: 'unknown-host',
   leaving: false,
@@ -36,11 +38,13 @@ const NOBODY: Standing = {
   standbys: 0,
   canStandBy: false,
   zone: '',
-};
+});
 
 class Standings implements Projected {
   readonly #hosts = new Map<string, Standing>();
   readonly #zones = new Set<string>();
+  /** How the hosts of a list stand, as long as nobody comes: to look up each of a thousand costs more than the election. */
+  #lists: WeakMap<readonly string[], readonly Standing[]> | undefined;
 
   apply({ kind, before, after }: Applied): void {
     const id = (after ?? before)?.id;
@@ -80,7 +84,11 @@ class Standings implements Projected {
 
   #entry(id: string): Standing {
     let standing = this.#hosts.get(id);
-    if (standing === undefined) this.#hosts.set(id, (standing = { ...NOBODY }));
+    if (standing === undefined) {
+      this.#hosts.set(id, (standing = nobody(id)));
+      // They may have somebody of this name who was nobody, or who has gone and is nobody since.
+      this.#lists = undefined;
+    }
     return standing;
   }
 
@@ -89,7 +97,18 @@ class Standings implements Projected {
   }
 
   of(id: string): Readonly<Standing> {
-    return this.#hosts.get(id) ?? NOBODY;
+    return this.#hosts.get(id) ?? nobody(id);
+  }
+
+  /** In the order of the list, which must not change. They are looked up once for a list that is asked for again. */
+  ofAll(hosts: readonly string[]): readonly Readonly<Standing>[] {
+    this.#lists ??= new WeakMap();
+    let standings = this.#lists.get(hosts);
+    if (standings === undefined) {
+      standings = hosts.map((id) => this.#hosts.get(id) ?? nobody(id));
+      this.#lists.set(hosts, standings);
+    }
+    return standings;
   }
 
   /** Whether the zone that a host is in is defined: its tunnels are parked until then. */

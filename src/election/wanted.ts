@@ -61,14 +61,14 @@ function subnetsOf(fleet: FleetReader, { type, subject }: Subject): readonly str
 }
 
 /** The hosts where a service has presence, each once, in no order. Costs O(presence). */
-export function presentHosts(fleet: FleetReader, of: Subject): Iterable<string> {
-  const [first, ...more] = subnetsOf(fleet, of);
-  if (first === undefined) return [];
+export function presentHosts(fleet: FleetReader, of: Subject): Set<string> {
+  return new Set(presentLists(fleet, of).flat());
+}
+
+/** The same, subnet by subnet: a host may be in several. Each list is the very same for as long as its hosts are the same. */
+export function presentLists(fleet: FleetReader, of: Subject): (readonly string[])[] {
   const presence = presenceOf(fleet);
-  if (more.length === 0) return presence.ofSubnet(first).keys();
-  const hosts = new Set<string>(presence.ofSubnet(first).keys());
-  for (const subnet of more) for (const host of presence.ofSubnet(subnet).keys()) hosts.add(host);
-  return hosts;
+  return subnetsOf(fleet, of).map((subnet) => presence.listOfSubnet(subnet));
 }
 
 /** The first so many of them by name, but for some. Costs what is asked for, not the presence. */
@@ -100,8 +100,7 @@ export function hasPresence(fleet: FleetReader, of: Subject, host: string): bool
 
 /** Whether any host but this one has presence. */
 export function hasPresenceElsewhere(fleet: FleetReader, of: Subject, host?: string): boolean {
-  for (const present of presentHosts(fleet, of)) if (present !== host) return true;
-  return false;
+  return presentLists(fleet, of).some((hosts) => hosts.some((present) => present !== host));
 }
 
 function router(fleet: FleetReader, id: string): Router | undefined {

@@ -24,6 +24,7 @@ function told(fleet: FleetReader): object {
   const presence = presenceOf(fleet);
   return {
     subnets: SUBNETS.map((id) => rows(presence.ofSubnet(id))),
+    lists: SUBNETS.map((id) => presence.listOfSubnet(id).toSorted()),
     networks: NETWORKS.map((id) => rows(presence.ofNetwork(id))),
     hosts: HOSTS.map((id) => ({ subnets: presence.subnetsOn(id), networks: presence.networksOn(id) })),
   };
@@ -42,6 +43,7 @@ function counted(fleet: FleetReader): object {
   const inNetwork = (id: string) => by((one) => one.network === id);
   return {
     subnets: SUBNETS.map(inSubnet),
+    lists: SUBNETS.map((id) => Object.keys(inSubnet(id))),
     networks: NETWORKS.map(inNetwork),
     hosts: HOSTS.map((host) => ({
       subnets: SUBNETS.filter((id) => host in inSubnet(id)).sort(),
@@ -111,6 +113,18 @@ describe('presence', () => {
     apply(bound('p', 'n', 'h2', ['n-b']));
     expect(rows(presenceOf(fleet).ofSubnet('n-a'))).toEqual({});
     expect(rows(presenceOf(fleet).ofSubnet('n-b'))).toEqual({ h2: 1 });
+  });
+
+  test('the list of a subnet is the very same while its hosts are', () => {
+    const fleet = world();
+    const apply = (...changes: Change[]) => fleet.apply(fleet.revision + 1, changes);
+    apply(bound('p', 'n', 'h1', ['n-a']));
+    const list = presenceOf(fleet).listOfSubnet('n-a');
+    apply(bound('q', 'n', 'h1', ['n-a']), bound('r', 'n', 'h2', ['n-b']));
+    expect(presenceOf(fleet).listOfSubnet('n-a')).toBe(list);
+    apply(bound('s', 'n', 'h2', ['n-a']));
+    expect(presenceOf(fleet).listOfSubnet('n-a')).toEqual(['h1', 'h2']);
+    expect(list).toEqual(['h1']);
   });
 
   const anyChange = fc

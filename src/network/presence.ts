@@ -4,6 +4,7 @@ import { IdGroups, type Applied, type FleetReader, type Projected, type Projecti
 import { PORT, type Port } from './model.ts';
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
+const NO_HOSTS: readonly string[] = [];
 
 /** How many ports, by one thing and then by another. */
 class Counts {
@@ -33,7 +34,8 @@ class Places {
   readonly hosts = new Counts();
   /** Counted once, there: here is only who has any, so that most ports change nothing here. */
   readonly #subjects = new IdGroups();
-  /** Hosts in order, of the subjects for which somebody asked since they were last others. */
+  /** Hosts in no order and in order, of the subjects for which somebody asked since they were last others. */
+  readonly #listed = new Map<string, readonly string[]>();
   readonly #sorted = new Map<string, readonly string[]>();
 
   add(subject: string, host: string, by: 1 | -1): void {
@@ -41,7 +43,18 @@ class Places {
     if (before === 0) this.#subjects.add(host, subject);
     else if (before + by === 0) this.#subjects.delete(host, subject);
     else return;
+    this.#listed.delete(subject);
     this.#sorted.delete(subject);
+  }
+
+  inAnyOrder(subject: string): readonly string[] {
+    let hosts = this.#listed.get(subject);
+    if (hosts === undefined) {
+      const row = this.hosts.of(subject);
+      if (row.size === 0) return NO_HOSTS;
+      this.#listed.set(subject, (hosts = [...row.keys()]));
+    }
+    return hosts;
   }
 
   inOrder(subject: string): readonly string[] {
@@ -90,6 +103,11 @@ class Presence implements Projected {
   /** The hosts with a port in the subnet, and how many each. */
   ofSubnet(subnet: string): ReadonlyMap<string, number> {
     return this.#subnets.hosts.of(subnet);
+  }
+
+  /** The same hosts in no order: the very same list for as long as they are the same, so that more can be kept with it. */
+  listOfSubnet(subnet: string): readonly string[] {
+    return this.#subnets.inAnyOrder(subnet);
   }
 
   /** The same hosts in the order of names. Sorted once for as long as they are the same. */
