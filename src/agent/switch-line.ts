@@ -132,6 +132,7 @@ export class SwitchLine {
   }
 
   async #bring({ contents: wanted }: Wanted, digest = ''): Promise<Lined> {
+    const hasGone = await this.#takenAway(wanted);
     let contents = await this.#switch.read();
     const { changes, inTheWay } = diff(wanted, contents);
     if (changes.length > 0) {
@@ -146,7 +147,21 @@ export class SwitchLine {
         `a flow of somebody else is in the way: table=${other.table},${other.match} (${inTheWay.length} in all)`,
       );
     this.#found = { digest, wanted, contents };
-    return { kind: changes.length === 0 ? 'already' : 'applied' };
+    return { kind: changes.length === 0 && !hasGone ? 'already' : 'applied' };
+  }
+
+  /**
+   * Where flows and tunnels only go, as when a peer has left, they are taken away as they were found the last time, without a look
+   * before. It can hit nothing but ours, and the look after it is what counts: it puts right whatever is not as it was.
+   */
+  async #takenAway(wanted: SwitchContents): Promise<boolean> {
+    const before = this.#found?.contents;
+    this.#found = undefined;
+    const changes = before === undefined ? [] : diff(wanted, before).changes;
+    if (changes.length === 0 || !changes.every(({ kind }) => kind === 'remove-flow' || kind === 'remove-tunnel'))
+      return false;
+    await this.#switch.apply(changes, before);
+    return true;
   }
 
   async #tried(work: () => Promise<Lined>): Promise<Lined> {

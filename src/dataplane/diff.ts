@@ -185,6 +185,6 @@ function putFlow(flow: Flow): SwitchChange {
   return { kind: 'put-flow', flow };
 }
 
-function removeFlow({ table, priority, match }: Flow): SwitchChange {
-  return { kind: 'remove-flow', flow: { table, priority, match } };
+function removeFlow({ table, priority, match, cookie }: Flow): SwitchChange {
+  return { kind: 'remove-flow', flow: { table, priority, match, cookie } };
 }

@@ -161,6 +161,18 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       expect((await it.read()).flows).toEqual([foreign]);
     });
 
+    test('a-flow-that-took-the-place-of-ours-is-not-taken-away-for-it', async () => {
+      const { it, meddle } = await start();
+      await it.apply(ALL);
+      const theirs: Flow = { ...flow, actions: 'drop', cookie: foreign.cookie };
+      await meddle([{ kind: 'put-flow', flow: theirs }]);
+      await it.apply([{ kind: 'remove-flow', flow }]);
+      expect((await it.read()).flows).toEqual([theirs]);
+      const { cookie: _any, ...whosever } = flow;
+      await it.apply([{ kind: 'remove-flow', flow: whosever }]);
+      expect((await it.read()).flows).toEqual([]);
+    });
+
     test('what-is-on-it-outlives-whoever-put-it-there', async () => {
       const { it, again } = await start();
       await it.apply(ALL);

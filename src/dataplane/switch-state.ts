@@ -62,7 +62,7 @@ export class SwitchState {
       case 'put-flow':
         return this.#setFlow(flowKey(change.flow), change.flow);
       case 'remove-flow':
-        return this.#setFlow(flowKey(change.flow), undefined);
+        return this.#removeFlow(change.flow);
       case 'set-external-id':
         return this.#setExternalId(change.key, change.value ?? undefined);
     }
@@ -92,6 +92,13 @@ export class SwitchState {
     this.#countFlow(flow, 1);
     replace(this.#flows, key, flow);
     return () => this.#setFlow(key, before);
+  }
+
+  #removeFlow(flow: Pick<Flow, 'table' | 'priority' | 'match'> & Partial<Flow>): Undo {
+    const key = flowKey(flow);
+    const there = this.#flows.get(key);
+    const isAnothers = flow.cookie !== undefined && there?.cookie !== flow.cookie;
+    return this.#setFlow(key, isAnothers ? there : undefined);
   }
 
   #setExternalId(key: string, value: string | undefined): Undo {

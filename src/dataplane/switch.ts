@@ -46,7 +46,8 @@ export type SwitchChange =
   | { readonly kind: 'put-group'; readonly group: Group }
   | { readonly kind: 'remove-group'; readonly id: number }
   | { readonly kind: 'put-flow'; readonly flow: Flow }
-  | { readonly kind: 'remove-flow'; readonly flow: Pick<Flow, 'table' | 'priority' | 'match'> }
+  /** With a cookie, only the flow that has it: another one may have taken its place. */
+  | { readonly kind: 'remove-flow'; readonly flow: Pick<Flow, 'table' | 'priority' | 'match'> & Partial<Flow> }
   /** `null` takes the key away. */
   | { readonly kind: 'set-external-id'; readonly key: string; readonly value: string | null };
 

@@ -10,6 +10,7 @@ import { BadFlowText, ProtocolError } from './troubles.ts';
 import { hexText } from './values.ts';
 
 export type FlowKey = Pick<Flow, 'table' | 'priority' | 'match'>;
+type Removed = FlowKey & Partial<Flow>;
 
 const COMMAND = { add: 0, deleteStrict: 4 } as const;
 const INSTRUCTION = { goto: 1, writeMetadata: 2, write: 3, apply: 4, clear: 5, meter: 6 } as const;
@@ -23,9 +24,8 @@ const ACTIONS = new ActionCache();
 
 /** The body of a message that puts this flow, in place of the one with the same table, priority and match. */
 export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): void {
-  if (!COOKIE.test(flow.cookie)) throw new BadFlowText(`"${flow.cookie}" is not a cookie of 16 hexadecimal digits`);
-  writer.u32(Number.parseInt(flow.cookie.slice(0, 8), 16));
-  writer.u32(Number.parseInt(flow.cookie.slice(8), 16));
+  putCookie(writer, flow.cookie);
+  writer.zeros(8); // no cookie is asked for
   putRest(writer, flow, COMMAND.add);
   putMatch(writer, flow.match, names);
   if (flow.actions === 'drop') return;
@@ -37,18 +37,28 @@ export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): v
   writer.patch16(start + 2, writer.length - start);
 }
 
-/** The body of a message that removes the flow with this table, priority and match, whosever it is. */
-export function putFlowRemove(writer: BytesWriter, flow: FlowKey, names: PortNames): void {
-  writer.zeros(8);
+/** The body of a message that removes the flow with this table, priority and match: one with this cookie, or whosever it is. */
+export function putFlowRemove(writer: BytesWriter, flow: Removed, names: PortNames): void {
+  if (flow.cookie === undefined) writer.zeros(16);
+  else {
+    putCookie(writer, flow.cookie);
+    writer.u32(0xffffffff); // and no other
+    writer.u32(0xffffffff);
+  }
   putRest(writer, flow, COMMAND.deleteStrict);
   putMatch(writer, flow.match, names);
+}
+
+function putCookie(writer: BytesWriter, cookie: string): void {
+  if (!COOKIE.test(cookie)) throw new BadFlowText(`"${cookie}" is not a cookie of 16 hexadecimal digits`);
+  writer.u32(Number.parseInt(cookie.slice(0, 8), 16));
+  writer.u32(Number.parseInt(cookie.slice(8), 16));
 }
 
 function putRest(writer: BytesWriter, { table, priority }: FlowKey, command: number): void {
   if (!isWithin(table, TABLE_MAX) || !isWithin(priority, PRIORITY_MAX)) {
     throw new BadFlowText(`there is no table ${table} with priority ${priority}`);
   }
-  writer.zeros(8); // cookie mask: any cookie
   writer.u8(table);
   writer.u8(command);
   writer.u32(0); // no time-outs

@@ -1,0 +1,67 @@
+// A switch that is brought in line: how often it is read for that, and that nothing goes by what was read before alone.
+import { expect, test } from 'vitest';
+import { C2, C3, nat, view as shown } from '../dataplane/dataplane-fixture.ts';
+import { SimulatedSwitch } from '../dataplane/runtime.ts';
+import type { SwitchChange } from '../dataplane/index.ts';
+import type { View } from './messages.ts';
+import { SwitchLine } from './switch-line.ts';
+
+type Parts = Parameters<typeof shown>[0];
+
+function viewOf(digest: string, parts: Parts): View {
+  const { host, peers, networks, services, heartbeats } = shown(parts);
+  const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
+  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, heartbeats } };
+}
+
+const BOTH = viewOf('both', { services: [nat()] });
+const ONE = viewOf('one', { services: [nat()], peers: [C2], networks: { domains: [], routers: [] } });
+const ONE_MORE = viewOf('one more', { services: [nat()], networks: { domains: [], routers: [] } });
+const THEIRS = '0000000000000001';
+
+async function opened(view: View): Promise<{ it: SimulatedSwitch; line: SwitchLine; calls: () => string }> {
+  const it = new SimulatedSwitch({ host: 'c1' });
+  const line = new SwitchLine(it);
+  expect(await line.follow(view)).toEqual({ kind: 'applied' });
+  it.calls.length = 0;
+  return { it, line, calls: () => it.calls.splice(0).join(' ') };
+}
+
+test('a-peer-that-leaves-takes-one-look, and-one-that-comes-two', async () => {
+  const { it, line, calls } = await opened(ONE_MORE);
+  expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
+  expect(calls()).toBe('apply read');
+  expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2']);
+  expect(await line.follow(ONE_MORE)).toEqual({ kind: 'applied' });
+  expect(calls()).toBe('read apply read');
+  expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2', C3.host]);
+});
+
+test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async () => {
+  const { it, line } = await opened(ONE_MORE);
+  const wanted = new SimulatedSwitch({ host: 'c1' });
+  await new SwitchLine(wanted).follow(ONE);
+  const [flow] = it.contents.flows;
+  it.meddle([{ kind: 'remove-flow', flow: flow! }]);
+  expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
+  expect(it.contents).toEqual(wanted.contents);
+});
+
+test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
+  const { it, line } = await opened(BOTH);
+  const gone = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
+  const theirs: SwitchChange = { kind: 'put-flow', flow: { ...gone, actions: 'drop', cookie: THEIRS } };
+  it.meddle([theirs]);
+  await line.follow(viewOf('without c3', { services: [nat()], peers: [C2] }));
+  expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
+});
+
+test('never: something counts as in line that was not read', async () => {
+  const { it, line } = await opened(ONE_MORE);
+  it.faults.down = true;
+  expect(await line.follow(ONE)).toMatchObject({ kind: 'failed' });
+  it.faults.down = false;
+  it.forget();
+  expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
+  expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2']);
+});
