@@ -3,6 +3,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { newBucket, type Bucket } from './rate-limit.ts';
+import { Recent } from './recent.ts';
 import { isExpired, TOKEN, tokenIdIn, type Caller, type Route, type Token, type TokenId } from '../access/index.ts';
 import type { Fleet, Stored } from '../fleet/index.ts';
 
@@ -35,7 +36,7 @@ export function hashSecret(text: string): string {
 const MISSING: Authenticated = { kind: 'missing' };
 const UNKNOWN: Authenticated = { kind: 'unknown' };
 
-/** Beyond this many the secrets seen are forgotten and hashed anew. */
+/** The callers that are known, and at most as many more. With what each said last that is some tens of megabytes. */
 const SEEN_MAX = 20_000;
 
 interface Seen {
@@ -49,7 +50,7 @@ export class Authenticator {
    * Headers with secrets that were right when they came last, with the token as it was then. They are found by a keyed hash of the
    * whole text, so that a guess learns nothing from how long it takes; a token that has changed since is looked at anew.
    */
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Recent<Seen>(SEEN_MAX);
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -76,7 +77,6 @@ export class Authenticator {
     const { revoked, host } = stored.doc;
     if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
-    if (this.#seen.size >= SEEN_MAX) this.#seen.clear();
     // A token that was changed is no reason to begin to count anew.
     const bucket = before?.kind === 'caller' ? before.known.bucket : newBucket(nowMs);
     const found: Authenticated = { kind: 'caller', known: { caller: callerOf(stored), bucket } };

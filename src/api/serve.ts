@@ -112,9 +112,14 @@ function writer(route: Kind<'write'>, { world, replies }: Serving): Handler {
     if ('kind' in write) throw refusalProblem(write.refusal);
     const outcome = await submit(write, request, world);
     if (outcome.kind === 'refused') return replies.problem(reply, refusalProblem(outcome.refusal));
-    if (outcome.answer.replayed) void reply.header('idempotency-replayed', 'true');
-    return replies.answer(reply, outcome.answer.answer, outcome.revision);
+    const { answer, replayed } = outcome.answer;
+    return replies.answer(reply, replayed ? asReplayed(answer) : answer, outcome.revision);
   };
+}
+
+/** With the answer and not on the reply: one that has nothing more to say goes past what is on the reply. */
+function asReplayed(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
 }
 
 type Decided = Outcome<{ readonly answer: Answer; readonly replayed: boolean }>;

@@ -27,6 +27,8 @@ export interface World {
   readonly disk: MemoryDisk;
   readonly ids: Ids;
   readonly clock: Clock & { ahead(ms: number): void };
+  /** The hosts whose heartbeats were taken, one after the other. */
+  readonly heard: readonly string[];
   /** Everything that was logged. */
   readonly logged: () => string;
   /** Makes a token without the API; answers its secret. */
@@ -70,12 +72,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
   });
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
+  const heard: string[] = [];
   const desk = new Desk({
     journal,
     clock,
     log,
     source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-    liveness: { heard: () => undefined },
+    liveness: { heard: (host) => void heard.push(host) },
     hash: hashSecret,
     holderUrl: () => undefined,
   });
@@ -99,6 +102,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     disk,
     clock,
     ids,
+    heard,
     logged: () => lines.join(''),
     token: (role, extra) => newToken(world, role, extra),
     commit: async (...changes) => (await journal.submit({ by: 'test', decide: () => accept(changes, null) })).revision,
