@@ -23,8 +23,13 @@ async function main(): Promise<number> {
       seeds: { type: 'string' },
       world: { type: 'string', default: HOUSE.name },
       trace: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
   const range = rangeOf(values.seeds ?? values.seed ?? '');
   const scenario = SCENARIOS.find(({ name }) => name === values.world);
   if (range === undefined || scenario === undefined) {
@@ -80,4 +85,11 @@ function rangeOf(text: string): Range | undefined {
   return last < first ? undefined : { first, last };
 }
 
-process.exitCode = await main();
+try {
+  process.exitCode = await main();
+} catch (error) {
+  // What parseArgs does not take is told in its own words.
+  if (!(error instanceof TypeError) || !('code' in error)) throw error;
+  console.error(`${error.message}\n\n${USAGE}`);
+  process.exitCode = 2;
+}
