@@ -61,6 +61,12 @@ describe('the command', () => {
     await expect(run(process.execPath, ['sim/run.ts', '--world', 'moon', '--seed', '1'])).rejects.toMatchObject({
       code: 2,
     });
+    await expect(run(process.execPath, ['sim/run.ts', '--sed', '1'])).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^Unknown option '--sed'[^]*usage: npm run sim/) as string,
+    });
+    const { stdout } = await run(process.execPath, ['sim/run.ts', '--help']);
+    expect(stdout).toContain('usage: npm run sim');
   });
 
   it('sums up many seeds', async () => {
