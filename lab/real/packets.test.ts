@@ -166,13 +166,10 @@ ovsSuite('packets', () => {
     const event = async (): Promise<void> => {
       await fleet.muster.kill('server');
       await setTimeout(5000);
-    };
-    try {
-      await losesNothing(context, { load: await fleet.load(), event });
-    } finally {
       await fleet.muster.start('server');
-    }
-    for (const { names } of fleet.underlay.hosts) await fleet.muster.untilUp(names.number);
+      for (const { names } of fleet.underlay.hosts) await fleet.muster.untilUp(names.number);
+    };
+    await losesNothing(context, { load: await fleet.load(), event });
     expect(await fleet.settled()).toEqual([]);
   });
 

@@ -200,15 +200,13 @@ export class Fleet {
     const from = await this.designated(service);
     const late = this.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to);
     if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
-    let moved: Promise<void> | undefined;
-    await this.muster.late(late, async () => {
-      moved = this.move(service, to);
+    const turnsLate = this.muster.late(late, async () => {
       await this.until(`${service} is not switched`, async () =>
         (await this.service(service)).handOver?.phase === 'switched' ? true : undefined,
       );
       await setTimeout(LATE_MS);
     });
-    await moved;
+    await Promise.all([turnsLate, this.move(service, to)]);
   }
 
   async until<T>(complaint: string, look: () => Promise<T | undefined>): Promise<T> {

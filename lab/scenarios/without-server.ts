@@ -27,10 +27,10 @@ export const withoutServer: Scenario = {
         await fleet.muster.kill('server');
         await setTimeout(AWAY_MS);
         for (const host of hosts) if ((await youngest(host)) * 1000 < AWAY_MS) written.push(host.names.name);
+        await fleet.muster.start('server');
+        for (const { names } of hosts) await fleet.muster.untilUp(names.number);
       };
       const outcome = await tryOut({ load: await fleet.load(LOAD), event });
-      await fleet.muster.start('server');
-      for (const { names } of hosts) await fleet.muster.untilUp(names.number);
       if (outcome.kind === 'machine-too-busy') return outcome;
       const after = await fleet.service(SERVICE);
       const problems = [

@@ -5,6 +5,9 @@ import { fitHost, LEAVING, servedBy, type World } from './election-fixture.ts';
 import { handOver } from './hand-over.ts';
 
 export const NAT = 'nat:r1';
+
+/** Whom each step of it waits for when `a` leaves and nothing goes wrong. */
+export const WHOLE_WAY = ['prepare x', 'seed a x', 'switch b x y', 'retire a', 'reseed a x', 'turn a', 'clear a'];
 const KINDS = new Map([[handOver.name, handOver]]);
 
 /** `nat:r1` is at a; b has the subnet's route; x and y could take both. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf } from './hand-over-fixture.ts';
+import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './hand-over-fixture.ts';
 import { moveService } from './move.ts';
 import { electionSentences } from './sentences.ts';
 
@@ -100,15 +100,7 @@ describe('it is waited for, and not for long', () => {
     await passes(world, 7);
     world.views.behind.clear();
     await world.settle();
-    expect(world.views.log).toEqual([
-      'prepare x',
-      'seed a x',
-      'switch b x y',
-      'retire a',
-      'reseed a x',
-      'turn a',
-      'clear a',
-    ]);
+    expect(world.views.log).toEqual(WHOLE_WAY);
     expect(stateOf(world)).toBe('clear done');
   });
 });

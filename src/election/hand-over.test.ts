@@ -4,22 +4,14 @@ import { idOf, remove } from '../fleet/index.ts';
 import { ROUTER } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
-import { cancel, leaving, NAT, served, stateOf } from './hand-over-fixture.ts';
+import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './hand-over-fixture.ts';
 import { moveService } from './move.ts';
 import { electionSentences } from './sentences.ts';
 
 test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
   const world = await leaving();
   await world.settle();
-  expect(world.views.log).toEqual([
-    'prepare x',
-    'seed a x',
-    'switch b x y',
-    'retire a',
-    'reseed a x',
-    'turn a',
-    'clear a',
-  ]);
+  expect(world.views.log).toEqual(WHOLE_WAY);
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
   expect(world.wrong()).toEqual([]);
 });

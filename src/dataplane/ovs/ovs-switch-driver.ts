@@ -35,16 +35,15 @@ import {
   identityIn,
   idsIn,
   isStatusAlone,
-  listeningIn,
   plugging,
   settingUp,
   tunnelChange,
   unplugging,
   type BridgePlan,
-  type Listening,
 } from './bridge.ts';
 import { BridgePorts } from './bridge-ports.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
+import { Hearing } from './hearing.ts';
 import { idleFlow, untilInForce } from './in-force-driver.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
@@ -77,11 +76,8 @@ export class OvsSwitch implements Switch {
   readonly #openFlow: OpenFlowClient;
   readonly #ports: BridgePorts;
   readonly #notices = new Notices();
+  readonly #hearing: Hearing;
   readonly #hearers = new Set<() => void>();
-  /** Who is not heard, and who was ever heard, as it was told last. */
-  #listened: readonly Listening[] | undefined;
-  #hearing = '';
-  #known = '';
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
   /** Connections whose beginning was not seen are tracked. A switch that is started again has forgotten that. */
@@ -92,6 +88,7 @@ export class OvsSwitch implements Switch {
     const { clock, random } = options;
     this.#options = options;
     this.#ports = new BridgePorts(options);
+    this.#hearing = new Hearing(options.bridge);
     this.#database = new OvsdbClient({ address: options.database, clock, random });
     this.control = new UnixctlClient({ address: options.control, clock, random });
     this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#ports });
@@ -183,28 +180,16 @@ export class OvsSwitch implements Switch {
   }
 
   unheardPeers(): Promise<readonly string[] | undefined> {
-    return Promise.resolve(this.#unheard());
+    return Promise.resolve(this.#hearing.unheard());
   }
 
   hasHeard(peer: string): boolean {
-    return this.#listening().some((one) => one.peer === peer && one.hasHeard);
+    return this.#hearing.hasHeard(peer);
   }
 
   onHearing(listener: () => void): () => void {
     this.#hearers.add(listener);
     return () => this.#hearers.delete(listener);
-  }
-
-  /** Looked up once for each change of the database: whoever compiles asks for one peer after the other. */
-  #listening(): readonly Listening[] {
-    if (this.#monitor === undefined) return [];
-    return (this.#listened ??= listeningIn(this.#monitor, this.#options.bridge));
-  }
-
-  #unheard(): readonly string[] | undefined {
-    const listening = this.#listening();
-    if (listening.length === 0) return undefined;
-    return listening.flatMap(({ peer, hasHeard, hears }) => (hasHeard && !hears ? [peer] : []));
   }
 
   async connections(zone: number): Promise<readonly TrackedConnection[]> {
@@ -263,23 +248,17 @@ export class OvsSwitch implements Switch {
     const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
     this.#monitor = monitor;
     this.#ports.changed(monitor);
+    this.#listen(monitor);
     monitor.onChange((changes) => {
       this.#ports.changed(monitor);
-      this.#listened = undefined;
-      this.#listen();
+      this.#listen(monitor);
       if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#notices.noticed();
     });
     return monitor;
   }
 
-  /** Somebody is heard no more, or again; or for the first time, from when on he is watched. */
-  #listen(): void {
-    const listening = this.#listening();
-    const heardBefore = listening.filter(({ hasHeard }) => hasHeard).map(({ peer }) => peer);
-    const [hearing, known] = [this.#unheard()?.join() ?? '', heardBefore.join()];
-    const [isNews, isFirst] = [hearing !== this.#hearing, known !== this.#known];
-    this.#hearing = hearing;
-    this.#known = known;
+  #listen(tables: Monitor): void {
+    const { isNews, isFirst } = this.#hearing.changed(tables);
     if (isNews) for (const listener of this.#hearers) listener();
     if (isFirst) this.#notices.tell();
   }

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { heartbeatPort } from '../keys.ts';
+import { mapOf, type Row } from '../ovsdb/value.ts';
+import { Hearing } from './hearing.ts';
+
+type Heard = 'never' | 'heard' | 'lost';
+
+/** The tables of a switch that listens for these peers. */
+function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: string): ReadonlyMap<string, Row> } {
+  const all = Object.entries(peers);
+  const ids = Object.fromEntries(all.map(([peer]) => [`muster-tunnel:${peer}`, '172.16.0.2']));
+  const interfaces = all.map(([peer, heard]): [string, Row] => [
+    peer,
+    {
+      name: heartbeatPort(peer).slice(1, -1),
+      options: mapOf({ remote_ip: '172.16.0.2' }),
+      bfd: mapOf({ enable: 'true', min_tx: '100' }),
+      bfd_status: mapOf({ flap_count: heard === 'never' ? '0' : '1', forwarding: String(heard === 'heard') }),
+    },
+  ]);
+  const tables: Readonly<Record<string, ReadonlyMap<string, Row>>> = {
+    Bridge: new Map([['b', { name: 'br-int', external_ids: mapOf(ids) }]]),
+    Interface: new Map(interfaces),
+  };
+  return { table: (name) => tables[name] ?? new Map() };
+}
+
+const NEITHER = { isNews: false, isFirst: false };
+
+test('who-was-never-heard-is-not-missed, and-who-was-is', () => {
+  const hearing = new Hearing('br-int');
+  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([undefined, false]);
+  expect(hearing.changed(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
+  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([[], false]);
+  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual({ isNews: false, isFirst: true });
+  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([[], true]);
+  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
+  expect(hearing.changed(tablesWith({ c2: 'lost' }))).toEqual({ isNews: true, isFirst: false });
+  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([['c2'], true]);
+  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual({ isNews: true, isFirst: false });
+});
