@@ -56,6 +56,17 @@ test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
 });
 
+test('never: a flow of somebody else is written over that came since the last look', async () => {
+  const { it: full } = await opened(BOTH);
+  const { it, line } = await opened(ONE_MORE);
+  const there = new Set(it.contents.flows.map(({ match }) => match));
+  const wanted = full.contents.flows.find(({ match }) => !there.has(match))!;
+  const theirs = { ...wanted, actions: 'drop', cookie: THEIRS };
+  it.meddle([{ kind: 'put-flow', flow: theirs }]);
+  expect(await line.follow(BOTH)).toMatchObject({ kind: 'failed', problems: [expect.stringContaining('in the way')] });
+  expect(it.contents.flows).toContainEqual(theirs);
+});
+
 test('never: something counts as in line that was not read', async () => {
   const { it, line } = await opened(ONE_MORE);
   it.faults.down = true;
