@@ -70,6 +70,7 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
+    const wipes = this.#line?.wipes;
     this.#known = knownIn(view);
     this.#learn(view);
     const wanted = digestOf(view.parts);
@@ -80,7 +81,7 @@ export class SimulatedDriver implements LocalDriver {
     }
     await this.#remember();
     // The same view says nothing of whether the switch still holds what it should.
-    const lined = (await this.#line?.follow(view)) ?? { kind: 'already' };
+    const lined = (await this.#line?.follow(view, wipes)) ?? { kind: 'already' };
     this.#followPackets(view);
     if (lined.kind === 'failed' || (wanted === this.#parts && lined.kind === 'already')) return lined;
     this.#parts = wanted;

@@ -3,8 +3,11 @@ import { expect, test } from 'vitest';
 import { C2, C3, nat, view as shown } from '../dataplane/dataplane-fixture.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import type { SwitchChange } from '../dataplane/index.ts';
+import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { View } from './messages.ts';
+import { SimulatedDriver } from './simulated-driver.ts';
 import { SwitchLine } from './switch-line.ts';
+import { VirtualClock } from './virtual-clock-fixture.ts';
 
 type Parts = Parameters<typeof shown>[0];
 
@@ -75,4 +78,26 @@ test('never: something counts as in line that was not read', async () => {
   it.forget();
   expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
   expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2']);
+});
+
+test('never: a view that was begun before the host was told to leave is followed after its switch is wiped', async () => {
+  const clock = new VirtualClock();
+  const it = new SimulatedSwitch({ host: 'c1' });
+  const driver = new SimulatedDriver({ clock, switch: it, delayMs: 10 });
+  const { signal } = new AbortController();
+  const fence = { stamp: BOTH.stamp, host: 'c1', serviceVersion: CURRENT_SERVICE_VERSION, signal };
+  // Both take their time; the view is a little slower.
+  const left = driver.perform({ id: 'go', kind: 'leave', args: {} }, fence);
+  const begun = driver.apply(BOTH, signal);
+  await clock.pass(50);
+  expect([await begun, await left]).toEqual([
+    { kind: 'failed', problems: ['this host was told to leave'] },
+    { outcome: 'done' },
+  ]);
+  expect(it.contents.flows).toEqual([]);
+  // One that joins again has its flows again.
+  const again = driver.apply(BOTH, signal);
+  await clock.pass(50);
+  expect(await again).toEqual({ kind: 'applied' });
+  expect(it.contents.flows).not.toEqual([]);
 });

@@ -55,8 +55,13 @@ export class SwitchLine {
     return this.#gaps;
   }
 
+  /** How often it was wiped: what is meant to follow a view, and was begun before the last time, comes too late. */
+  get wipes(): number {
+    return this.#wipes;
+  }
+
   /** A view that says nothing of the data plane leaves the switch as it is. */
-  async follow({ host, parts, digest }: View): Promise<Lined> {
+  async follow({ host, parts, digest }: View, wipes = this.#wipes): Promise<Lined> {
     const view = dataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
     const wanted = compile(view, this.#around);
@@ -66,7 +71,7 @@ export class SwitchLine {
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
-    const lined = await this.#alone(() => this.#bring(wanted, digest));
+    const lined = await this.#alone(() => this.#bring(wanted, digest), wipes);
     const silent = silentFor(view, gaps);
     return silent === undefined || lined.kind === 'failed' ? lined : failed(silent);
   }
@@ -174,8 +179,7 @@ export class SwitchLine {
     }
   }
 
-  #alone(work: () => Promise<Lined>): Promise<Lined> {
-    const wipes = this.#wipes;
+  #alone(work: () => Promise<Lined>, wipes = this.#wipes): Promise<Lined> {
     const result = this.#last.then(() =>
       wipes === this.#wipes ? this.#tried(work) : failed('this host was told to leave'),
     );
