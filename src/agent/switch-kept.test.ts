@@ -120,7 +120,8 @@ describe('a switch whose view stays the same', () => {
     c1.its.meddle([{ kind: 'put-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
     await clock.until('it says so', () => statusOf(c1).problems.join().includes('in the way'), SOON_MS);
     expect(c1.its.contents.flows).toContainEqual({ ...flow, cookie: THEIRS.cookie });
-    c1.its.meddle([{ kind: 'remove-flow', flow: flow! }]);
+    await clock.until('the server knows', () => !isKnownInLine(world), 6000);
+    c1.its.meddle([{ kind: 'remove-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
     await clock.until('it is in line', () => isKnownInLine(world), SOON_MS);
   });
 

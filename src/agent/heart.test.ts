@@ -1,0 +1,55 @@
+// How soon an agent tells of what changed, and how often.
+import { expect, test } from 'vitest';
+import { peersOn, switchWorld, type SwitchHost, type SwitchWorld } from './switch-world-fixture.ts';
+
+interface Told extends SwitchWorld {
+  readonly c1: SwitchHost;
+  /** When it sent a heartbeat. */
+  readonly beatsMs: number[];
+}
+
+async function told(): Promise<Told> {
+  const world = await switchWorld(['c1', 'c2']);
+  const [c1] = world.hosts as [SwitchHost];
+  await world.clock.until('it has its tunnel', () => peersOn(c1).length === 1);
+  const beatsMs: number[] = [];
+  c1.rack.link.tap = (name, pass) => {
+    if (name === 'heartbeat') beatsMs.push(world.clock.nowMs());
+    return pass();
+  };
+  // Quiet, and right after a heartbeat that came by itself.
+  await world.clock.pass(20_000);
+  await world.clock.until('a heartbeat', () => beatsMs.at(-1) === world.clock.nowMs());
+  await world.clock.pass(1000);
+  beatsMs.length = 0;
+  return { ...world, c1, beatsMs };
+}
+
+const moveC2 = ({ plane }: SwitchWorld, to: number): Promise<void> =>
+  plane.edit('c2', { tunnelAddress: `172.16.1.${to}` });
+
+test('that-it-is-in-line-is-told-without-a-wait', async () => {
+  const world = await told();
+  const { clock, beatsMs, plane } = world;
+  const changedMs = clock.nowMs();
+  await moveC2(world, 1);
+  await clock.settle();
+  const { desk, journal } = plane.leader;
+  expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
+  expect(beatsMs).toEqual([changedMs]);
+});
+
+test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the-end', async () => {
+  const world = await told();
+  const { clock, beatsMs, plane } = world;
+  const changes = 100;
+  for (let nth = 1; nth <= changes; nth += 1) {
+    await moveC2(world, nth);
+    await clock.pass(10);
+  }
+  expect(beatsMs.length).toBeGreaterThan(5);
+  expect(beatsMs.length).toBeLessThan(changes / 4);
+  await clock.pass(200);
+  const { desk, journal } = plane.leader;
+  expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
+});
