@@ -157,15 +157,11 @@ export class OvsSwitch implements Switch {
   #applyAll(changes: readonly SwitchChange[], idle: Flow | undefined): Promise<void> {
     return down(async () => {
       await this.#loosen();
-      const first = changes.filter((change) => change.kind === 'put-tunnel' || isSet(change));
-      const last = changes.filter((change) => change.kind === 'remove-tunnel' || isUnset(change));
-      await this.#transact(first.map((change) => this.#operation(change)));
-      await this.#heartbeats(changes, 'begin');
-      await this.#warm(first);
+      await this.#configure(changes, 'begin');
+      if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#warm(changes);
       const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
       await this.#openFlow.bundle(mods);
-      await this.#heartbeats(changes, 'end');
-      await this.#transact(last.map((change) => this.#operation(change)));
+      await this.#configure(changes, 'end');
       // The bundle is taken, and packets still follow what was cached of the flows before it.
       if (mods.length > 0) await this.#inForce(idle);
     });
@@ -250,6 +246,8 @@ export class OvsSwitch implements Switch {
     this.#ports.changed(monitor);
     this.#listen(monitor);
     monitor.onChange((changes) => {
+      // What counts up there says nothing of ports.
+      if (changes.every(({ table }) => table === 'Open_vSwitch')) return;
       this.#ports.changed(monitor);
       this.#listen(monitor);
       if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#notices.noticed();
@@ -298,18 +296,24 @@ export class OvsSwitch implements Switch {
   }
 
   /** Ports begin before something watches them, and end after nothing does any more. They have numbers when the switch has them. */
-  async #heartbeats(changes: readonly SwitchChange[], what: 'begin' | 'end'): Promise<void> {
+  async #configure(changes: readonly SwitchChange[], what: 'begin' | 'end'): Promise<void> {
     const tables = await this.#open();
+    const due = what === 'begin' ? isBegun : isEnded;
+    const words = changes.filter(due).map((change) => this.#operation(change));
+    const ports = this.#heartbeats(tables, changes, what);
+    if (ports.length === 0) return this.#transact(words);
+    await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
+    await this.#database.echo();
+  }
+
+  #heartbeats(tables: Monitor, changes: readonly SwitchChange[], what: 'begin' | 'end'): Operation[] {
     const tunnels = changes.flatMap((change): Tunnel[] => {
       if (change.kind === 'put-tunnel') return [change.tunnel];
       return change.kind === 'remove-tunnel' ? [{ peer: change.peer, address: '' }] : [];
     });
     const last = [...new Map(tunnels.map((tunnel) => [tunnel.peer, tunnel])).values()];
     const due = last.filter(({ heartbeatMs }) => (heartbeatMs === undefined) === (what === 'end'));
-    const operations = due.flatMap((tunnel) => heartbeatChange(tables, this.#options.bridge, tunnel));
-    if (operations.length === 0) return;
-    await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
-    await this.#database.echo();
+    return due.flatMap((tunnel) => heartbeatChange(tables, this.#options.bridge, tunnel));
   }
 
   #operation(change: SwitchChange): Operation {
@@ -349,12 +353,12 @@ function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedCo
   return new Map(connections.map((one) => [connectionKey(one), one]));
 }
 
-function isSet(change: SwitchChange): boolean {
-  return change.kind === 'set-external-id' && change.value !== null;
+function isBegun(change: SwitchChange): boolean {
+  return change.kind === 'put-tunnel' || (change.kind === 'set-external-id' && change.value !== null);
 }
 
-function isUnset(change: SwitchChange): boolean {
-  return change.kind === 'set-external-id' && change.value === null;
+function isEnded(change: SwitchChange): boolean {
+  return change.kind === 'remove-tunnel' || (change.kind === 'set-external-id' && change.value === null);
 }
 
 /** Connections that are taken over are not known from their first packet on. The datapath in the kernel has a setting of its own. */
