@@ -15,20 +15,14 @@ export interface Difference {
 
 /** A group that has to exist and must not send anywhere for the moment. */
 const SENDS_NOWHERE = 'drop';
+const NONE: readonly string[] = [];
 
 export function diff(compiled: SwitchContents, read: SwitchContents): Difference {
   const { wanted, missing } = possible(compiled, read.ports && [...read.ports, ...heartbeatPorts(compiled)]);
-  const there = byKey(read.flows);
-  const ours = byKey(wanted.flows);
-  const inTheWay = [...ours.keys()].flatMap((key) => {
-    const other = there.get(key);
-    return other === undefined || isOurCookie(other.cookie) ? [] : [other];
-  });
   const theirs = read.flows.filter(({ cookie }) => !isOurCookie(cookie));
-  const moved = movedTunnels(wanted.tunnels, read.tunnels);
-  const aside = setAside(read, moved);
+  const aside = setAside(read, movedTunnels(wanted.tunnels, read.tunnels));
   const groups = new Map([...read.groups, ...aside.groups].map((group) => [group.id, group]));
-  for (const flow of aside.flows) there.delete(flowKey(flow));
+  const { put, removed, inTheWay } = flowChanges(wanted.flows, read.flows, aside.flows);
   return {
     changes: [
       ...idsToSet(wanted, read),
@@ -36,10 +30,8 @@ export function diff(compiled: SwitchContents, read: SwitchContents): Difference
       ...aside.groups.map(putGroup),
       ...newTunnels(wanted.tunnels, read.tunnels),
       ...wanted.groups.filter((group) => !isSameGroup(groups.get(group.id), group)).map(putGroup),
-      ...[...ours].filter(([key, flow]) => isMissing(flow, there.get(key))).map(([, flow]) => putFlow(flow)),
-      ...[...there]
-        .filter(([key, { cookie }]) => isOurCookie(cookie) && !ours.has(key))
-        .map(([, flow]) => removeFlow(flow)),
+      ...put.map(putFlow),
+      ...removed.map(removeFlow),
       ...staleGroups(wanted, [...groups.values()], theirs),
       ...endedHeartbeats(wanted.tunnels, read.tunnels),
       ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
@@ -48,6 +40,27 @@ export function diff(compiled: SwitchContents, read: SwitchContents): Difference
     inTheWay,
     missing,
   };
+}
+
+interface FlowChanges {
+  readonly put: readonly Flow[];
+  readonly removed: readonly Flow[];
+  readonly inTheWay: readonly Flow[];
+}
+
+/** Each flow is looked at once: there may be a hundred thousand. */
+function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: readonly Flow[]): FlowChanges {
+  const there = byKey(read);
+  for (const flow of aside) there.delete(flowKey(flow));
+  const [put, removed, inTheWay]: [Flow[], Flow[], Flow[]] = [[], [], []];
+  for (const [key, flow] of byKey(wanted)) {
+    const other = there.get(key);
+    there.delete(key);
+    if (isMissing(flow, other)) put.push(flow);
+    if (other !== undefined && !isOurCookie(other.cookie)) inTheWay.push(other);
+  }
+  for (const flow of there.values()) if (isOurCookie(flow.cookie)) removed.push(flow);
+  return { put, removed, inTheWay };
 }
 
 interface Possible {
@@ -60,13 +73,16 @@ function possible(compiled: SwitchContents, ports: SwitchContents['ports']): Pos
   if (ports === undefined) return { wanted: compiled, missing: [] };
   const there = new Set(ports);
   const missing = new Set<string>();
-  const absentIn = (text: string): string[] => portsIn(text).filter((port) => !there.has(port));
-  const flows = compiled.flows.flatMap((flow) => {
+  const absentIn = (text: string): readonly string[] =>
+    text.includes('"') ? portsIn(text).filter((port) => !there.has(port)) : NONE;
+  const flows: Flow[] = [];
+  for (const flow of compiled.flows) {
     const [unmatched, unsent] = [absentIn(flow.match), absentIn(flow.actions)];
-    for (const port of [...unmatched, ...unsent]) missing.add(port);
-    if (unmatched.length > 0) return [];
-    return unsent.length === 0 ? [flow] : [{ ...flow, actions: without(flow.actions, unsent) }];
-  });
+    for (const port of unmatched) missing.add(port);
+    for (const port of unsent) missing.add(port);
+    if (unmatched.length > 0) continue;
+    flows.push(unsent.length === 0 ? flow : { ...flow, actions: without(flow.actions, unsent) });
+  }
   const groups = compiled.groups.map((group) => {
     const unsent = group.buckets.flatMap(absentIn);
     for (const port of unsent) missing.add(port);
@@ -138,7 +154,9 @@ function isMissing(flow: Flow, there: Flow | undefined): boolean {
 }
 
 function byKey(flows: readonly Flow[]): Map<string, Flow> {
-  return new Map(flows.map((flow) => [flowKey(flow), flow]));
+  const keyed = new Map<string, Flow>();
+  for (const flow of flows) keyed.set(flowKey(flow), flow);
+  return keyed;
 }
 
 /** A group that somebody else's flow uses by now stays until that flow is gone, and sends nowhere. */

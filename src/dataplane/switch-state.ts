@@ -7,6 +7,9 @@ import { groupsIn, heartbeatIn, peersIn } from './words.ts';
 
 type Undo = () => void;
 
+/** Of things that go, flows are looked through for that many; for more of them it costs less to take all flows. */
+const FEW = 8;
+
 export class SwitchState {
   readonly #flows = new Map<string, Flow>();
   readonly #groups = new Map<number, Group>();
@@ -194,6 +197,29 @@ export function problemWith(
   // Others' groups and flows may point wherever they like: only what they use of ours counts.
   state.apply(tunnels.map((tunnel) => ({ kind: 'put-tunnel', tunnel })));
   for (const group of groups) state.apply([{ kind: 'put-group', group }]);
-  for (const flow of flows) state.apply([{ kind: 'put-flow', flow }]);
+  for (const flow of flowsConcerned(flows, tunnels, changes)) state.apply([{ kind: 'put-flow', flow }]);
   return state.apply(changes);
+}
+
+/**
+ * A switch may have many flows, and few of them can be in the way of a few changes: those that change themselves, and those that use
+ * something which goes.
+ */
+function flowsConcerned(
+  flows: readonly Flow[],
+  tunnels: readonly Tunnel[],
+  changes: readonly SwitchChange[],
+): readonly Flow[] {
+  const matches = new Set<string>();
+  const peers = new Set<string>();
+  const gone: string[] = [];
+  for (const change of changes) {
+    if (change.kind === 'put-flow' || change.kind === 'remove-flow') matches.add(change.flow.match);
+    if (change.kind === 'remove-group') gone.push(`group:${change.id}`);
+    if (change.kind === 'remove-tunnel') peers.add(change.peer);
+    if (change.kind === 'put-tunnel') peers.add(change.tunnel.peer);
+  }
+  for (const { peer, address } of tunnels) if (peers.has(peer)) gone.push(address);
+  if (gone.length > FEW) return flows;
+  return flows.filter(({ match, actions }) => matches.has(match) || gone.some((one) => actions.includes(one)));
 }

@@ -131,7 +131,7 @@ export function to(address: string): Match {
 
 const GROUP = /(?:^|,)group:(\d+)/g;
 const PEER = /(?:^|,)set_field:([0-9a-f.:]+)->tun_(?:ipv6_)?dst/g;
-const PORT = /(?:^|,)(?:in_port=|output:|watch_port:)("[^"]+")/g;
+const PORT_WORDS = ['in_port=', 'output:', 'watch_port:'];
 
 /** The groups that these actions use. */
 export function groupsIn(text: string): number[] {
@@ -154,6 +154,15 @@ export function heartbeatIn(bucket: string): string | undefined {
 
 /** The ports that a match or actions name. */
 export function portsIn(text: string): string[] {
-  if (!text.includes('"')) return [];
-  return [...text.matchAll(PORT)].map(([, name]) => name ?? '');
+  const ports: string[] = [];
+  let end: number;
+  for (let begin = text.indexOf('"'); begin >= 0; begin = text.indexOf('"', end + 1)) {
+    end = text.indexOf('"', begin + 1);
+    if (end < 0) break;
+    const at = begin;
+    const word = PORT_WORDS.find((one) => text.startsWith(one, at - one.length));
+    const isWhole = word !== undefined && (at === word.length || text[at - word.length - 1] === ',');
+    if (isWhole && end > at + 1) ports.push(text.slice(at, end + 1));
+  }
+  return ports;
 }
