@@ -1,6 +1,7 @@
 // muster agent: the program on a compute node, until it is stopped.
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { pino } from 'pino';
 import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
@@ -34,7 +35,14 @@ export interface AgentProgramOptions {
   readonly logLevel: string;
 }
 
+/**
+ * An agent has little garbage and the cores of its machine are for what runs there: threads that help to collect it cost more than
+ * they help. Said here, since whoever starts the program has no reason to know of it.
+ */
+const COLLECTS_ALONE = '--no-parallel-scavenge';
+
 export async function agent(options: AgentProgramOptions): Promise<number> {
+  setFlagsFromString(COLLECTS_ALONE);
   const stop = stopSignal((text) => process.stderr.write(text));
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   let machine: Machine | undefined;
