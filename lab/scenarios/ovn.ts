@@ -63,6 +63,20 @@ export class Ovn {
     await killAll(pids);
   }
 
+  /** Starts what was lost; resolves when the first host is the gateway again and is watched. */
+  async mend(what: 'switch' | 'host'): Promise<void> {
+    const host = this.underlay.host(1);
+    await host.start('ovs-vswitchd');
+    if (what === 'host') await this.#controller(host);
+    await this.#until('the first host is not the gateway again', async () => {
+      const find = ['--bare', '--columns=_uuid', 'find', 'Chassis', `name=${host.names.name}`];
+      const chassis = await this.#sbctl(...find);
+      const binding = ['--bare', '--columns=chassis', 'find', 'Port_Binding', 'logical_port=cr-edge-outer'];
+      return (await this.#sbctl(...binding)).trim() === chassis.trim() && chassis.trim() !== '';
+    });
+    await this.#untilReady();
+  }
+
   async close(): Promise<void> {
     for (const endpoint of this.#sources) await endpoint.close();
     await this.#server?.close();
@@ -97,9 +111,7 @@ export class Ovn {
     await host.vsctl('set', 'Open_vSwitch', '.', ...settings);
     const bridge = ['add-br', 'br-ex', '--', 'set', 'bridge', 'br-ex', 'datapath_type=netdev', 'fail-mode=standalone'];
     await host.vsctl(...bridge, '--', 'add-port', 'br-ex', EXTERNAL_INTERFACE);
-    // It finds the bridge's socket in the folder of the switch.
-    const where = ['env', `OVS_RUNDIR=${names.folder}`];
-    await this.#daemon(names.namespace, names.name, [...where, 'ovn-controller', names.database]);
+    await this.#controller(host);
     const machine = await plug(host, specFor(names.number));
     this.#machines.push(machine);
     await this.#until(`${names.name} has no bridge`, async () =>
@@ -107,6 +119,12 @@ export class Ovn {
     );
     const interfaceId = `external_ids:iface-id=${machine.name}`;
     await host.vsctl('add-port', 'br-int', machine.port, '--', 'set', 'interface', machine.port, interfaceId);
+  }
+
+  /** It finds the bridge's socket in the folder of the switch. */
+  async #controller({ names }: LabHost): Promise<void> {
+    const where = ['env', `OVS_RUNDIR=${names.folder}`];
+    await this.#daemon(names.namespace, names.name, [...where, 'ovn-controller', names.database]);
   }
 
   async #network(): Promise<void> {
@@ -158,6 +176,10 @@ export class Ovn {
 
   #nbctl(...args: Command): Promise<string> {
     return run(['ovn-nbctl', '--no-syslog', '--timeout=50', `--db=unix:${this.#file('nb.sock')}`, ...args]);
+  }
+
+  #sbctl(...args: Command): Promise<string> {
+    return run(['ovn-sbctl', '--no-syslog', '--timeout=50', `--db=unix:${this.#file('sb.sock')}`, ...args]);
   }
 
   async #daemon(namespace: string, name: string, command: Command): Promise<void> {
