@@ -61,6 +61,13 @@ export function beforeRemoval({ entries }: Ledger, host: string): Host | undefin
   return undefined;
 }
 
+/** It went once, and may have come back since. */
+export function wasRemoved({ entries }: Ledger, host: string): boolean {
+  return entries.some(({ changes }) =>
+    changes.some(({ kind, id, doc }) => kind === HOST.name && id === host && (doc as Host | null)?.state === 'removed'),
+  );
+}
+
 interface Step {
   readonly id: string;
   readonly was: Host | undefined;
