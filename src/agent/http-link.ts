@@ -1,7 +1,7 @@
 // The link over HTTP: the desk's routes as an agent calls them. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { checker } from '../fleet/index.ts';
-import { Connections, type Answered, type Asked } from './http-request.ts';
+import { Connections, type Answered, type Asked, type Origin } from './http-request.ts';
 import { parsedJson } from './json-text.ts';
 import {
   COLLECT_WAIT_MAX_MS,
@@ -64,6 +64,8 @@ interface Sent {
 export class HttpLink implements Link {
   readonly #connections: Connections;
   readonly #timeoutMs: number;
+  /** By the server's address: an agent has few, and asks them all the time. */
+  readonly #origins = new Map<string, Origin>();
 
   constructor(options: HttpLinkOptions = {}) {
     this.#connections = new Connections({ ca: options.ca });
@@ -88,10 +90,11 @@ export class HttpLink implements Link {
   }
 
   async view(to: Session, ask: ViewAsk, signal: AbortSignal): Promise<Reply<ViewAnswer>> {
-    const url = address(to, '/api/v1/agent/view');
-    for (const [name, value] of Object.entries(ask)) url.searchParams.set(name, String(value));
+    const words = Object.entries(ask).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+    const path = `/api/v1/agent/view?${words.join('&')}`;
     const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
-    return this.#ask<ViewAnswer>({ url, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
+    const origin = this.#origin(to.server);
+    return this.#ask<ViewAnswer>({ origin, path, method: 'GET', secret: to.secret, timeoutMs, signal }, CHECKS.view);
   }
 
   async deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>> {
@@ -107,7 +110,8 @@ export class HttpLink implements Link {
 
   async #post<A>(to: Session, path: string, { body, check, timeoutMs, signal }: Sent): Promise<Reply<A>> {
     const asked: Asked = {
-      url: address(to, path),
+      origin: this.#origin(to.server),
+      path,
       method: 'POST',
       secret: to.secret,
       body: JSON.stringify(body),
@@ -115,6 +119,12 @@ export class HttpLink implements Link {
       ...(signal !== undefined && { signal }),
     };
     return this.#ask<A>(asked, check);
+  }
+
+  #origin(server: string): Origin {
+    let origin = this.#origins.get(server);
+    if (origin === undefined) this.#origins.set(server, (origin = originOf(server)));
+    return origin;
   }
 
   async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {
@@ -127,11 +137,18 @@ export class HttpLink implements Link {
   }
 }
 
-function address({ server }: Session, path: string): URL {
-  const url = URL.parse(path, server);
+function originOf(server: string): Origin {
+  const url = URL.parse(server);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new LinkDown(`"${server}" is not the address of a server`);
-  return url;
+  const isSecure = url.protocol === 'https:';
+  const { hostname, port } = url;
+  return {
+    isSecure,
+    // An IPv6 address stands in brackets there.
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    port: port === '' ? (isSecure ? '443' : '80') : port,
+  };
 }
 
 const MISDIRECTED = 421;

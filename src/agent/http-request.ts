@@ -5,8 +5,18 @@ import { LinkDown } from './ports.ts';
 
 /** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Where a server answers. */
+export interface Origin {
+  readonly isSecure: boolean;
+  readonly hostname: string;
+  readonly port: string;
+}
+
 export interface Asked {
-  readonly url: URL;
+  readonly origin: Origin;
+  /** With what is asked for. */
+  readonly path: string;
   readonly method: 'GET' | 'POST';
   readonly secret: string;
   readonly body?: string;
@@ -73,14 +83,13 @@ export class Connections {
     });
   }
 
-  #send({ url, method, secret, body }: Asked): ClientRequest {
+  #send({ origin: { isSecure, hostname, port }, path, method, secret, body }: Asked): ClientRequest {
     const headers = {
       authorization: `Bearer ${secret}`,
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };
-    return url.protocol === 'https:'
-      ? httpsRequest(url, { method, headers, agent: this.#https })
-      : httpRequest(url, { method, headers, agent: this.#http });
+    const to = { hostname, port, path, method, headers };
+    return isSecure ? httpsRequest({ ...to, agent: this.#https }) : httpRequest({ ...to, agent: this.#http });
   }
 }
 

@@ -1,6 +1,7 @@
 // From what is on a switch to what should be there, in the fewest changes and in an order in which nothing ever points at
 // nothing: tunnels, groups, flows; away in the reverse order. What is not ours is never touched.
-import { flowKey, TOMBSTONED_KEY } from './compile.ts';
+import { TOMBSTONED_KEY } from './compile.ts';
+import { FlowPlaces } from './flow-places.ts';
 import { heartbeatPort, isOurCookie, isOurGroup } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
 import { groupsIn, output, peersIn, portsIn } from './words.ts';
@@ -50,16 +51,15 @@ interface FlowChanges {
 
 /** Each flow is looked at once: there may be a hundred thousand. */
 function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: readonly Flow[]): FlowChanges {
-  const there = byKey(read);
-  for (const flow of aside) there.delete(flowKey(flow));
+  const there = new FlowPlaces(read);
+  for (const flow of aside) there.take(flow);
   const [put, removed, inTheWay]: [Flow[], Flow[], Flow[]] = [[], [], []];
-  for (const [key, flow] of byKey(wanted)) {
-    const other = there.get(key);
-    there.delete(key);
+  for (const flow of wanted) {
+    const other = there.take(flow);
     if (isMissing(flow, other)) put.push(flow);
     if (other !== undefined && !isOurCookie(other.cookie)) inTheWay.push(other);
   }
-  for (const flow of there.values()) if (isOurCookie(flow.cookie)) removed.push(flow);
+  for (const flow of there.left()) if (isOurCookie(flow.cookie)) removed.push(flow);
   return { put, removed, inTheWay };
 }
 
@@ -151,12 +151,6 @@ function endedHeartbeats(wanted: readonly Tunnel[], read: readonly Tunnel[]): Sw
 function isMissing(flow: Flow, there: Flow | undefined): boolean {
   if (there === undefined) return true;
   return isOurCookie(there.cookie) && (there.actions !== flow.actions || there.cookie !== flow.cookie);
-}
-
-function byKey(flows: readonly Flow[]): Map<string, Flow> {
-  const keyed = new Map<string, Flow>();
-  for (const flow of flows) keyed.set(flowKey(flow), flow);
-  return keyed;
 }
 
 /** A group that somebody else's flow uses by now stays until that flow is gone, and sends nowhere. */

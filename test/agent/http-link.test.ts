@@ -49,3 +49,30 @@ test.each<[string, number, string]>([
   const to = { server: `http://127.0.0.1:${port}`, secret: 'mst_tk-1_secret' };
   await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
 });
+
+test.each(['127.0.0.1', '[::1]'])('a-server-at-%s-is-asked-for-just-what-the-agent-has', async (host) => {
+  const asked: (string | undefined)[] = [];
+  const server = createPlain((request, response) => {
+    asked.push(`${request.headers.host} ${request.url}`);
+    request.resume().once('end', () => response.end('{"kind":"unchanged"}'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, host === '[::1]' ? '::1' : host, resolve));
+  const { port } = server.address() as AddressInfo;
+  const link = new HttpLink();
+  onTestFinished(async () => {
+    link.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const to = { server: `http://${host}:${port}/`, secret: 'mst_tk-1_secret' };
+  const { signal } = new AbortController();
+  const unchanged = { kind: 'answer', answer: { kind: 'unchanged' } };
+  expect(await link.view(to, { digest: 'a+b/c=', leaseEpoch: 7 }, signal)).toEqual(unchanged);
+  expect(asked).toEqual([`${host}:${port} /api/v1/agent/view?digest=a%2Bb%2Fc%3D&leaseEpoch=7`]);
+});
+
+test('what-is-no-address-of-a-server-is-a-link-that-is-down', async () => {
+  const link = new HttpLink();
+  onTestFinished(() => link.close());
+  for (const server of ['server', 'ftp://127.0.0.1', ''])
+    await expect(link.heartbeat({ server, secret: 's' }, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
+});

@@ -302,8 +302,8 @@ export class OvsSwitch implements Switch {
     const words = changes.filter(due).map((change) => this.#operation(change));
     const ports = this.#heartbeats(tables, changes, what);
     if (ports.length === 0) return this.#transact(words);
+    // What the switch says when it has taken it comes after the change itself: what is read next shows both.
     await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
-    await this.#database.echo();
   }
 
   #heartbeats(tables: Monitor, changes: readonly SwitchChange[], what: 'begin' | 'end'): Operation[] {
