@@ -8,8 +8,8 @@ import { isOurCookie } from '../keys.ts';
 import type { Flow, SwitchChange, SwitchContents } from '../switch.ts';
 
 const TIMES = 2;
-const AGAIN_MIN_MS = 5;
-const AGAIN_MAX_MS = 100;
+const AGAIN_MIN_MS = 50;
+const AGAIN_MAX_MS = 200;
 const DONE = 'done';
 
 export interface InForce {
@@ -25,6 +25,8 @@ export async function untilInForce({ clock, wait, nudge }: InForce): Promise<voi
     const over = new AbortController();
     const waiting = wait().finally(() => over.abort(DONE));
     const nudging = async (): Promise<void> => {
+      // Whoever waits must have asked before: then one time is enough, and each costs the switch something.
+      await clock.turn();
       for (let ms = AGAIN_MIN_MS; !over.signal.aborted; ms = Math.min(2 * ms, AGAIN_MAX_MS)) {
         await nudge();
         await clock.sleep(ms, over.signal);
