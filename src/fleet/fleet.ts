@@ -1,5 +1,6 @@
 // The in-memory projection of the journal: documents and their indexes, at one revision. It shows only what is
 // durable; what the decider has staged on top of it is in `Stage`.
+import { AscendingMap } from './ascending-map.ts';
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import { IdGroups } from './id-groups.ts';
 import type { FleetReader } from './reader.ts';
@@ -7,7 +8,7 @@ import type { Applied, Index, Projected, Projection, Registry } from './registry
 import { firstNotBelow, SortedIds } from './sorted-ids.ts';
 
 interface Shelf {
-  readonly documents: Map<string, Stored>;
+  readonly documents: AscendingMap<Stored>;
   readonly ids: SortedIds;
   readonly indexes: readonly { readonly index: Index; readonly groups: IdGroups }[];
   readonly projected: readonly Projected[];
@@ -40,7 +41,7 @@ export class Fleet implements FleetReader {
     for (const name of this.registry.kinds.keys()) {
       const projections = this.registry.projections.filter((one) => one.kinds.includes(name));
       this.#shelves.set(name, {
-        documents: new Map(),
+        documents: new AscendingMap(),
         ids: new SortedIds(),
         indexes: this.registry.indexes
           .filter((index) => index.kind.name === name)
@@ -119,9 +120,7 @@ export class Fleet implements FleetReader {
   }
 
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
-    const { documents, ids } = this.#shelf(kind.name);
-    // New ids mostly come after all others. Not to look for them saves reading a part of memory that nobody has read lately.
-    return ids.isBeyond(id) ? undefined : (documents.get(id) as Stored<K, D> | undefined);
+    return this.#shelf(kind.name).documents.get(id) as Stored<K, D> | undefined;
   }
 
   *all<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Iterable<Stored<K, D>> {

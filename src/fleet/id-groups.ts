@@ -1,11 +1,12 @@
 // The ids under each key of an index. Most keys of most indexes have one id for ever, such as the items of an operation with
 // one item: that one is kept as it is, and a set is made when a second one comes.
+import { AscendingMap } from './ascending-map.ts';
 import { SortedIds } from './sorted-ids.ts';
 
 const NO_IDS: readonly string[] = [];
 
 export class IdGroups {
-  readonly #groups = new Map<string, string | SortedIds>();
+  readonly #groups = new AscendingMap<string | SortedIds>();
 
   add(key: string, id: string): void {
     const group = this.#groups.get(key);

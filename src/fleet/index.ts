@@ -1,3 +1,4 @@
+export { AscendingMap } from './ascending-map.ts';
 export { idOf, isId, merged, put, remove } from './document.ts';
 export type { AnyDoc, Change, Id, Kind, Reason, Refusal, Stored } from './document.ts';
 export { Fleet } from './fleet.ts';
