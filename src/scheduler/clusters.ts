@@ -46,9 +46,25 @@ export class Clusters {
   /** Which slots are taken, as words, and how many of each bay. */
   readonly #used: number[] = [];
   readonly #hostsIn: number[] = [];
+  #layout = 0;
 
   all(): readonly Cluster[] {
     return this.#clusters;
+  }
+
+  /** Grows whenever a cluster gets or gives up a bay. */
+  get layout(): number {
+    return this.#layout;
+  }
+
+  /** No cluster has a bay with this number or a higher one. */
+  get bays(): number {
+    return this.#ofBay.length;
+  }
+
+  /** The cluster that has a bay, or had it last. */
+  ofBay(bay: number): Cluster {
+    return this.#ofBay[bay] as Cluster;
   }
 
   /** Whether there is a cluster of hosts that have nothing in common. */
@@ -91,6 +107,7 @@ export class Clusters {
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) & ~(1 << (slot & 31));
     if (this.#hostsIn[bay] > 0) return;
+    this.#layout += 1;
     cluster.bays.splice(cluster.bays.indexOf(bay), 1);
     cluster.roomy.splice(cluster.roomy.indexOf(bay), 1);
     this.#free.push(bay);
@@ -114,6 +131,7 @@ export class Clusters {
 
   #newBay(cluster: Cluster): number {
     const bay = this.#free.pop() ?? this.#ofBay.length;
+    this.#layout += 1;
     this.#ofBay[bay] = cluster;
     this.#hostsIn[bay] = 0;
     while (this.#used.length < (bay + 1) * BAY_WORDS) this.#used.push(0);

@@ -5,27 +5,25 @@ import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
 import { Tags, type Bits } from './bits.ts';
-import { Clusters, sizeOf, type Cluster, type Reach } from './clusters.ts';
+import { Clusters, sizeOf, type Reach } from './clusters.ts';
 import { HostTable, standingOf } from './host-table.ts';
 import { Ledger, NO_SLOT, type GroupTally, type Taken } from './ledger.ts';
 import type { SortedChoices } from './nic-options.ts';
-import type { Place } from './places.ts';
 import { Profiles } from './profiles.ts';
 import { WaitingSets } from './waiting-sets.ts';
 
 export class HostIndex implements Projected {
   readonly table = new HostTable();
   readonly profiles = new Profiles(this.table);
+  readonly clusters = new Clusters();
   /** What searches work with: one ends before the next begins. */
   readonly sortedChoices: SortedChoices = new WeakMap();
   readonly waiting = new WaitingSets();
-  readonly sharedPlaces: (Place | undefined)[] = [];
   readonly sites = new Tags();
   readonly zones = new Tags();
   readonly aggregates = new Tags();
   readonly traits = new Tags();
   readonly #versions = new Tags();
-  readonly #clusters = new Clusters();
   readonly #ledger = new Ledger();
   #size = 0;
 
@@ -50,13 +48,9 @@ export class HostIndex implements Projected {
     for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
   }
 
-  clusters(): readonly Cluster[] {
-    return this.#clusters.all();
-  }
-
   /** Whether some block has hosts of several sites and zones. */
   get isMixed(): boolean {
-    return this.#clusters.isMixed;
+    return this.clusters.isMixed;
   }
 
   /** Adds the hosts that can be scheduled to and know less than a version: none at all, most of the time. */
@@ -103,8 +97,8 @@ export class HostIndex implements Projected {
   }
 
   #add({ id, doc }: StoredHost): void {
-    const reach = this.#clusters.reachOf(doc.physicalNetworks);
-    const slot = this.#clusters.take({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
+    const reach = this.clusters.reachOf(doc.physicalNetworks);
+    const slot = this.clusters.take({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
     this.#size += 1;
     this.sites.add(doc.site, slot);
     this.zones.add(doc.zone, slot);
@@ -122,7 +116,7 @@ export class HostIndex implements Projected {
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
     for (const version of versionsOf(doc)) this.#versions.delete(version, slot);
-    this.#clusters.give(slot, this.table.reaches[slot] as Reach);
+    this.clusters.give(slot, this.table.reaches[slot] as Reach);
     this.table.remove(slot, taken);
     this.#ledger.setSlot(id, NO_SLOT);
     this.#size -= 1;

@@ -1,6 +1,7 @@
 // The pools that a NIC may go to, with what is left in each, by the physical networks that lead to them. Which pools there are
 // changes seldom and is worked out once; what is left is read for each request.
 import type { LiveStock, NicNeed, PoolChoice, PoolKey, Stock } from '../network/index.ts';
+import { BayTerms } from './bay-terms.ts';
 import type { Reach } from './clusters.ts';
 import type { Place } from './places.ts';
 
@@ -37,6 +38,8 @@ interface Levels {
    * changes what is left in one pool: most places are what they were for the request before.
    */
   readonly places: (Place | undefined)[];
+  /** The same by bay. */
+  readonly bays: BayTerms;
 }
 
 /** By the list of choices: NICs on one network have the same list, request after request. */
@@ -81,6 +84,7 @@ export class NicOptions {
       if (left !== this.#lefts[at]) {
         this.#lefts[at] = left;
         levels.places[at] = undefined;
+        levels.bays.choiceChanged(at);
       }
       if (left === Infinity || left === -Infinity) continue;
       if (left < low) low = left;
@@ -91,6 +95,7 @@ export class NicOptions {
     levels.high = high;
     levels.weight = weight;
     levels.places.fill(undefined);
+    levels.bays.allChanged();
   }
 
   choice(at: number): PoolChoice {
@@ -129,6 +134,16 @@ export class NicOptions {
   /** By choice: the places of requests with this NIC alone, as far as they are known. Who works one out puts it there. */
   get placesAlone(): (Place | undefined)[] {
     return this.#levels.places;
+  }
+
+  /** By bay: what such requests get for their place. */
+  get baysAlone(): BayTerms {
+    return this.#levels.bays;
+  }
+
+  /** The choices on hosts with this reach, in no order. */
+  reached(reach: Reach): readonly number[] {
+    return reachedFrom(this.#sorted, reach);
   }
 
   /** The choices on hosts with this reach, by preference; those with nothing left too, excluded ones not. */
@@ -178,7 +193,7 @@ function reachedAnew({ everywhere, byNetwork, reached }: Sorted, reach: Reach): 
 
 function newLevels(choices: number): Levels {
   const places = Array.from({ length: choices }, () => undefined);
-  return { lefts: new Float64Array(choices), low: 0, high: 0, weight: 0, places };
+  return { lefts: new Float64Array(choices), low: 0, high: 0, weight: 0, places, bays: new BayTerms() };
 }
 
 function leftIn(stocks: readonly LiveStock[]): number {

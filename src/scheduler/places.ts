@@ -2,7 +2,8 @@
 // that the stock of addresses can serve. All hosts with the same reach have the same answer, so it is found once for each.
 import type { NicNeed, PoolKey } from '../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
-import type { Reach } from './clusters.ts';
+import type { BayTermsAsk } from './bay-terms.ts';
+import type { Cluster, Clusters, Reach } from './clusters.ts';
 import { NicOptions, type PlacesAsk } from './nic-options.ts';
 import { SCORE_UNIT } from './weighing.ts';
 
@@ -18,9 +19,11 @@ const NOWHERE: Place = { pools: [], term: 0 };
 /** Stands for none in a list of places. */
 const NO_PLACE: Place = { pools: [], term: -Infinity };
 
+const NO_CHOICES: readonly number[] = [];
+
 const UNLIMITED: Bandwidth = () => Infinity;
 
-export class Places {
+export class Places implements BayTermsAsk {
   readonly nics: readonly NicOptions[];
   /** Whether a host's bandwidth counts: then each host is a case of its own. */
   readonly needsBandwidth: boolean;
@@ -52,6 +55,36 @@ export class Places {
     let place = this.#byReach[reach.id];
     if (place === undefined) this.#byReach[reach.id] = place = this.#find(reach, UNLIMITED) ?? NO_PLACE;
     return place === NO_PLACE ? undefined : place;
+  }
+
+  /** By bay: no place on one of its hosts adds more; -Infinity where there is none. Good until the next request. */
+  termsOfBays(clusters: Clusters): Float64Array {
+    if (this.#alone !== undefined) return this.#alone.baysAlone.now(clusters, this);
+    const terms = new Float64Array(clusters.bays).fill(-Infinity);
+    for (const cluster of clusters.all()) {
+      const term = this.#termIn(cluster);
+      for (const bay of cluster.bays) terms[bay] = term;
+    }
+    return terms;
+  }
+
+  #termIn({ reach }: Cluster): number {
+    return reach === undefined ? this.termMax : this.termOn(reach);
+  }
+
+  termOn(reach: Reach): number {
+    const place = this.of(reach);
+    if (place === undefined) return -Infinity;
+    return this.needsBandwidth ? this.termMax : place.term;
+  }
+
+  choicesOn(reach: Reach): readonly number[] {
+    return this.#alone?.reached(reach) ?? NO_CHOICES;
+  }
+
+  /** The place that all hosts of a bay share; undefined where each has its own. */
+  sharedIn({ reach }: Cluster): Place | undefined {
+    return reach === undefined || this.needsBandwidth ? undefined : this.of(reach);
   }
 
   /** The place on one host. */

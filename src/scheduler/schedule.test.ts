@@ -5,7 +5,7 @@ import { askOf } from './ask.ts';
 import { naiveBest } from './naive-fixture.ts';
 import { Dice, randomChange, randomFleet, randomRequest, type Variety } from './random-fixture.ts';
 import type { ScheduleRequest } from './request.ts';
-import { newFleet } from './scheduler-fixture.ts';
+import { choice, claim, newFleet, request, settings } from './scheduler-fixture.ts';
 import { findBest } from './search.ts';
 
 function expectSame(fleet: FleetReader, asked: ScheduleRequest): void {
@@ -41,6 +41,25 @@ function agree(seed: number, hosts: number, variety: Variety): void {
   }
 }
 
+/** One request for one NIC again and again, while hosts come and go and addresses are taken and given back. */
+function agreeOnOneNetwork(seed: number, hosts: number): void {
+  const dice = new Dice(seed);
+  const fleet = newFleet();
+  randomFleet(dice, fleet, hosts);
+  // Hosts are about equally good: it is the stock that decides.
+  const stock = dice.of([3, -3]);
+  fleet.apply(fleet.revision + 1, [settings({ memory: 0.01, vcpus: 0, disk: 0, spread: 0, failures: 0, stock })]);
+  const segments = ['s0', 's1', 's2', 's3'];
+  const asked = request({ nics: [{ network: 'n', choices: segments.map((name) => choice(name)) }] });
+  const stage = new Stage(fleet);
+  for (let step = 0; step < 40; step += 1) {
+    const addresses = [{ pool: `segment:${dice.of(segments)}`, version: 4 as const, count: 1 }];
+    const taken = claim(`n${dice.below(20)}`, 'elsewhere', { addresses: dice.chance(75) ? addresses : [] });
+    stage.add([dice.chance(60) ? taken : randomChange(dice, stage, hosts)]);
+    expectSame(stage, asked);
+  }
+}
+
 describe('never: the search answers otherwise than a naive scheduler, in host, pools or score', () => {
   it('in small fleets of all sorts', () => {
     const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 40 }), (seed, hosts) =>
@@ -59,5 +78,10 @@ describe('never: the search answers otherwise than a naive scheduler, in host, p
   it('in fleets whose hosts have so little in common that they share a cluster', () => {
     const property = fc.property(fc.nat(), (seed) => agree(seed, 700, 'unlike'));
     fc.assert(property, { numRuns: 3 });
+  });
+
+  it('in fleets where the same is asked for on one network again and again', () => {
+    const property = fc.property(fc.nat(), fc.integer({ min: 1, max: 60 }), agreeOnOneNetwork);
+    fc.assert(property, { numRuns: 60 });
   });
 });

@@ -19,6 +19,8 @@ export interface Found {
 /** With so few hosts of a block in question they are looked at one by one, rather than the block as a whole. */
 const FEW = 12;
 
+const NO_TERMS: Float64Array = new Float64Array(0);
+
 export function findBest(ask: Ask): Found | undefined {
   if (ask.sieve.isEmpty) return undefined;
   const search = new Search(ask);
@@ -39,8 +41,8 @@ class Search {
   /** Blocks and bays that are still to be visited. A bay is named by its number after those of the blocks. */
   readonly #waiting: WaitingSets;
   readonly #blocks: number;
-  /** By bay: the place that all its hosts share; undefined where each has its own. */
-  readonly #shared: (Place | undefined)[];
+  /** By bay: no place on one of its hosts adds more. */
+  #terms: Float64Array = NO_TERMS;
   /** The most that its group can add to a host which was not looked at yet. */
   #membersAdd = 0;
 
@@ -49,8 +51,6 @@ class Search {
     const { blocks, bays } = ask.index.table;
     this.#blocks = blocks;
     this.#waiting = ask.index.waiting;
-    this.#shared = ask.index.sharedPlaces;
-    while (this.#shared.length < bays) this.#shared.push(undefined);
     this.#waiting.clear(blocks + bays);
   }
 
@@ -65,14 +65,13 @@ class Search {
   }
 
   run(): void {
-    const { index, profile, weighing } = this.#ask;
+    const { index, places, profile, weighing } = this.#ask;
     const waiting = this.#waiting;
-    const clusters = index.clusters();
-    const uppers = profile.uppersOfBays(weighing);
-    this.#enterAll(clusters, uppers);
+    this.#terms = places.termsOfBays(index.clusters);
+    const highest = this.#boundAll(profile.uppersOfBays(weighing));
     profile.tidy(weighing);
-    if (waiting.size > 0) this.#visitFirst((waiting.at(waiting.highest()) - this.#blocks) * BAY_BLOCKS);
-    waiting.dropBelow(this.#score);
+    if (highest !== undefined) this.#visitFirst(highest * BAY_BLOCKS);
+    this.#enterAll();
     waiting.putInOrder();
     while (waiting.size > 0 && waiting.boundAt(0) > this.#score) {
       const set = waiting.at(0);
@@ -105,30 +104,52 @@ class Search {
     return set >= this.#blocks;
   }
 
-  /** Takes in the bays of all clusters, as far as one of their hosts may be chosen. A loop over hundreds, for every request. */
-  #enterAll(clusters: readonly Cluster[], uppers: Float64Array): void {
-    const { request, avoidedSites, places, sieve } = this.#ask;
+  /**
+   * Sets the bounds of all bays: -Infinity for those with no host that may be chosen. Answers the one with the highest. A
+   * loop over hundreds, for every request.
+   */
+  #boundAll(uppers: Float64Array): number | undefined {
+    const terms = this.#terms;
     const { bounds } = this.#waiting;
-    const { needsBandwidth, termMax } = places;
-    const isAnywhere = request.site === undefined && request.zone === undefined && avoidedSites.size === 0;
-    for (let nth = 0; nth < clusters.length; nth += 1) {
-      const { reach, bays } = clusters[nth] as Cluster;
-      let shared: Place | undefined;
-      if (reach !== undefined) {
-        if (!isAnywhere && !this.#isAskedFor(clusters[nth] as Cluster)) continue;
-        const place = places.of(reach);
-        if (place === undefined) continue;
-        if (!needsBandwidth) shared = place;
+    const bays = this.#blocks;
+    for (let bay = 0; bay < terms.length; bay += 1) {
+      bounds[bays + bay] = (uppers[bay] as number) + (terms[bay] as number);
+    }
+    this.#passOver(bounds);
+    let highest: number | undefined;
+    let most = -Infinity;
+    for (let bay = 0; bay < terms.length; bay += 1) {
+      const bound = bounds[bays + bay] as number;
+      if (bound <= most) continue;
+      most = bound;
+      highest = bay;
+    }
+    return highest;
+  }
+
+  /** Passes over bays of sites and zones that are not asked for, and those of which no host passes the sieve. */
+  #passOver(bounds: Float64Array): void {
+    const { index, request, avoidedSites, sieve } = this.#ask;
+    if (request.site !== undefined || request.zone !== undefined || avoidedSites.size > 0) {
+      for (const cluster of index.clusters.all()) {
+        if (cluster.reach === undefined || this.#isAskedFor(cluster)) continue;
+        for (const bay of cluster.bays) bounds[this.#blocks + bay] = -Infinity;
       }
-      const term = shared === undefined ? termMax : shared.term;
-      for (let at = 0; at < bays.length; at += 1) {
-        const bay = bays[at] as number;
-        const bound = (uppers[bay] as number) + term;
-        if (bound === -Infinity || !(sieve.isOpen || sieve.touches(bay))) continue;
-        this.#shared[bay] = shared;
-        bounds[this.#blocks + bay] = bound;
-        this.#waiting.append(this.#blocks + bay);
-      }
+    }
+    if (sieve.isOpen) return;
+    for (let bay = 0; bay < this.#terms.length; bay += 1) {
+      const set = this.#blocks + bay;
+      if (bounds[set] !== -Infinity && !sieve.touches(bay)) bounds[set] = -Infinity;
+    }
+  }
+
+  /** Takes in the bays that come up to what was found. */
+  #enterAll(): void {
+    const { bounds } = this.#waiting;
+    const score = this.#score;
+    for (let bay = 0; bay < this.#terms.length; bay += 1) {
+      const bound = bounds[this.#blocks + bay] as number;
+      if (bound >= score && bound !== -Infinity) this.#waiting.append(this.#blocks + bay);
     }
   }
 
@@ -154,7 +175,7 @@ class Search {
   }
 
   #termOf(block: number): number {
-    return this.#shared[Math.floor(block / BAY_BLOCKS)]?.term ?? this.#ask.places.termMax;
+    return this.#terms[Math.floor(block / BAY_BLOCKS)] as number;
   }
 
   #mayVisit(block: number): boolean {
@@ -209,13 +230,18 @@ class Search {
   #comesNoSooner(set: number): boolean {
     const { profile, weighing, index } = this.#ask;
     const bay = this.#isBay(set) ? set - this.#blocks : Math.floor(set / BAY_BLOCKS);
-    const shared = this.#shared[bay];
-    if (shared === undefined) return false;
-    const bound = this.#waiting.boundOf(set) - shared.term;
+    if (!this.#isShared(bay)) return false;
+    const bound = this.#waiting.boundOf(set) - (this.#terms[bay] as number);
     const earliest = this.#isBay(set)
       ? profile.earliestOfBay(bay, weighing, bound)
       : profile.earliestOfBlock(set, weighing, bound);
     return earliest !== undefined && (this.best as Found).host <= (index.table.ids[earliest] as string);
+  }
+
+  /** Whether all hosts of a bay have the same place. */
+  #isShared(bay: number): boolean {
+    const { places, index } = this.#ask;
+    return !places.needsBandwidth && (!index.isMixed || index.clusters.ofBay(bay).reach !== undefined);
   }
 
   /** Whether the host that was found comes before another one that is as good. */
@@ -224,8 +250,8 @@ class Search {
   }
 
   #visit(block: number): void {
-    const { sieve, profile, weighing } = this.#ask;
-    const shared = this.#shared[Math.floor(block / BAY_BLOCKS)];
+    const { sieve, profile, weighing, places, index } = this.#ask;
+    const shared = places.sharedIn(index.clusters.ofBay(Math.floor(block / BAY_BLOCKS)));
     const leader = sieve.isOpen && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
     // Unless its group makes it worth less, nobody in the block is better.
     if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#waiting.boundOf(block)) return;

@@ -46,26 +46,6 @@ export class WaitingSets {
     this.#size += 1;
   }
 
-  /** The place of the set with the highest bound. */
-  highest(): number {
-    let highest = 0;
-    for (let place = 1; place < this.#size; place += 1)
-      if (this.boundAt(place) > this.boundAt(highest)) highest = place;
-    return highest;
-  }
-
-  /** Drops what cannot come up to a score. */
-  dropBelow(score: number): void {
-    const size = this.#size;
-    this.#size = 0;
-    for (let place = 0; place < size; place += 1) {
-      const set = this.#heap[place] as number;
-      if (this.boundOf(set) < score) continue;
-      this.#heap[this.#size] = set;
-      this.#size += 1;
-    }
-  }
-
   putInOrder(): void {
     for (let place = (this.#size >>> 1) - 1; place >= 0; place -= 1) this.sink(place);
   }
