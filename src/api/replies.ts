@@ -9,6 +9,8 @@ import { PROBLEM_TYPE, type HttpProblem } from './problem.ts';
 import { restconfProblem, YANG_JSON } from './restconf/errors.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+/** The status of an answer that has no body, and no length either. */
+const NO_CONTENT = 204;
 
 export class Replies {
   readonly #metrics: Metrics;
@@ -40,11 +42,12 @@ export class Replies {
   }
 
   /** Written straight to the response: nothing that Fastify would do for it is left to do. */
-  #plain(reply: FastifyReply, { status, text }: PlainAnswer, revision: number): FastifyReply {
+  #plain(reply: FastifyReply, { status, text, body, headers: more }: Answer, revision: number): FastifyReply {
     const { request, raw } = reply;
     this.note(request, status);
     void reply.hijack();
-    raw.writeHead(status, [
+    const sent = text ?? JSON.stringify(body ?? {});
+    const headers = [
       'content-type',
       JSON_TYPE,
       'x-request-id',
@@ -52,9 +55,11 @@ export class Replies {
       'muster-revision',
       String(revision),
       'content-length',
-      String(Buffer.byteLength(text)),
-    ]);
-    raw.end(text);
+      String(Buffer.byteLength(sent)),
+    ];
+    for (const name in more) headers.push(name, more[name] as string);
+    raw.writeHead(status, headers);
+    raw.end(sent);
     return reply;
   }
 
@@ -97,12 +102,9 @@ export class Replies {
   }
 }
 
-type PlainAnswer = Answer & { readonly text: string };
-
-/** Rendered already, and nothing is to be said of it but what is said of all. */
-function isPlain(answer: Answer): answer is PlainAnswer {
-  const { text, type, etag, headers, secrets } = answer;
-  return text !== undefined && (type ?? etag ?? headers ?? secrets) === undefined;
+/** JSON that is answered whoever asks, and may be kept by whom it is for. */
+function isPlain({ status, type, etag, secrets }: Answer): boolean {
+  return status !== NO_CONTENT && type === undefined && etag === undefined && secrets === undefined;
 }
 
 /** What no route takes is answered in the words of the surface that it was meant for. */
