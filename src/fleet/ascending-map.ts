@@ -26,8 +26,9 @@ export class AscendingMap<V> {
   }
 
   get(key: string): V | undefined {
-    if (key > this.#highest) return undefined;
-    return this.#partOf(key).get(key);
+    // Most maps are small: then to look is less than to compare.
+    if (this.#parts.length === 1) return this.#newest.get(key);
+    return key > this.#highest ? undefined : this.#partOf(key).get(key);
   }
 
   has(key: string): boolean {
