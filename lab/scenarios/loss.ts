@@ -18,7 +18,7 @@ const SERVICE = 'nat:edge';
 const DESIGNATED_WITHIN_MS = 400;
 /** Of each, in one run: which of two is sooner once is chance, so it is the middle ones that are compared. */
 const LOSSES = 5;
-/** Both wait for the same heartbeats, a tenth of a second apart: so much the middle one of five may differ by chance. */
+/** Both wait for the same heartbeats, a tenth of a second apart. An allowance for chance, set by hand. */
 const CHANCE_MS = 25;
 /** Connections that are cut would be counted as well; this is about how long nothing goes on. */
 const LOAD = { ...USUAL, tcp: false, beginning: false };
@@ -146,13 +146,15 @@ const gapMsOf = ({ verdict }: Lost): number => verdict.longestGapMs.forward;
 
 /** One loss says little: both notice it between two and three heartbeats after the last one that came. */
 function medianGapMs(lost: readonly Lost[]): number {
-  const gaps = lost.map(gapMsOf).sort((one, other) => one - other);
-  return gaps[gaps.length >> 1] ?? NaN;
+  return gapsMs(lost)[lost.length >> 1] ?? NaN;
+}
+
+function gapsMs(lost: readonly Lost[]): number[] {
+  return lost.map(gapMsOf).sort((one, other) => one - other);
 }
 
 function told(lost: readonly Lost[]): string {
-  const gaps = lost.map(gapMsOf).sort((one, other) => one - other);
-  return `${medianGapMs(lost)} ms (${gaps.join(', ')})`;
+  return `${medianGapMs(lost)} ms (${gapsMs(lost).join(', ')})`;
 }
 
 async function measured(what: What, how: ScenarioRun): Promise<Outcome> {
