@@ -56,6 +56,23 @@ test.each([1, 30, 400])('one that began before the change is not enough: %i ms e
   expect(it.nudges).toBe(nudges);
 });
 
+test('a-switch-that-is-done-at-once-is-made-to-begin-once-for-each-wait: it was asked to tell before', async () => {
+  const clock = new HandClock();
+  const waiting: (() => void)[] = [];
+  let nudges = 0;
+  // The question is on its way for a moment; whoever is nudged before it comes has nobody to tell.
+  const wait = async (): Promise<void> => {
+    for (let hops = 0; hops < 5; hops += 1) await Promise.resolve();
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  };
+  const nudge = async (): Promise<void> => {
+    nudges += 1;
+    for (const tell of waiting.splice(0)) tell();
+  };
+  await Promise.all([untilInForce({ clock, wait, nudge }), clock.pass(1000)]);
+  expect(nudges).toBe(2);
+});
+
 test('whoever-cannot-wait-does-not-nudge-for-ever', async () => {
   const it = new Sweeping(1);
   const wait = (): Promise<never> => Promise.reject(new Error('the switch is gone'));
