@@ -61,11 +61,13 @@ export function beforeRemoval({ entries }: Ledger, host: string): Host | undefin
   return undefined;
 }
 
-/** It went once, and may have come back since. */
-export function wasRemoved({ entries }: Ledger, host: string): boolean {
-  return entries.some(({ changes }) =>
-    changes.some(({ kind, id, doc }) => kind === HOST.name && id === host && (doc as Host | null)?.state === 'removed'),
-  );
+/** Whether one host began to go for good before another one, that is back by now, was gone itself. */
+export function wentBefore({ entries }: Ledger, host: string, other: string): boolean {
+  const lastIn = (id: string, state: Host['state']): number =>
+    entries.findLastIndex(({ changes }) =>
+      changes.some((one) => one.kind === HOST.name && one.id === id && (one.doc as Host | null)?.state === state),
+    );
+  return lastIn(host, 'finalizing') < lastIn(other, 'removed');
 }
 
 interface Step {

@@ -21,7 +21,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { beforeRemoval, leftOn, livesOn, presenceOf, wasRemoved } from '../checkers/leaving.ts';
+import { beforeRemoval, leftOn, livesOn, presenceOf, wentBefore } from '../checkers/leaving.ts';
 import { keptOn, namedOn, wantedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Life } from '../world/server.ts';
@@ -197,12 +197,12 @@ function switchAtRest(world: World, machine: Machine): string[] {
   if (host.connection.state !== 'up' || host.credential === undefined) return [];
   const gone = [...truth.all(HOST)].filter(({ doc }) => doc.state === 'removed');
   const isDeaf = host.serviceVersion < DESIGNATIONS_VERSION;
-  // Nobody told it while it went itself, since whoever goes is wiped; it came back with an agent that does not look at its switch.
-  if (isDeaf && wasRemoved(world.ledger, machine.name)) return [];
   const ofGone = gone
     .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
     // One that joined again and was given up goes without a word to its peers. Those that can hear find it gone from their view.
     .filter(({ id }) => !isDeaf || beforeRemoval(world.ledger, id)?.state === 'finalizing')
+    // Nobody told it while it went itself, since whoever goes is wiped; it came back with an agent that does not look at its switch.
+    .filter(({ id }) => !isDeaf || !wentBefore(world.ledger, id, machine.name))
     .flatMap(({ id }) =>
       namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );
