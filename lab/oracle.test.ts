@@ -60,6 +60,19 @@ describe('each trouble is named', () => {
   test.each<[string, Partial<TrafficResults>, string]>([
     ['forward', { echo: [echo({ seen: 90, returned: 90 })] }, '10 of 100 echo packets lost on the way there'],
     ['return', { echo: [echo({ seen: 90, returned: 88 })] }, '2 of 90 echo packets lost on the way back'],
+    [
+      'when',
+      {
+        echo: [
+          echo({
+            seen: 97,
+            returned: 97,
+            lost: [1000, 1000, 62_500].map((sentAtMs, sequence) => ({ sequence, sentAtMs })),
+          }),
+        ],
+      },
+      'what vm1 lost was sent at 00:00:01.000, 00:01:02.500',
+    ],
     ['push', { push: [push({ received: 49 })] }, '1 of 50 pushed packets lost'],
     ['ping', { ping: [{ from: 'a', to: 'b', sent: 9, returned: 8, longestGapMs: 1 }] }, '1 of 9 pings lost'],
     ['twice', { echo: [echo({ duplicates: 2 })] }, '2 of 150 packets arrived twice'],

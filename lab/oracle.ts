@@ -33,6 +33,7 @@ export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
   const unstable = flows.filter(({ pairs }) => pairs.length !== 1).map(({ flow }) => flow);
   const problems = [
     ...lossesIn(counts),
+    ...results.echo.flatMap(whenLost),
     ...unstableIn(flows),
     ...sharedIn([...results.echo, ...results.push], 'UDP'),
     ...sharedIn(results.tcp, 'TCP'),
@@ -67,6 +68,12 @@ function lossesIn({ echo, push, ping, duplicates }: Counts): string[] {
     ['packets arrived twice', duplicates, echo.sent + push.sent],
   ];
   return losses.filter(([, lost]) => lost !== 0).map(([what, lost, of]) => `${lost} of ${of} ${what}`);
+}
+
+/** Services and operations say in their history what happened then. */
+function whenLost({ from, lost = [] }: EchoResult): string[] {
+  const times = lost.map(({ sentAtMs }) => new Date(sentAtMs).toISOString().slice(11, 23));
+  return times.length === 0 ? [] : [`what ${from} lost was sent at ${[...new Set(times)].join(', ')}`];
 }
 
 /** A load that sent nothing has shown nothing. */

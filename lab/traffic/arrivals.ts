@@ -27,6 +27,10 @@ export class Arrivals {
     this.#lastMs = nowMs;
   }
 
+  has(sequence: number): boolean {
+    return this.#sequences.has(sequence);
+  }
+
   addPair(pair: string): void {
     this.#pairs.add(pair);
   }

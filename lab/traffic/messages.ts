@@ -55,6 +55,12 @@ export type Task =
   /** Ends the flows, waits for what is on its way, and says what came of them. */
   | { readonly kind: 'end' };
 
+/** A packet that did not come back, and when it was sent, by the clock on the wall. */
+export interface Lost {
+  readonly sequence: number;
+  readonly sentAtMs: number;
+}
+
 export interface ServedFlow extends Arrived {
   readonly flow: number;
   /** Packets that were pushed, or bytes that were sent by TCP. */
@@ -70,6 +76,8 @@ export interface ClientResult extends Arrived {
   readonly receivedBytes: number;
   /** Its pace: so long nothing arrives when all is well. */
   readonly everyMs: number;
+  /** Of an echo flow: what did not come back, the first of it. */
+  readonly lost?: readonly Lost[];
   /** Of a connection: what ended it. */
   readonly failure?: string;
 }

@@ -1,6 +1,6 @@
 // What came of a load, flow by flow, both ends put together. A gap is how long nothing arrived beyond the pace of the flow, so that slow
 // flows and fast ones compare.
-import type { ClientResult, ServedFlow } from './messages.ts';
+import type { ClientResult, Lost, ServedFlow } from './messages.ts';
 import type { Pinged } from './ping.ts';
 
 export interface EchoResult {
@@ -15,6 +15,8 @@ export interface EchoResult {
   readonly returnGapMs: number;
   /** The addresses and ports that the other end saw it come from. */
   readonly pairs: readonly string[];
+  /** What did not come back, the first of it. */
+  readonly lost?: readonly Lost[];
 }
 
 export interface PushResult {
@@ -88,6 +90,7 @@ function echoOf({ source, one, at }: BothEnds): EchoResult {
     forwardGapMs: beyond(at, one.everyMs),
     returnGapMs: beyond(one, one.everyMs),
     pairs: at?.pairs ?? [],
+    ...(one.lost !== undefined && { lost: one.lost }),
   };
 }
 

@@ -3,12 +3,14 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { Arrivals } from './arrivals.ts';
 import { beat } from './beat.ts';
-import type { BeginningFlows, ClientResult, EchoFlow, PushFlow } from './messages.ts';
+import type { BeginningFlows, ClientResult, EchoFlow, Lost, PushFlow } from './messages.ts';
 import { decodePacket, encodePacket, type Packet, type PacketKind } from './packet.ts';
 import { literally, RECEIVE_BYTES } from './udp-socket.ts';
 
 const WARM_UP_EVERY_MS = 100;
 const WARM_UP_PATIENCE_MS = 20_000;
+/** A few tell when it was. */
+const LOST_TOLD_MAX = 20;
 
 /** A flow at the asking end: prepared, begun, ended. */
 export interface RunningFlow {
@@ -25,7 +27,8 @@ export class UdpFlow implements RunningFlow {
   readonly #arrivals = new Arrivals();
   readonly #stopped = new AbortController();
   #socket: Socket | undefined;
-  #sent = 0;
+  /** When, by number. */
+  readonly #sentAtMs: number[] = [];
   #heard: (() => void) | undefined;
 
   constructor(flow: EchoFlow | PushFlow) {
@@ -77,8 +80,8 @@ export class UdpFlow implements RunningFlow {
   }
 
   sendNext(): void {
-    this.#send('echo', this.#sent);
-    this.#sent += 1;
+    this.#send('echo', this.#sentAtMs.length);
+    this.#sentAtMs.push(performance.timeOrigin + performance.now());
   }
 
   async stop(): Promise<void> {
@@ -88,7 +91,15 @@ export class UdpFlow implements RunningFlow {
   close(): readonly ClientResult[] {
     this.#socket?.close();
     const { flow, kind, everyMs } = this.#flow;
-    return [{ flow, kind, everyMs, ...this.#arrivals.arrived, sent: this.#sent, receivedBytes: 0 }];
+    const sent = this.#sentAtMs.length;
+    return [{ flow, kind, everyMs, ...this.#arrivals.arrived, sent, receivedBytes: 0, lost: this.#lost() }];
+  }
+
+  #lost(): readonly Lost[] {
+    return this.#sentAtMs
+      .map((sentAtMs, sequence) => ({ sequence, sentAtMs: Math.round(sentAtMs) }))
+      .filter(({ sequence }) => !this.#arrivals.has(sequence))
+      .slice(0, LOST_TOLD_MAX);
   }
 
   #send(kind: PacketKind, sequence: number): void {
