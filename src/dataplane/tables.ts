@@ -27,6 +27,9 @@ export const TABLE_PURPOSES: Readonly<Record<keyof typeof TABLE, string>> = {
   restored: 'after a reply was translated back',
 };
 
+/** Where a packet goes on once its connection was looked up: for the switch that is another packet, and cached apart. */
+export const TRACKED_TABLES: ReadonlySet<number> = new Set([TABLE.known, TABLE.translated, TABLE.restored]);
+
 /** One flow-based port for all peers: the peer is in the flow. */
 export const TUNNEL_PORT = '"muster-tun"';
 export const EXTERNAL_PORT = '"muster-ext"';

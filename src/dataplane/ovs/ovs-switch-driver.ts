@@ -45,6 +45,7 @@ import { BridgePorts } from './bridge-ports.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { Hearing } from './hearing.ts';
 import { idleFlow, untilInForce } from './in-force-driver.ts';
+import { inTurns } from './in-turns.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
 
@@ -160,7 +161,13 @@ export class OvsSwitch implements Switch {
       await this.#configure(changes, 'begin');
       if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#warm(changes);
       const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
-      await this.#openFlow.bundle(mods);
+      // Where nothing of ours is left, nobody's packets go through it in halves.
+      const [first = [], ...rest] = idle === undefined ? [mods] : inTurns(mods);
+      await this.#openFlow.bundle(first);
+      for (const turn of rest) {
+        await this.#inForce(idle);
+        await this.#openFlow.bundle(turn);
+      }
       await this.#configure(changes, 'end');
       // The bundle is taken, and packets still follow what was cached of the flows before it.
       if (mods.length > 0) await this.#inForce(idle);

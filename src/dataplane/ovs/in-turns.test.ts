@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { compile } from '../compile.ts';
+import { nat, view } from '../dataplane-fixture.ts';
+import { diff } from '../diff.ts';
+import type { Mod } from '../openflow/mods.ts';
+import type { ShownService } from '../shown.ts';
+import type { SwitchContents } from '../switch.ts';
+import { TABLE, TRACKED_TABLES } from '../tables.ts';
+import { inTurns } from './in-turns.ts';
+
+type Role = ShownService['role'];
+type Phase = NonNullable<ShownService['handOver']>['phase'];
+
+const OF_OLD: readonly (readonly [Role, Phase?])[] = [
+  ['designated'],
+  ['designated', 'preparing'],
+  ['retiring', 'switched'],
+  ['retiring', 'retiring'],
+  ['retiring', 'draining'],
+  ['other'],
+];
+const OF_NEW: readonly (readonly [Role, Phase?])[] = [
+  ['other'],
+  ['preparing', 'preparing'],
+  ['designated', 'switched'],
+  ['designated', 'retiring'],
+  ['designated', 'draining'],
+  ['designated'],
+];
+
+function compiled([role, phase]: readonly [Role, Phase?]): SwitchContents {
+  const service = nat({
+    role,
+    designated: { host: role === 'other' ? 'c2' : 'c1' },
+    ...(phase !== undefined && { handOver: { phase, operation: 'op', other: 'c2' } }),
+  });
+  return compile(view({ services: [service], heartbeats: { everyMs: 100, peers: ['c2'] } })).contents;
+}
+
+const modsBetween = (before: SwitchContents, after: SwitchContents): readonly Mod[] =>
+  diff(after, before).changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
+
+/** The tables that flows send to what they have looked up. */
+function leadsTo({ flows }: SwitchContents): Set<number> {
+  return new Set(
+    flows.flatMap(({ actions }) => [...actions.matchAll(/\bct\([^)]*table=(\d+)/g)].map(([, to]) => Number(to))),
+  );
+}
+
+const STEPS = [OF_OLD, OF_NEW].flatMap((states) =>
+  states.slice(1).map((after, nth) => ({ before: states[nth]!, after })),
+);
+
+test('what-is-looked-up-goes-on-in-these-tables-and-no-others', () => {
+  const all = STEPS.flatMap(({ before, after }) => [...leadsTo(compiled(before)), ...leadsTo(compiled(after))]);
+  expect(new Set(all)).toEqual(TRACKED_TABLES);
+});
+
+describe.each(STEPS)('from $before to $after', ({ before, after }) => {
+  const mods = modsBetween(compiled(before), compiled(after));
+
+  test('never: a flow goes together with the one that led to it', () => {
+    const [first = []] = inTurns(mods);
+    expect(first.filter((mod) => mod.kind === 'remove-flow' && TRACKED_TABLES.has(mod.flow.table))).toEqual([]);
+  });
+
+  test('every-change-is-made-once-in-its-order', () => {
+    const turns = inTurns(mods);
+    expect(turns.flat()).toHaveLength(mods.length);
+    for (const turn of turns) expect(turn).toEqual(mods.filter((mod) => turn.includes(mod)));
+  });
+
+  test('a-group-goes-after-the-flows-that-lead-to-it', () => {
+    const turnOf = new Map(inTurns(mods).flatMap((turn, nth) => turn.map((mod) => [mod, nth] as const)));
+    for (const group of mods.filter(({ kind }) => kind === 'remove-group'))
+      for (const flow of mods.filter(({ kind }) => kind === 'remove-flow'))
+        expect(turnOf.get(flow)).toBeLessThanOrEqual(turnOf.get(group) ?? -1);
+  });
+});
+
+test('both-ends-take-what-was-known-away-a-turn-later-when-the-old-one-turns', () => {
+  for (const [before, after] of [
+    [OF_OLD[3]!, OF_OLD[4]!],
+    [OF_NEW[3]!, OF_NEW[4]!],
+  ] as const) {
+    const turns = inTurns(modsBetween(compiled(before), compiled(after)));
+    const tables = turns.map((turn) => turn.flatMap((mod) => (mod.kind === 'remove-flow' ? [mod.flow.table] : [])));
+    expect(tables).toHaveLength(2);
+    expect(tables[0]).not.toContain(TABLE.known);
+    expect(new Set(tables[1])).toEqual(new Set([TABLE.known]));
+  }
+});
+
+test('what-has-nothing-to-do-with-connections-goes-at-once', () => {
+  const before = compiled(['other']);
+  const mods = modsBetween(before, { ...before, flows: before.flows.filter(({ table }) => table !== TABLE.deliver) });
+  expect(mods.length).toBeGreaterThan(0);
+  expect(inTurns(mods)).toEqual([mods]);
+  expect(inTurns([])).toEqual([]);
+});

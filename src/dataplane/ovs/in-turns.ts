@@ -1,0 +1,44 @@
+// Which changes go together. A packet whose connection is looked up goes through the tables in two halves, and the switch caches the
+// halves apart: for a moment after a change the first half of a packet may be of before it and the second of after it, or the other
+// way round. So flows that a second half begins with are there before a first half leads to them, and go when none does any more.
+import type { Mod } from '../openflow/mods.ts';
+import { TRACKED_TABLES } from '../tables.ts';
+
+/** One after the other; each must be in force before the next. */
+export function inTurns(mods: readonly Mod[]): readonly (readonly Mod[])[] {
+  const turns: [Mod[], Mod[], Mod[]] = [[], [], []];
+  const groups = groupsOfSecondHalves(mods);
+  const anyLate = mods.some((mod) => mod.kind === 'remove-flow' && isSecondHalf(mod));
+  for (const mod of mods) turns[turnOf(mod, { groups, anyLate })].push(mod);
+  return turns.filter((turn) => turn.length > 0);
+}
+
+interface Around {
+  /** Those that second halves lead to from now on. */
+  readonly groups: ReadonlySet<number>;
+  /** Whether flows of second halves go. */
+  readonly anyLate: boolean;
+}
+
+function turnOf(mod: Mod, { groups, anyLate }: Around): 0 | 1 | 2 {
+  switch (mod.kind) {
+    case 'put-flow':
+      return isSecondHalf(mod) ? 0 : 1;
+    case 'put-group':
+      return groups.has(mod.group.id) ? 0 : 1;
+    case 'remove-flow':
+      return isSecondHalf(mod) ? 2 : 1;
+    // To take a group away is to take the flows that lead to it.
+    case 'remove-group':
+      return anyLate ? 2 : 1;
+  }
+}
+
+function groupsOfSecondHalves(mods: readonly Mod[]): ReadonlySet<number> {
+  const put = mods.flatMap((mod) => (mod.kind === 'put-flow' && isSecondHalf(mod) ? [mod.flow.actions] : []));
+  return new Set(put.flatMap((actions) => [...actions.matchAll(/\bgroup:(\d+)/g)].map(([, id]) => Number(id))));
+}
+
+function isSecondHalf({ flow }: Extract<Mod, { readonly kind: 'put-flow' | 'remove-flow' }>): boolean {
+  return TRACKED_TABLES.has(flow.table);
+}
