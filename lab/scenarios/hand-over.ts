@@ -11,13 +11,15 @@ interface HandedOver {
   readonly sourcePort?: number;
   /** To a host that joined a moment ago, and has never sent anything to anybody. */
   readonly newcomer?: boolean;
+  /** So often in one load, from host to host; once if it is not given. */
+  readonly times?: number;
   /** The third host goes on sending to the old one for a while after the others have turned. */
   readonly late?: boolean;
 }
 
 async function handedOver(
   { say, signal }: ScenarioRun,
-  { sourcePort, newcomer, late }: HandedOver = {},
+  { sourcePort, newcomer, late, times = 1 }: HandedOver = {},
 ): Promise<Outcome> {
   const fleet = await Fleet.start(HOSTS, say, signal);
   try {
@@ -29,7 +31,10 @@ async function handedOver(
         if (event !== undefined && newcomer === true) to = await joined(fleet);
         return load(event);
       },
-      event: () => (late === true ? fleet.moveWithOneLate(SERVICE, to) : fleet.move(SERVICE, to)),
+      event: async () => {
+        for (let time = 0; time < times; time += 1, to = (to % HOSTS) + 1)
+          await (late === true ? fleet.moveWithOneLate(SERVICE, to) : fleet.move(SERVICE, to));
+      },
     });
     return outcome.kind === 'passed' ? await alsoClean(fleet, outcome) : outcome;
   } finally {
@@ -66,6 +71,14 @@ export const handOverWithOneLate: Scenario = {
   name: 'hand-over-with-a-late-host',
   about: 'the same from one port, and one host goes on sending to the old one for a second and a half',
   run: (how) => handedOver(how, { sourcePort: 5000, late: true }),
+};
+
+const TIMES = 10;
+
+export const handOverAgain: Scenario = {
+  name: 'hand-over-again-and-again',
+  about: `the same, ${TIMES} times in one load, from host to host`,
+  run: (how) => handedOver(how, { times: TIMES }),
 };
 
 export const handOverToNewcomer: Scenario = {
