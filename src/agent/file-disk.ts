@@ -26,12 +26,22 @@ export class FileDisk implements Disk {
   async write(name: FileName, text: string): Promise<void> {
     const path = this.#path(name);
     try {
-      await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
-      await flushed(`${path}.new`, text);
+      await this.#flushed(`${path}.new`, text);
       await rename(`${path}.new`, path);
       await flushFolder(this.#folder);
     } catch (error) {
       throw this.#failed(`write ${name}`, error);
+    }
+  }
+
+  /** The folder is there but for the first time: each look at it is a wait. */
+  async #flushed(path: string, text: string): Promise<void> {
+    try {
+      await flushed(path, text);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
+      await flushed(path, text);
     }
   }
 

@@ -189,37 +189,62 @@ function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
 }
 
 /** Why a switch with these contents would not take these changes; undefined when it would. */
-export function problemWith(
-  { tunnels, groups, flows }: SwitchContents,
-  changes: readonly SwitchChange[],
-): string | undefined {
+export function problemWith(contents: SwitchContents, changes: readonly SwitchChange[]): string | undefined {
   const state = new SwitchState();
+  const { tunnels, groups, flows } = concerned(contents, changes);
   // Others' groups and flows may point wherever they like: only what they use of ours counts.
   state.apply(tunnels.map((tunnel) => ({ kind: 'put-tunnel', tunnel })));
   for (const group of groups) state.apply([{ kind: 'put-group', group }]);
-  for (const flow of flowsConcerned(flows, tunnels, changes)) state.apply([{ kind: 'put-flow', flow }]);
+  for (const flow of flows) state.apply([{ kind: 'put-flow', flow }]);
   return state.apply(changes);
 }
 
+type Concerned = Pick<SwitchContents, 'tunnels' | 'groups' | 'flows'>;
+
 /**
- * A switch may have many flows, and few of them can be in the way of a few changes: those that change themselves, and those that use
- * something which goes.
+ * A switch may hold much, and little of it can be in the way of a few changes: what changes itself, what uses something which goes,
+ * and what these use. Where something is put it may use any tunnel and any group, and a group any tunnel.
  */
-function flowsConcerned(
-  flows: readonly Flow[],
-  tunnels: readonly Tunnel[],
-  changes: readonly SwitchChange[],
-): readonly Flow[] {
+function concerned(contents: SwitchContents, changes: readonly SwitchChange[]): Concerned {
+  const { matches, peers, groupIds, isPut } = touchedBy(changes);
+  const left = contents.tunnels.filter(({ peer }) => peers.has(peer));
+  const ports = left.flatMap(({ peer, heartbeatMs }) => (heartbeatMs === undefined ? [] : [heartbeatPort(peer)]));
+  const gone = [...left.map(({ address }) => address), ...ports, ...[...groupIds].map((id) => `group:${id}`)];
+  const uses = (text: string): boolean => gone.some((one) => text.includes(one));
+  const flows =
+    gone.length > FEW
+      ? contents.flows
+      : contents.flows.filter(({ match, actions }) => matches.has(match) || uses(actions));
+  if (isPut) return { ...contents, flows };
+  const used = new Set(flows.flatMap(({ actions }) => groupsIn(actions)));
+  const groups = contents.groups.filter(({ id, buckets }) => groupIds.has(id) || used.has(id) || buckets.some(uses));
+  if (groups.length > 0) return { tunnels: contents.tunnels, groups, flows };
+  const addresses = new Set([
+    ...left.map(({ address }) => address),
+    ...flows.flatMap(({ actions }) => peersIn(actions)),
+  ]);
+  return { tunnels: contents.tunnels.filter(({ address }) => addresses.has(address)), groups, flows };
+}
+
+interface Touched {
+  /** Of flows. */
+  readonly matches: ReadonlySet<string>;
+  /** Of tunnels. */
+  readonly peers: ReadonlySet<string>;
+  readonly groupIds: ReadonlySet<number>;
+  /** Whether anything is put that may use something. */
+  readonly isPut: boolean;
+}
+
+function touchedBy(changes: readonly SwitchChange[]): Touched {
   const matches = new Set<string>();
   const peers = new Set<string>();
-  const gone: string[] = [];
+  const groupIds = new Set<number>();
   for (const change of changes) {
     if (change.kind === 'put-flow' || change.kind === 'remove-flow') matches.add(change.flow.match);
-    if (change.kind === 'remove-group') gone.push(`group:${change.id}`);
+    if (change.kind === 'remove-group') groupIds.add(change.id);
     if (change.kind === 'remove-tunnel') peers.add(change.peer);
     if (change.kind === 'put-tunnel') peers.add(change.tunnel.peer);
   }
-  for (const { peer, address } of tunnels) if (peers.has(peer)) gone.push(address);
-  if (gone.length > FEW) return flows;
-  return flows.filter(({ match, actions }) => matches.has(match) || gone.some((one) => actions.includes(one)));
+  return { matches, peers, groupIds, isPut: changes.some(({ kind }) => kind.startsWith('put-')) };
 }
