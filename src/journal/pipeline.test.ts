@@ -269,16 +269,36 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)[1]).toBeLessThan(16);
   });
 
-  it('less than a share waits for those who are answered and ask again', async () => {
-    const made = await rig(4);
+  it('less than a part of a share waits for those who are answered and ask again', async () => {
+    const made = await rig(8);
+    await askedMeanwhile(made, 1);
+    expect(sizesOf(made)).toEqual([2, 3]);
+  });
+
+  it('a part of a share waits for nobody', async () => {
+    const made = await rig(8);
+    await askedMeanwhile(made, 2);
+    expect(sizesOf(made)).toEqual([2, 2, 2]);
+  });
+
+  it('those who ask again as soon as they are answered stay one group', async () => {
+    const made = await rig(8);
+    const callers = Array.from({ length: 15 }, async (_, nth) => {
+      for (let times = 0; times < 4; times += 1) await made.journal.submit(count(`n${nth}`));
+    });
+    await Promise.all(callers);
+    expect(sizesOf(made)).toEqual([15, 15, 15, 15]);
+  });
+
+  /** Two ask twice; while the first of it is written, others ask. */
+  async function askedMeanwhile(made: Rig, others: number): Promise<void> {
     const { journal, store } = made;
     const release = store.hold();
     const twice = Promise.all([0, 1].map((nth) => journal.submit(count(`n${nth}`)).then(() => submitAll(made, 1))));
     await vi.waitUntil(() => store.groups.length === 1);
-    const meanwhile = journal.submit(count('b'));
+    const meanwhile = submitAll(made, others);
     for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
     release();
     await Promise.all([twice, meanwhile]);
-    expect(sizesOf(made)).toEqual([2, 3]);
-  });
+  }
 });
