@@ -33,7 +33,7 @@ export type Setback = Exclude<GroupAnswer, { readonly kind: 'written' }>;
 /** More would hold up answers without making the flush cheaper. */
 const GROUP_COMMITS_MAX = 1024;
 
-/** After each part of a share the store is looked at. One that has written gets what is behind it from one part on. */
+/** After each part of a share the store is looked at. Less than a part is never worth a write while others are about to ask. */
 const PARTS_PER_SHARE = 4;
 
 interface Flight {
@@ -45,6 +45,8 @@ interface Flight {
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #part: number;
+  /** As callers in this process do; clients take their time. */
+  #askAgainAtOnce = true;
   /** What the store writes, and what is decided on top of it or of the fleet. */
   #ahead: DecidedGroup | undefined;
   #behind: DecidedGroup | undefined;
@@ -56,7 +58,7 @@ export class Pipeline {
 
   /** Decides and writes until nothing waits, or a group is not written. Then nothing is under way. */
   async run(term: Term): Promise<Setback | undefined> {
-    const { clock } = this.#options;
+    const { share } = this.#options;
     for (let flight = this.#start(term); flight !== undefined;) {
       const { group } = flight;
       await this.#decideBehind(flight, term);
@@ -65,15 +67,25 @@ export class Pipeline {
         this.#setBack(group, answer);
         return answer;
       }
-      // Clients that asked while the store wrote do not ask in step with those who hear their answer now: what is behind is
-      // written while these are answered and ask again. Fewer than a part wait for them: two small groups in turns would
-      // cost twice the flushes.
-      const next = this.#behindSize >= this.#part ? this.#handOver(term.fence) : undefined;
+      // Less than a share waits for those who hear their answer now and ask again at once: two small groups in turns would
+      // cost twice the flushes. Those who take their time are not waited for: while they are answered and ask again, what is
+      // behind is written.
+      const enough = this.#askAgainAtOnce ? share : this.#part;
+      const next = this.#behindSize >= enough ? this.#handOver(term.fence) : undefined;
       this.keep(group);
-      if (next === undefined) await clock.turn();
+      await this.#hearAgain(group);
       flight = next ?? this.#start(term);
     }
     return undefined;
+  }
+
+  /** Those who were answered may ask again: whether they do so at once shows how they will the next time. */
+  async #hearAgain(answered: DecidedGroup): Promise<void> {
+    const { clock, waiting } = this.#options;
+    const before = waiting.size;
+    await clock.turn();
+    const { length } = answered.decided;
+    if (length >= this.#part) this.#askAgainAtOnce = 2 * (waiting.size - before) >= length;
   }
 
   /** What is decided but not handed to the store waits again. */
