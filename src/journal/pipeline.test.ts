@@ -269,16 +269,64 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)[1]).toBeLessThan(16);
   });
 
-  it('less than a share waits for those who are answered and ask again', async () => {
-    const made = await rig(4);
+  it('less than a share waits for those who are answered and ask again at once', async () => {
+    const made = await rig(8);
+    await askedMeanwhile(made, 2);
+    expect(sizesOf(made)).toEqual([2, 4]);
+  });
+
+  it('a part of a share waits for nobody who takes time to ask again', async () => {
+    const made = await rig(8);
+    await submitAll(made, 2);
+    await aWhile();
+    await askedMeanwhile(made, 2);
+    expect(sizesOf(made)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('less than a part waits for them', async () => {
+    const made = await rig(8);
+    await submitAll(made, 2);
+    await aWhile();
+    await askedMeanwhile(made, 1);
+    expect(sizesOf(made)).toEqual([2, 2, 3]);
+  });
+
+  it('few who do not ask again say nothing of the many', async () => {
+    const made = await rig(8);
+    await submitAll(made, 1);
+    await aWhile();
+    await askedMeanwhile(made, 2);
+    expect(sizesOf(made)).toEqual([1, 2, 4]);
+  });
+
+  it('those who ask again as soon as they are answered stay one group', async () => {
+    const made = await rig(8);
+    // Whoever came before them took time.
+    await submitAll(made, 2);
+    await aWhile();
+    const callers = Array.from({ length: 15 }, async (_, nth) => {
+      for (let times = 0; times < 4; times += 1) await made.journal.submit(count(`n${nth}`));
+    });
+    await Promise.all(callers);
+    expect(sizesOf(made)).toEqual([2, 15, 15, 15, 15]);
+  });
+
+  /** Two ask twice; while the first of it is written, others ask. */
+  async function askedMeanwhile(made: Rig, others: number): Promise<void> {
     const { journal, store } = made;
+    const written = store.groups.length;
     const release = store.hold();
     const twice = Promise.all([0, 1].map((nth) => journal.submit(count(`n${nth}`)).then(() => submitAll(made, 1))));
-    await vi.waitUntil(() => store.groups.length === 1);
-    const meanwhile = journal.submit(count('b'));
-    for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
+    await vi.waitUntil(() => store.groups.length > written);
+    const meanwhile = submitAll(made, others);
+    await aWhile();
     release();
     await Promise.all([twice, meanwhile]);
-    expect(sizesOf(made)).toEqual([2, 3]);
-  });
+    await aWhile();
+  }
+
+  /** Long enough that whoever asks next has not asked at once. */
+  async function aWhile(): Promise<void> {
+    for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
+  }
 });

@@ -33,8 +33,8 @@ export type Setback = Exclude<GroupAnswer, { readonly kind: 'written' }>;
 /** More would hold up answers without making the flush cheaper. */
 const GROUP_COMMITS_MAX = 1024;
 
-/** A store that has written hears of the next group so much sooner than if all of a share were decided first. */
-const LOOKS_PER_SHARE = 4;
+/** After each part of a share the store is looked at. Less than a part is never worth a write while others are about to ask. */
+const PARTS_PER_SHARE = 4;
 
 interface Flight {
   readonly group: DecidedGroup;
@@ -44,17 +44,21 @@ interface Flight {
 
 export class Pipeline {
   readonly #options: PipelineOptions;
+  readonly #part: number;
+  /** As callers in this process do; clients take their time. */
+  #askAgainAtOnce = true;
   /** What the store writes, and what is decided on top of it or of the fleet. */
   #ahead: DecidedGroup | undefined;
   #behind: DecidedGroup | undefined;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
+    this.#part = Math.ceil(options.share / PARTS_PER_SHARE);
   }
 
   /** Decides and writes until nothing waits, or a group is not written. Then nothing is under way. */
   async run(term: Term): Promise<Setback | undefined> {
-    const { clock, share } = this.#options;
+    const { share } = this.#options;
     for (let flight = this.#start(term); flight !== undefined;) {
       const { group } = flight;
       await this.#decideBehind(flight, term);
@@ -63,14 +67,25 @@ export class Pipeline {
         this.#setBack(group, answer);
         return answer;
       }
-      // A full share is written at once. Fewer wait for those who hear their answer now and ask again: two small groups in
-      // turns would cost twice the flushes.
-      const next = this.#behindSize >= share ? this.#handOver(term.fence) : undefined;
+      // Less than a share waits for those who hear their answer now and ask again at once: two small groups in turns would
+      // cost twice the flushes. Those who take their time are not waited for: while they are answered and ask again, what is
+      // behind is written.
+      const enough = this.#askAgainAtOnce ? share : this.#part;
+      const next = this.#behindSize >= enough ? this.#handOver(term.fence) : undefined;
       this.keep(group);
-      if (next === undefined) await clock.turn();
+      await this.#hearAgain(group);
       flight = next ?? this.#start(term);
     }
     return undefined;
+  }
+
+  /** Those who were answered may ask again: whether they do so at once shows how they will the next time. */
+  async #hearAgain(answered: DecidedGroup): Promise<void> {
+    const { clock, waiting } = this.#options;
+    const before = waiting.size;
+    await clock.turn();
+    const { length } = answered.decided;
+    if (length >= this.#part) this.#askAgainAtOnce = 2 * (waiting.size - before) >= length;
   }
 
   /** What is decided but not handed to the store waits again. */
@@ -101,13 +116,13 @@ export class Pipeline {
 
   /** A part of a share at a time, with a look at the store between them, until it has written. */
   async #decideBehind(flight: Flight, { mayTake }: Term): Promise<void> {
-    const { waiting, clock, share } = this.#options;
+    const { waiting, clock } = this.#options;
     while (mayTake() && this.#behindSize < GROUP_COMMITS_MAX) {
       if (waiting.isEmpty) await Promise.race([flight.answer.catch(() => undefined), waiting.arrival()]);
       if (flight.over) return;
       await clock.turn();
       if (flight.over || !mayTake()) return;
-      this.#decide(Math.ceil(share / LOOKS_PER_SHARE));
+      this.#decide(this.#part);
     }
   }
 

@@ -176,7 +176,7 @@ test('sqlite-log-is-brought-into-the-tables-before-it-is-large', async () => {
   expect(await logBytes()).toBeLessThan(24_000_000);
 });
 
-test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next three however small', async () => {
+test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next fifteen however small', async () => {
   const store = await openSqliteStore({ path: await pathForTest() });
   onTestFinished(() => store.close());
   const toThread = vi.spyOn(Worker.prototype, 'postMessage');
@@ -189,10 +189,10 @@ test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next three 
   });
   expect(groups).toEqual(groups.map((_, at) => (at + 1) * 64));
   const written = groups.length * 64;
-  for (let nth = 1; nth <= 5; nth += 1) expect(await mustWrite(store, batch([put('b')]))).toBe(written + nth);
-  expect(toThread).toHaveBeenCalledTimes(1 + 3);
-  expect(await mustWrite(store, ...large())).toBe(written + 5 + 64);
-  expect(toThread).toHaveBeenCalledTimes(1 + 3 + 1);
+  for (let nth = 1; nth <= 17; nth += 1) expect(await mustWrite(store, batch([put('b')]))).toBe(written + nth);
+  expect(toThread).toHaveBeenCalledTimes(1 + 15);
+  expect(await mustWrite(store, ...large())).toBe(written + 17 + 64);
+  expect(toThread).toHaveBeenCalledTimes(1 + 15 + 1);
 });
 
 test('sqlite-small-groups-are-written-here-while-there-was-no-large-one', async () => {

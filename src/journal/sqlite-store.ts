@@ -34,8 +34,11 @@ const SNAPSHOT_PAGE = 2000;
 /** Fewer commits are written sooner than a thread has heard of them and answered. */
 const THREAD_BATCHES_MIN = 32;
 
-/** So many groups from a large one on go to the thread, however small: many ask, and what they ask next is decided meanwhile. */
-const THREAD_GROUPS = 4;
+/**
+ * So many groups from a large one on go to the thread, however small: many ask, and what they ask next is decided meanwhile.
+ * Between two large ones of 64 clients there are now and then more than three small ones.
+ */
+const THREAD_GROUPS = 16;
 
 export interface SqliteStoreOptions {
   readonly path: string;
