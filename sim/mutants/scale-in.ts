@@ -209,7 +209,8 @@ export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
-  caughtBy: [toTheAble.name, NOT_TO_LEAVING, makeBeforeBreak.name],
+  // A target that went for good is waited for without end where no other one is looked for.
+  caughtBy: [toTheAble.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
   plant: (parts) =>
     withKinds(parts, ['hand-over'], (kind) => {
       return {

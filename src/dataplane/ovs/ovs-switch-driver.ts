@@ -1,7 +1,7 @@
 // The switch of a host on Open vSwitch: its database for bridges and ports, OpenFlow for flows and groups, its control socket to
 // wait until they are in force. It decides nothing: what points at nothing is refused before anything is sent.
 import type { Clock } from '../../journal/index.ts';
-import type { Mod, PacketOut } from '../openflow/mods.ts';
+import type { PacketOut } from '../openflow/mods.ts';
 import type { PacketIn } from '../openflow/answers.ts';
 import { OpenFlowClient } from '../openflow/openflow-client-driver.ts';
 import { applyTransaction } from '../ovsdb/applied.ts';
@@ -12,7 +12,6 @@ import { OvsdbClient } from '../ovsdb/ovsdb-client-driver.ts';
 import {
   SwitchDown,
   SwitchRefused,
-  type Flow,
   type Group,
   type Identity,
   type Seeded,
@@ -42,10 +41,9 @@ import {
   type BridgePlan,
 } from './bridge.ts';
 import { BridgePorts } from './bridge-ports.ts';
+import { changeFlows } from './change-driver.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { Hearing } from './hearing.ts';
-import { idleFlow, untilInForce } from './in-force-driver.ts';
-import { inTurns } from './in-turns.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
 
@@ -152,34 +150,22 @@ export class OvsSwitch implements Switch {
     const found = before ?? (await this.read());
     const problem = problemWith(found, changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
-    await this.#notices.apply(() => this.#applyAll(changes, idleFlow(found, changes)));
+    await this.#notices.apply(() => this.#applyAll(changes, found));
   }
 
-  #applyAll(changes: readonly SwitchChange[], idle: Flow | undefined): Promise<void> {
+  #applyAll(changes: readonly SwitchChange[], found: SwitchContents): Promise<void> {
     return down(async () => {
       await this.#loosen();
       await this.#configure(changes, 'begin');
       if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#warm(changes);
-      const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
-      // Where nothing of ours is left, nobody's packets go through it in halves.
-      const [first = [], ...rest] = idle === undefined ? [mods] : inTurns(mods);
-      await this.#openFlow.bundle(first);
-      for (const turn of rest) {
-        await this.#inForce(idle);
-        await this.#openFlow.bundle(turn);
-      }
-      await this.#configure(changes, 'end');
-      // The bundle is taken, and packets still follow what was cached of the flows before it.
-      if (mods.length > 0) await this.#inForce(idle);
+      await changeFlows(changes, {
+        found,
+        clock: this.#options.clock,
+        bundle: (mods) => this.#openFlow.bundle(mods),
+        wait: () => this.control.waitForRevalidators(),
+        end: () => this.#configure(changes, 'end'),
+      });
     });
-  }
-
-  /** Where nothing of ours is left, nothing can be written once more: what is cached is gone through in time. */
-  async #inForce(idle: Flow | undefined): Promise<void> {
-    const wait = (): Promise<void> => this.control.waitForRevalidators();
-    if (idle === undefined) return wait();
-    const nudge = (): Promise<void> => this.#openFlow.bundle([{ kind: 'put-flow', flow: idle }]);
-    return untilInForce({ clock: this.#options.clock, wait, nudge });
   }
 
   unheardPeers(): Promise<readonly string[] | undefined> {
