@@ -23,6 +23,8 @@ export interface NamespaceMachine {
   readonly nics: readonly NamespaceNic[];
 }
 
+/** Its namespace is the machine's own. */
+const FIRST_PROCESS = '1';
 /** Leaves room for the header of a tunnel in a frame of 1500 bytes. */
 const MTU_BYTES = 1400;
 
@@ -49,19 +51,20 @@ export function unplugCommands(machine: NamespaceMachine): readonly NamespaceCom
 function nicCommands(machine: NamespaceMachine, nic: NamespaceNic): NamespaceCommand[] {
   const { namespace, hostNamespace } = machine;
   const here = (...words: readonly string[]): NamespaceCommand => ipIn(namespace, ...words);
-  const peer = ['peer', 'name', nic.name, 'netns', namespace];
   return [
-    ipIn(hostNamespace, 'link', 'add', nic.hostSide, 'type', 'veth', ...peer),
-    // The host itself has no business on this line: it would talk to its neighbours by IPv6.
-    ipIn(hostNamespace, 'link', 'set', nic.hostSide, 'addrgenmode', 'none', 'up'),
+    here('link', 'add', nic.hostSide, 'type', 'veth', 'peer', 'name', nic.name),
     here('link', 'set', nic.name, 'address', nic.mac, 'mtu', String(MTU_BYTES), 'up'),
     // Addresses are given out once: waiting a second to find out whether somebody has one helps nobody.
     ...nic.addresses.map((address) =>
       here('addr', 'add', address, 'dev', nic.name, ...(isIpv6(address) ? ['nodad'] : [])),
     ),
     ...nic.gateways.map((gateway) => here('route', 'add', 'default', 'via', gateway, 'dev', nic.name)),
-    offloadsOff(hostNamespace, nic.hostSide),
+    offloadsOff(namespace, nic.hostSide),
     offloadsOff(namespace, nic.name),
+    // All at once, at the end: whenever a link of its namespace changes, a switch in user space does not know its routes for
+    // a moment, and packets of others are lost when it looks for them right then. The host itself has no business on this line: it
+    // would talk to its neighbours by IPv6.
+    here('link', 'set', nic.hostSide, 'addrgenmode', 'none', 'netns', hostNamespace ?? FIRST_PROCESS, 'up'),
   ];
 }
 
