@@ -28,15 +28,14 @@ async function told(): Promise<Told> {
 const moveC2 = ({ plane }: SwitchWorld, to: number): Promise<void> =>
   plane.edit('c2', { tunnelAddress: `172.16.1.${to}` });
 
-test('that-it-is-in-line-is-told-without-a-wait', async () => {
+test('that-it-is-in-line-is-told-once-and-soon', async () => {
   const world = await told();
   const { clock, beatsMs, plane } = world;
-  const changedMs = clock.nowMs();
   await moveC2(world, 1);
-  await clock.settle();
+  await clock.pass(200);
   const { desk, journal } = plane.leader;
   expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
-  expect(beatsMs).toEqual([changedMs]);
+  expect(beatsMs).toHaveLength(1);
 });
 
 test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the-end', async () => {
@@ -47,9 +46,9 @@ test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the
     await moveC2(world, nth);
     await clock.pass(10);
   }
-  expect(beatsMs.length).toBeGreaterThan(5);
+  expect(beatsMs.length).toBeGreaterThan(3);
   expect(beatsMs.length).toBeLessThan(changes / 4);
-  await clock.pass(200);
+  await clock.pass(400);
   const { desk, journal } = plane.leader;
   expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
 });

@@ -27,8 +27,8 @@ export interface HeartParts {
 const INSPECT_MS = 60_000;
 /** A tenth either way keeps hosts that started together from being heard together for ever. */
 const JITTER = 0.1;
-/** Somebody may wait for what there is to tell: it is told at once, and what comes right after it a moment later. */
-const BETWEEN_MS = 100;
+/** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
+const SOON_MS = 200;
 
 interface Found extends Pick<Report, 'facts' | 'strays'> {
   readonly switch?: SwitchIdentity;
@@ -48,7 +48,7 @@ export class Heart {
     this.#parts = parts;
   }
 
-  /** There is something to tell: the next heartbeat comes at once, or a moment after the last one. */
+  /** There is something to tell: the next heartbeat comes soon. */
   soon(): void {
     this.#bell.ring();
   }
@@ -69,10 +69,10 @@ export class Heart {
         const startMs = clock.nowMs();
         const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
         await this.#bell.wait(signal, { clock, ms });
-        // Rung for again so soon: what else changes within a moment comes along.
-        const passedMs = clock.nowMs() - startMs;
-        const leftMs = Math.min(ms, BETWEEN_MS * (0.5 + random() / 2)) - passedMs;
-        if (leftMs > 0 && !signal.aborted) await this.#urgent.wait(signal, { clock, ms: leftMs });
+        // Rung for: what else changes within a moment comes along.
+        if (clock.nowMs() - startMs < ms && !signal.aborted) {
+          await this.#urgent.wait(signal, { clock, ms: SOON_MS * (0.5 + random() / 2) });
+        }
       } else await pace.wait(signal);
     }
   }
