@@ -4,7 +4,7 @@ import { resourceCounts } from './amounts.ts';
 import { act, examples, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
 import { usage, type ExitCode } from './exit-code.ts';
-import { readInput, wholeNumber, words } from './input-file.ts';
+import { addressOrNone, readInput, wholeNumber, words } from './input-file.ts';
 import { hostPath, HOSTS } from './host-view.ts';
 import { startedOperation, withWait, type WaitOptions } from './operation-wait.ts';
 import { said } from './said.ts';
@@ -16,6 +16,7 @@ export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly site?: string;
   readonly zone?: string;
   readonly transportZone?: string;
+  readonly tunnelAddress?: string;
   readonly trait?: readonly string[];
   readonly resource?: Readonly<Record<string, number>>;
   readonly physicalNetwork?: readonly string[];
@@ -36,6 +37,7 @@ export function withHostOptions(command: Command): Command {
     .option('--site <name>', 'their site; central if none is named')
     .option('--zone <name>', 'their availability zone')
     .option('--transport-zone <name>', 'the hosts that they have tunnels with; the default one if none is named')
+    .option('--tunnel-address <address>', 'IPv4 or IPv6, where tunnels of one host end', addressOrNone)
     .option('--vcpus <count>', 'processors of each', wholeNumber)
     .option('--memory <size>', 'memory of each, such as 64GiB; a number alone is in MiB', memoryMiB)
     .option('--disk <size>', 'disk of each, such as 2TiB; a number alone is in GiB', diskGiB)
@@ -87,6 +89,8 @@ export async function comingIn(session: Session, asked: ComingIn, options: JoinO
 async function specs({ terminal }: Session, names: readonly string[], options: JoinOptions): Promise<unknown[]> {
   const listed = options.file === undefined ? [] : hostsIn(await readInput(terminal, options.file), options.file);
   if (names.length + listed.length === 0) throw usage('Name the hosts to join, or give a list of them with -f.');
+  if (options.tunnelAddress !== undefined && names.length + listed.length > 1)
+    throw usage('--tunnel-address is for one host: join it alone, or say "tunnelAddress" for each in a list with -f.');
   const common = commonTo(options);
   const { capacity } = common;
   return [...names.map((name) => ({ name })), ...listed].map((host) => {
@@ -116,14 +120,14 @@ function warnOfNoSize(session: Session, hosts: readonly Spec[]): void {
   session.note(`Give sizes with: muster hosts edit ${first.name} --vcpus 32 --memory 128GiB --disk 1TiB`);
 }
 
-function commonTo({ site, zone, transportZone, trait, resource, physicalNetwork, ...sizes }: JoinOptions): {
-  readonly capacity?: object;
-} {
+function commonTo(options: JoinOptions): { readonly capacity?: object } {
+  const { site, zone, transportZone, tunnelAddress, trait, resource, physicalNetwork, ...sizes } = options;
   const capacity = sizesOf(sizes);
   return said({
     site,
     zone,
     transportZone,
+    tunnelAddress: tunnelAddress === '' ? undefined : tunnelAddress,
     traits: trait,
     resources: resource,
     physicalNetworks: physicalNetwork,

@@ -139,6 +139,11 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ['nothing to change', ['networks', 'edit', 'lan'], 'Say what to change'],
     ['no hosts to scale in', ['scale-in', 'start'], "missing required argument 'hosts'"],
     ['force without a reason', ['scale-in', 'end', 'c1', '--force'], '--force needs --reason'],
+    [
+      'one address for two',
+      ['hosts', 'join', 'c1', 'c2', '--tunnel-address', '172.16.0.1'],
+      '--tunnel-address is for one host: join it alone, or say "tunnelAddress" for each in a list with -f.',
+    ],
     ['no hosts to scale out', ['scale-out'], 'Name the hosts to join, or give a list of them with -f.'],
     ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
     ['not a version', ['agent', '--service-version', 'old'], 'Say a number from 1 up.'],

@@ -216,7 +216,9 @@ describe('joining hosts', () => {
     const list = '[{name: z3, capacity: {memoryMiB: 1024}}, {name: z4, capacity: {vcpus: 0}}]';
     const piped = await server.with({ input: list }, 'hosts', 'join', '-f', '-', '--vcpus', '8', '-o', 'json');
     expect(piped.err).toContain('Warning: z4 has no vcpus or no memory');
-    expect((await muster('hosts', 'join', 'z5', '--vcpus', '8', '--memory', '1GiB')).err).not.toContain('Warning');
+    const sized = ['--vcpus', '8', '--memory', '1GiB', '--tunnel-address', '192.0.2.9'];
+    expect((await muster('hosts', 'join', 'z5', ...sized)).err).not.toContain('Warning');
+    expect((await muster('hosts', 'show', 'z5')).out).toMatch(/^Tunnel address +192\.0\.2\.9$/m);
   });
 
   test('a host that is on its way names its operation and what it waits for', async () => {
