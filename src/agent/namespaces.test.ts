@@ -70,6 +70,16 @@ test('an-order-that-is-faster-than-its-view-waits-for-what-the-view-says-of-subn
   expect(machine.plugged).toEqual([`plug ${interfaceOf('p1')}`]);
 });
 
+test('the-switch-of-the-host-sees-one-change-of-a-link: the line comes onto its host when all else is done', async () => {
+  const machine = new Machine();
+  machine.namespaces.learn([BLUE]);
+  await machine.namespaces.bring([WEB]);
+  const [line, left] = [interfaceOf('p1'), `-n h1 link del ${interfaceOf('p1')}`];
+  const touching = machine.said.filter((words) => /\bh1(?: |$)/.test(words) && words !== left);
+  expect(touching).toEqual([`-n h1-web link set ${line} addrgenmode none netns h1 up`]);
+  expect(machine.said.at(-1)).toBe(touching[0]);
+});
+
 test('one-whose-subnet-is-never-shown-is-made-with-its-address-alone', async () => {
   const machine = new Machine();
   let over = false;

@@ -275,28 +275,16 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)).toEqual([2, 4]);
   });
 
-  it('a part of a share waits for nobody who takes time to ask again', async () => {
+  it.each([
+    ['a part of a share waits for nobody who takes time to ask again', 2, 2, [2, 2, 2, 2]],
+    ['less than a part waits for them', 2, 1, [2, 2, 3]],
+    ['few who do not ask again say nothing of the many', 1, 2, [1, 2, 4]],
+  ])('%s', async (_, slow, others, sizes) => {
     const made = await rig(8);
-    await submitAll(made, 2);
+    await submitAll(made, slow);
     await aWhile();
-    await askedMeanwhile(made, 2);
-    expect(sizesOf(made)).toEqual([2, 2, 2, 2]);
-  });
-
-  it('less than a part waits for them', async () => {
-    const made = await rig(8);
-    await submitAll(made, 2);
-    await aWhile();
-    await askedMeanwhile(made, 1);
-    expect(sizesOf(made)).toEqual([2, 2, 3]);
-  });
-
-  it('few who do not ask again say nothing of the many', async () => {
-    const made = await rig(8);
-    await submitAll(made, 1);
-    await aWhile();
-    await askedMeanwhile(made, 2);
-    expect(sizesOf(made)).toEqual([1, 2, 4]);
+    await askedMeanwhile(made, others);
+    expect(sizesOf(made)).toEqual(sizes);
   });
 
   it('those who ask again as soon as they are answered stay one group', async () => {

@@ -11,6 +11,10 @@ import { CONTROLLER, portNumber, type PortNames } from './ports.ts';
 /** The changes of a switch that OpenFlow makes. */
 export type Mod = Extract<SwitchChange, { kind: 'put-flow' | 'remove-flow' | 'put-group' | 'remove-group' }>;
 
+export function isMod(change: SwitchChange): change is Mod {
+  return change.kind.endsWith('-flow') || change.kind.endsWith('-group');
+}
+
 /** A packet that the switch treats as these actions say. */
 export interface PacketOut {
   /** Where it seems to come from: a name in quotes, or a reserved word; `CONTROLLER` unless it is said. */

@@ -1,7 +1,7 @@
 // Makes the changes of flows and groups on a switch, in turns, each in force before the next. What is in force is looked for by
 // writing a flow of ours once more that drops packets: never one that only a later turn puts, which must not be there sooner than what
 // it goes together with.
-import type { Mod } from '../openflow/mods.ts';
+import { isMod, type Mod } from '../openflow/mods.ts';
 import type { SwitchChange, SwitchContents } from '../switch.ts';
 import { idleFlow, untilInForce, type InForce } from './in-force-driver.ts';
 import { inTurns } from './in-turns.ts';
@@ -16,7 +16,7 @@ export interface Changing extends Pick<InForce, 'clock' | 'wait'> {
 
 export async function changeFlows(changes: readonly SwitchChange[], to: Changing): Promise<void> {
   const { found, bundle, end } = to;
-  const mods = changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
+  const mods = changes.filter(isMod);
   // Where nothing of ours is left, nobody's packets go through it in halves.
   const turns = idleFlow(found, changes) === undefined ? [mods] : inTurns(mods);
   const made: Mod[] = [];

@@ -3,7 +3,7 @@ import { HandClock } from '../../network/clock-fixture.ts';
 import { compile } from '../compile.ts';
 import { nat, view } from '../dataplane-fixture.ts';
 import { diff } from '../diff.ts';
-import type { Mod } from '../openflow/mods.ts';
+import { isMod, type Mod } from '../openflow/mods.ts';
 import type { ShownService } from '../shown.ts';
 import type { SwitchChange, SwitchContents } from '../switch.ts';
 import { TABLE, TRACKED_TABLES } from '../tables.ts';
@@ -38,7 +38,6 @@ async function made(found: SwitchContents, changes: readonly SwitchChange[]): Pr
 
 const changesTo = (wanted: SwitchContents, found: SwitchContents): readonly SwitchChange[] =>
   diff(wanted, found).changes;
-const isMod = (change: SwitchChange): change is Mod => /-(?:flow|group)$/.test(change.kind);
 
 test('the-old-end-turns: what-was-known-goes-when-nothing-leads-to-it-any-more', async () => {
   const found = at('retiring', 'reseeding');

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { compile } from '../compile.ts';
 import { nat, view } from '../dataplane-fixture.ts';
 import { diff } from '../diff.ts';
-import type { Mod } from '../openflow/mods.ts';
+import { isMod, type Mod } from '../openflow/mods.ts';
 import type { ShownService } from '../shown.ts';
 import type { SwitchContents } from '../switch.ts';
 import { TABLE, TRACKED_TABLES } from '../tables.ts';
+import { groupsIn } from '../words.ts';
 import { inTurns } from './in-turns.ts';
 
 type Role = ShownService['role'];
@@ -38,7 +39,7 @@ function compiled([role, phase]: readonly [Role, Phase?]): SwitchContents {
 }
 
 const modsBetween = (before: SwitchContents, after: SwitchContents): readonly Mod[] =>
-  diff(after, before).changes.filter((change): change is Mod => /-(?:flow|group)$/.test(change.kind));
+  diff(after, before).changes.filter(isMod);
 
 /** The tables that flows send to what they have looked up. */
 function leadsTo({ flows }: SwitchContents): Set<number> {
@@ -68,6 +69,20 @@ describe.each(STEPS)('from $before to $after', ({ before, after }) => {
     const turns = inTurns(mods);
     expect(turns.flat()).toHaveLength(mods.length);
     for (const turn of turns) expect(turn).toEqual(mods.filter((mod) => turn.includes(mod)));
+  });
+
+  test('never: a flow leads to a flow or a group that comes in a later turn', () => {
+    const turns = inTurns(mods);
+    const turnOf = (is: (mod: Mod) => boolean): number => turns.findIndex((turn) => turn.some(is));
+    for (const [nth, turn] of turns.entries())
+      for (const mod of turn) {
+        if (mod.kind !== 'put-flow') continue;
+        for (const id of groupsIn(mod.flow.actions))
+          expect(turnOf((one) => one.kind === 'put-group' && one.group.id === id)).toBeLessThanOrEqual(nth);
+        if (!mod.flow.actions.includes('ct(')) continue;
+        const isBehind = (one: Mod): boolean => one.kind === 'put-flow' && one.flow.table === TABLE.known;
+        if (!TRACKED_TABLES.has(mod.flow.table)) expect(turnOf(isBehind)).toBeLessThan(nth);
+      }
   });
 
   test('a-group-goes-after-the-flows-that-lead-to-it', () => {

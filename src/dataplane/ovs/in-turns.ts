@@ -3,6 +3,7 @@
 // way round. So flows that a second half begins with are there before a first half leads to them, and go when none does any more.
 import type { Mod } from '../openflow/mods.ts';
 import { TRACKED_TABLES } from '../tables.ts';
+import { groupsIn } from '../words.ts';
 
 /** One after the other; each must be in force before the next. */
 export function inTurns(mods: readonly Mod[]): readonly (readonly Mod[])[] {
@@ -35,8 +36,9 @@ function turnOf(mod: Mod, { groups, anyLate }: Around): 0 | 1 | 2 {
 }
 
 function groupsOfSecondHalves(mods: readonly Mod[]): ReadonlySet<number> {
-  const put = mods.flatMap((mod) => (mod.kind === 'put-flow' && isSecondHalf(mod) ? [mod.flow.actions] : []));
-  return new Set(put.flatMap((actions) => [...actions.matchAll(/\bgroup:(\d+)/g)].map(([, id]) => Number(id))));
+  return new Set(
+    mods.flatMap((mod) => (mod.kind === 'put-flow' && isSecondHalf(mod) ? groupsIn(mod.flow.actions) : [])),
+  );
 }
 
 function isSecondHalf({ flow }: Extract<Mod, { readonly kind: 'put-flow' | 'remove-flow' }>): boolean {
