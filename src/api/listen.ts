@@ -1,5 +1,5 @@
 // Where the server may listen. Tokens in clear text do not leave the machine unless somebody insists.
-import { isIP } from 'node:net';
+import { isLoopback } from './loopback.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -18,11 +18,6 @@ export class InsecureListen extends Error {
     );
     this.name = 'InsecureListen';
   }
-}
-
-function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
-  return isIP(host) === 4 && host.startsWith('127.');
 }
 
 export function checkListen(host: string, how: { readonly tls: boolean; readonly insecure: boolean }): void {

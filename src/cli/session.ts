@@ -1,4 +1,5 @@
 // What a command works with: the client, and one way to show results in the form that was asked for.
+import { isLoopback } from '../api/index.ts';
 import { Client } from './client.ts';
 import { parsePatience } from './duration.ts';
 import { usage } from './exit-code.ts';
@@ -113,9 +114,11 @@ function serverAddress(text: string): URL {
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw usage(`"${text}" is not the address of a server. Write it like ${DEFAULT_SERVER}.`);
   }
+  // Not repeated in the sentence: it may be a password.
+  if (url.username !== '' || url.password !== '') {
+    throw usage(
+      `The address of a server has no user or password in it. Write it like ${DEFAULT_SERVER}, and give a token with --token-file.`,
+    );
+  }
   return url;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
