@@ -1,7 +1,17 @@
 // GET /api/v1/hosts/:id/dataplane: what should be on the switch of a host, compiled here from the view that its agent is shown. What
 // really is there, and who the next hops outside are, only the host can tell.
 import { Type } from 'typebox';
-import { answer, BY_ID, closed, read, refused, seesSite, type Answered, type Route } from '../access/index.ts';
+import {
+  answer,
+  BY_ID,
+  closed,
+  read,
+  refused,
+  seesSite,
+  type Answered,
+  type Caller,
+  type Route,
+} from '../access/index.ts';
 import {
   compile,
   dataplaneView,
@@ -9,6 +19,7 @@ import {
   explainGaps,
   explainGroups,
   isOwner,
+  limitToVisibleHosts,
   matchesFilter,
   NEXT_HOPS_BY_NAME,
   TABLE_WORDS,
@@ -66,6 +77,9 @@ const FLOW = Type.Object({
 
 const SHOULD_BE = Type.Object({
   host: Type.String(),
+  scope: Type.Enum(['host', 'site'], {
+    description: '`site`: what names hosts of other sites was left out, because the token is bound to one',
+  }),
   outcast: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
   count: Type.Integer({ description: 'how many flows were asked for, shown or not' }),
   flows: Type.Array(FLOW, { description: 'by table, then by priority from the highest down' }),
@@ -107,7 +121,7 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
       handle: ({ params: { id }, query, caller }, { journal: { fleet } }) => {
         const host = findHost(fleet, id);
         if (host === undefined || !seesSite(caller, host.doc.site)) return refused(unknownHost(id));
-        return shouldBe(fleet, { host: id, parts, query });
+        return shouldBe(fleet, { host: id, parts, query, caller });
       },
     }),
   ];
@@ -116,17 +130,22 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
 interface Asked {
   readonly host: string;
   readonly parts: readonly ViewPart[];
+  readonly caller: Caller;
   readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
 }
 
-function shouldBe(fleet: FleetReader, { host, parts, query }: Asked): Answered {
-  const view = dataplaneView(host, partsOf(fleet, parts, host));
-  if (view === undefined) throw new Error('this server has no data plane');
+function shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Answered {
+  const whole = dataplaneView(host, partsOf(fleet, parts, host));
+  if (whole === undefined) throw new Error('this server has no data plane');
+  // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
+  const isVisible = (name: string): boolean => seesSite(caller, findHost(fleet, name)?.doc.site);
+  const view = caller.site === undefined ? whole : limitToVisibleHosts(whole, isVisible);
   const compiled = compile(view, NEXT_HOPS_BY_NAME);
   const { owner: whose, limit = LIMIT_DEFAULT } = query;
   const flows = explainFlows(compiled).filter((flow) => matchesFilter(flow, query));
   return answer({
     host,
+    scope: caller.site === undefined ? 'host' : 'site',
     outcast: view.outcast,
     count: flows.length,
     flows: flows.slice(0, limit),

@@ -20,6 +20,7 @@ export { mayHaveTunnelsTo, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView, domainOf } from './shown.ts';
 export type { DataplaneView, ShownService, ShownSubnet } from './shown.ts';
+export { limitToVisibleHosts } from './site-scope.ts';
 export { touchedBy } from './touched.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';

@@ -1,0 +1,34 @@
+// What of a host's data plane a caller of one site may see: nothing that names or locates a host outside that site. It takes
+// things away and never changes what stays; what is compiled for a switch must never go through here.
+import type { DataplaneView, ShownService } from './shown.ts';
+
+/** `isVisible` says whether the caller may see a host by its name. */
+export function limitToVisibleHosts(view: DataplaneView, isVisible: (host: string) => boolean): DataplaneView {
+  const { peers, networks, services, heartbeats } = view;
+  return {
+    ...view,
+    peers: peers.filter(({ host }) => isVisible(host)),
+    networks: {
+      ...networks,
+      domains: networks.domains.map((domain) => ({
+        ...domain,
+        ports: domain.ports.filter(({ host }) => isVisible(host)),
+      })),
+    },
+    services: services.flatMap((service) => limitService(service, isVisible)),
+    heartbeats: { ...heartbeats, peers: heartbeats.peers.filter(isVisible) },
+  };
+}
+
+/** A service that somebody outside provides would seem to be provided by nobody: it is left out as a whole. */
+function limitService(service: ShownService, isVisible: (host: string) => boolean): ShownService[] {
+  const { standby, handOver, ...rest } = service;
+  if (service.designated !== undefined && !isVisible(service.designated.host)) return [];
+  return [
+    {
+      ...rest,
+      ...(standby !== undefined && isVisible(standby) && { standby }),
+      ...(handOver !== undefined && isVisible(handOver.other) && { handOver }),
+    },
+  ];
+}
