@@ -2,7 +2,7 @@
 // that it has begun.
 import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
-import { createServer as createSecure } from 'node:https';
+import { createServer as createSecure, Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -26,6 +26,11 @@ import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
 import { Streams } from './streams.ts';
 
+interface CertificatePair {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+}
+
 export interface ServerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -40,7 +45,7 @@ export interface ServerOptions {
   /** Made by whoever counts what the server does not see. */
   readonly metrics?: Metrics;
   readonly limits?: Partial<Limits>;
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
+  readonly tls?: CertificatePair;
   readonly insecure?: boolean;
   /** Where others reach this server, when that is not where it listens. */
   readonly url?: string;
@@ -58,6 +63,8 @@ export interface Server {
   /** Opens the socket; answers the URL. */
   listen(address: ListenAddress): Promise<string>;
   url(): string | undefined;
+  /** Shown to those who connect from now on; connections that are open stay as they are. Without TLS it does nothing. */
+  replaceCertificate(pair: CertificatePair): void;
   /** Takes nothing new, ends streams, answers what has begun, then closes. */
   close(): Promise<void>;
 }
@@ -106,6 +113,10 @@ export function createServer(options: ServerOptions): Server {
     routes,
     metrics,
     url: () => options.url ?? url,
+    replaceCertificate: ({ cert, key }) => {
+      // Everything else that was said about TLS has to be said again: a new context begins with Node's defaults.
+      if (app.server instanceof SecureServer) app.server.setSecureContext({ ...options.tls, cert, key });
+    },
     listen: async (address) => {
       checkListen(address.host, { tls: options.tls !== undefined, insecure: options.insecure === true });
       await app.listen(address);

@@ -1,8 +1,6 @@
 // One control plane server, put together from its rooms: started in an order that answers nothing before it is true, and
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
@@ -13,6 +11,8 @@ import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
+import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
+import { CertificateReloader } from './certificate-reloader.ts';
 import { realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
@@ -29,7 +29,7 @@ export interface ControlPlaneOptions {
   /** `sqlite`, or the URL of a PostgreSQL database. */
   readonly store: string;
   readonly advertise?: string;
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: CertificatePaths;
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
   /** A file with the credentials of network back ends. */
@@ -48,6 +48,8 @@ export interface ControlPlane {
   readonly tokenFile: string;
   /** Rejects when a part fails in a way that it does not recover from. */
   readonly broken: Promise<never>;
+  /** Reads the certificate anew and shows it to those who connect from now on. Without TLS it only says so. */
+  reloadCertificate(): void;
   /** Takes nothing new, answers what was begun, hands the lease back, closes the store. */
   stop(): Promise<void>;
 }
@@ -89,6 +91,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
   const metrics = new Metrics();
+  const certificate = options.tls && certificateToStartWith(options.tls);
   const networks = startNetworks(journal, options.networkCredentials, log);
   const heard = (host: string, isUp: boolean): void => {
     metrics.heartbeatSeen();
@@ -105,7 +108,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   });
   const server = createServer({
     revokedShown: (host) => desk.knocked(host),
-    ...serverOptions(options),
+    ...serverOptions(options, certificate),
     ...surfaceOf(desk, networks),
     journal,
     clock,
@@ -117,8 +120,9 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const url = await listening(server, options);
   const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
   deciding.lease = lease;
+  const reloader = reloaderOf(server, certificate, options);
   const parts = new Parts(
-    [{ run: (over) => journal.follow(over) }],
+    [...(reloader === undefined ? [] : [reloader]), { run: (over) => journal.follow(over) }],
     [lease],
     [...controllersOf(journal, { desk, liveness, networks }, log), liveness, desk],
   );
@@ -136,7 +140,10 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await stop();
     throw error;
   }
-  return { url, journal, desk, networks, tokenFile: join(dataFolder, ADMIN_TOKEN_FILE), broken: parts.broken, stop };
+  const reloadCertificate = (): void =>
+    reloader === undefined ? log.info('SIGHUP: there is no certificate to read, nothing is done') : reloader.reload();
+  const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
+  return { url, journal, desk, networks, tokenFile, broken: parts.broken, reloadCertificate, stop };
 }
 
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
@@ -156,32 +163,29 @@ function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, lo
   ];
 }
 
-function serverOptions({ tls, insecure, advertise, version }: ControlPlaneOptions) {
+function serverOptions({ insecure, advertise, version }: ControlPlaneOptions, certificate: Certificate | undefined) {
   return {
     insecure,
     version,
     ...(advertise !== undefined && { url: advertise }),
-    ...(tls !== undefined && { tls: readTls(tls) }),
+    ...(certificate !== undefined && { tls: { cert: certificate.cert, key: certificate.key } }),
   };
 }
 
-function readTls({ cert: certPath, key: keyPath }: { readonly cert: string; readonly key: string }) {
-  const tls = { cert: pem(certPath, '--tls-cert'), key: pem(keyPath, '--tls-key') };
-  try {
-    createSecureContext(tls);
-  } catch (error) {
-    const message = `${certPath} and ${keyPath} are not a certificate and its key in PEM form. Are they swapped?`;
-    throw new CannotStart(message, { cause: error });
-  }
-  return tls;
+function certificateToStartWith(paths: CertificatePaths): Certificate {
+  const read = readCertificate(paths);
+  if (read.kind === 'unusable') throw new CannotStart(read.reason);
+  return read.certificate;
 }
 
-function pem(path: string, option: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new CannotStart(`${option} ${path} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
+function reloaderOf(
+  server: Server,
+  served: Certificate | undefined,
+  { tls: paths, log }: ControlPlaneOptions,
+): CertificateReloader | undefined {
+  if (paths === undefined || served === undefined) return undefined;
+  const serve = (certificate: Certificate): void => server.replaceCertificate(certificate);
+  return new CertificateReloader({ paths, served, serve, clock, log, registry: server.metrics.registry });
 }
 
 async function listening(server: Server, { listen }: ControlPlaneOptions): Promise<string> {

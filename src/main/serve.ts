@@ -4,7 +4,7 @@ import { pino, type Logger } from 'pino';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { listenAddress } from './listen-address.ts';
 import { CannotStart } from './start-failure.ts';
-import { stopSignal, untilStopped } from './until-stopped.ts';
+import { isOnTerminal, stopSignal, untilStopped } from './until-stopped.ts';
 
 /** As the command line hands them in. */
 export interface ServeOptions {
@@ -35,11 +35,14 @@ export async function runServer(
   version: string,
   tell: (plane: ControlPlane) => void | Promise<void>,
 ): Promise<number> {
-  const stop = stopSignal((text) => process.stderr.write(text));
+  const started: { plane?: ControlPlane } = {};
+  const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
+  const stop = stopSignal((text) => process.stderr.write(text), reload);
   // Written at once: what a server says last is what people want to read.
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   try {
     const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
+    started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const running = await withDemo(plane, options, log);
     await tell(plane);

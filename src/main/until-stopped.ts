@@ -1,4 +1,5 @@
-// A program that runs until somebody stops it: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at once.
+// A program that runs until somebody stops it: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at
+// once. A program that reads its files anew on SIGHUP says so, and stops only when its terminal hangs up.
 
 export interface Running {
   /** Settles when it ends by itself; rejects when it cannot go on. */
@@ -8,8 +9,16 @@ export interface Running {
 
 const INTERRUPTED = 130;
 
-/** Asked for before anything is started, so that Ctrl-C counts from the beginning. */
-export function stopSignal(say: (text: string) => void): AbortSignal {
+/** A terminal that goes away sends SIGHUP too: then nobody is left to stop the program. */
+export function isOnTerminal(): boolean {
+  return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
+}
+
+/**
+ * Asked for before anything is started, so that Ctrl-C counts from the beginning. `onHangUp` is what SIGHUP does instead of
+ * stopping the program.
+ */
+export function stopSignal(say: (text: string) => void, onHangUp?: () => void): AbortSignal {
   const asked = new AbortController();
   const onSignal = (): void => {
     if (asked.signal.aborted) {
@@ -21,7 +30,7 @@ export function stopSignal(say: (text: string) => void): AbortSignal {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  process.on('SIGHUP', onSignal);
+  process.on('SIGHUP', onHangUp ?? onSignal);
   return asked.signal;
 }
 

@@ -1,0 +1,116 @@
+// Replaces the certificate of a running server when its files change or when it is told to. A new certificate that
+// cannot be used, or has expired, never replaces the one that is served: that is logged and shown as a metric.
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { Clock } from '../journal/index.ts';
+import { readCertificate, type Certificate, type CertificatePaths, type CertificateRead } from './certificate.ts';
+
+/**
+ * How often the files are read. A change counts when two reads in a row agree, so that a certificate whose key is still
+ * being copied is not taken for a wrong one.
+ */
+const POLL_MS = 5000;
+
+export interface CertificateReloaderOptions {
+  readonly paths: CertificatePaths;
+  /** The one that the server was started with. */
+  readonly served: Certificate;
+  /** Makes the server show it to those who connect from now on. */
+  readonly serve: (certificate: Certificate) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly pollMs?: number;
+}
+
+export class CertificateReloader {
+  readonly #options: CertificateReloaderOptions;
+  readonly #reloads: Counter<'outcome'>;
+  #served: Certificate;
+  /** What the files held at the last read, and what was last judged. */
+  #seen: string;
+  #judged: string;
+  #isRefusing = false;
+
+  constructor(options: CertificateReloaderOptions) {
+    this.#options = options;
+    this.#served = options.served;
+    this.#seen = options.served.fingerprint;
+    this.#judged = options.served.fingerprint;
+    this.#reloads = new Counter({
+      name: 'muster_tls_certificate_reloads_total',
+      help: 'Certificates read anew, by whether they are served now',
+      labelNames: ['outcome'],
+      registers: [options.registry],
+    });
+    for (const outcome of ['reloaded', 'refused']) this.#reloads.inc({ outcome }, 0);
+    const expiresAt = (): number => this.#served.expiresAtMs / 1000;
+    this.#gauge('expires_seconds', 'When the certificate that is served expires, in seconds since 1970', expiresAt);
+    const refusing = (): number => (this.#isRefusing ? 1 : 0);
+    this.#gauge('refused', 'Whether the files hold a certificate that cannot be served: the old one is', refusing);
+    if (options.served.expiresAtMs <= options.clock.nowMs())
+      options.log.error(
+        { cert: options.paths.cert, expiredAt: isoTime(options.served) },
+        'the certificate has expired',
+      );
+  }
+
+  /** Reads the files now, whatever they held before. */
+  reload(): void {
+    const read = readCertificate(this.#options.paths);
+    this.#seen = fingerprintOf(read);
+    this.#judge(read);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, paths, pollMs = POLL_MS } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(pollMs, signal);
+      if (signal.aborted) return;
+      const read = readCertificate(paths);
+      const fingerprint = fingerprintOf(read);
+      const isSettled = fingerprint === this.#seen;
+      this.#seen = fingerprint;
+      if (isSettled && fingerprint !== this.#judged) this.#judge(read);
+    }
+  }
+
+  #judge(read: CertificateRead): void {
+    this.#judged = fingerprintOf(read);
+    if (read.kind === 'unusable') return this.#refuse(read.reason);
+    const { certificate } = read;
+    if (certificate.expiresAtMs <= this.#options.clock.nowMs())
+      return this.#refuse(`${this.#options.paths.cert} has expired at ${isoTime(certificate)}.`);
+    this.#options.serve(certificate);
+    this.#served = certificate;
+    this.#isRefusing = false;
+    this.#reloads.inc({ outcome: 'reloaded' });
+    this.#options.log.info({ expiresAt: isoTime(certificate) }, 'new connections are shown the certificate read anew');
+  }
+
+  #refuse(reason: string): void {
+    this.#isRefusing = true;
+    this.#reloads.inc({ outcome: 'refused' });
+    this.#options.log.error(
+      { reason, servedExpiresAt: isoTime(this.#served) },
+      'the new certificate is not served, the old one still is: put a certificate and its key in place',
+    );
+  }
+
+  /** A figure that is read when it is scraped. */
+  #gauge(name: string, help: string, read: () => number): void {
+    const collect = function collect(this: Gauge): void {
+      this.set(read());
+    };
+    const { registry } = this.#options;
+    registry.registerMetric(new Gauge({ name: `muster_tls_certificate_${name}`, help, registers: [], collect }));
+  }
+}
+
+function fingerprintOf(read: CertificateRead): string {
+  return read.kind === 'usable' ? read.certificate.fingerprint : read.fingerprint;
+}
+
+function isoTime({ expiresAtMs }: Certificate): string {
+  return new Date(expiresAtMs).toISOString();
+}
