@@ -1,8 +1,17 @@
 export { answer, noSuch, refused, resourceAfter } from './answer.ts';
+export {
+  callerOfToken,
+  denyUnlessAuthorized,
+  denyUnlessSufficient,
+  findTokenTrouble,
+  isTokenGood,
+  refuseToken,
+} from './authority.ts';
+export type { Authority, StoredToken } from './authority.ts';
 export { consumeJoinToken, createToken, hasAdmin, isExpired, revokedToken, tokensOfHost } from './decide.ts';
 export type { NewToken } from './decide.ts';
 export { guarded } from './idempotency.ts';
-export type { Guard } from './idempotency.ts';
+export type { Guard, Written } from './idempotency.ts';
 export { listAnswer, listQuery, listResources } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';

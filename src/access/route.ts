@@ -2,13 +2,19 @@
 // Because it is data, authorisation, validation, forwarding, the API description and the fuzzer are written once.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
-import type { Clock, Decision, Ids, Journal } from '../journal/index.ts';
+import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal/index.ts';
+import type { Authority } from './authority.ts';
 import type { Access, Caller } from './role.ts';
 import type { View } from './view.ts';
 
+/** The journal as handlers see it. Nothing is submitted to it directly: whoever asks is authorised in the commit. */
+export type ReadableJournal = Omit<Journal, 'submit' | 'lead' | 'stepDown' | 'open' | 'follow'>;
+
 /** What handlers may use besides the call itself. Made once per server. */
 export interface World {
-  readonly journal: Journal;
+  readonly journal: ReadableJournal;
+  /** Has something decided for a caller, who must be authorised on the fleet that it is decided on. */
+  readonly submit: <A>(authority: Authority, request: Omit<Request<A>, 'by' | 'authorize'>) => Promise<Outcome<A>>;
   readonly clock: Clock;
   readonly ids: Ids;
   /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
@@ -23,6 +29,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly query: Q;
   readonly body: B;
   readonly caller: Caller;
+  /** What the caller proved and what this route asks of it, for `World.submit`. */
+  readonly authority: Authority;
   readonly requestId: string;
   /** What a client that reconnects saw last. */
   readonly lastEventId?: string | undefined;

@@ -1,8 +1,8 @@
 // Who speaks, and whether a host's agent is listened to. A good secret is not enough: the host must be in the fleet and
 // bound to this very credential.
-import { TOKEN, tokenIdIn, type TokenId } from '../access/index.ts';
+import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { unknownHost, type StoredHost } from '../hosts/index.ts';
+import { findHost, unknownHost, type StoredHost } from '../hosts/index.ts';
 
 export interface Speaker {
   readonly host: string;
@@ -35,9 +35,17 @@ export function hostOfRevoked(fleet: FleetReader, { secret, role, hash }: Shown)
 }
 
 /** Why an agent with a good secret is not listened to; undefined when it is. */
-export function speakerRefusal(host: StoredHost | undefined, { host: id, token }: Speaker): Refusal | undefined {
+function speakerRefusal(host: StoredHost | undefined, { host: id, token }: Speaker): Refusal | undefined {
   if (host === undefined || host.doc.state === 'removed') return notInFleet(id, host);
   return host.doc.credential === token ? undefined : supersededCredential(id);
+}
+
+/** The same on the fleet that something is decided on: the token itself may have been revoked since the agent was let in. */
+export function denyUnlessAdmitted(fleet: FleetReader, speaker: Speaker, nowMs: number): Refusal | undefined {
+  const refusal = speakerRefusal(findHost(fleet, speaker.host), speaker);
+  if (refusal !== undefined) return refusal;
+  const isGood = speaker.token !== undefined && isTokenGood(fleet, speaker.token as TokenId, nowMs);
+  return isGood ? undefined : { ...refuseToken('revoked'), kind: 'forbidden' };
 }
 
 /** A removed host never comes back by itself; its agent is told so in a way it can tell from a lost link. */

@@ -1,16 +1,17 @@
 // The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
 // nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
-import { secretText, type TokenId } from '../access/index.ts';
+import { secretText, TOKEN, type Token, type TokenId } from '../access/index.ts';
 import type { Hearing } from '../election/index.ts';
 import type { Applied, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
-import type { Log, TaskAnswer } from '../operations/index.ts';
-import { hostOfRevoked, notInFleet, speakerRefusal, speakerWith, type Speaker } from './admission.ts';
+import type { Log } from '../operations/index.ts';
+import { denyUnlessAdmitted, hostOfRevoked, notInFleet, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
-import { agentName, credentialId, joinAgent, recordAnswer, type JoinCommand } from './decide.ts';
+import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { Exchange } from './exchange.ts';
-import { notRecorded, Reports } from './reports.ts';
+import { recordObservation } from './observations.ts';
+import { Reports } from './reports.ts';
 import {
   VIEW_WAIT_MAX_MS,
   type Collect,
@@ -62,8 +63,6 @@ const LOOK_MS = 50;
 const UNCHANGED: Reply<ViewAnswer> = { kind: 'answer', answer: { kind: 'unchanged' } };
 const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known' } };
 const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted' } };
-
-type Observation = Observed['results'][number];
 
 export class Desk {
   readonly #options: DeskOptions;
@@ -188,6 +187,7 @@ export class Desk {
   #touch(applied: readonly Applied[]): void {
     const { journal, source, clock } = this.#options;
     this.#exchange.touch(applied);
+    this.#wakeUnauthorized(applied);
     // Whom a change concerns costs more to know than most changes do, and here is nobody to tell.
     if (this.#composed.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
@@ -201,6 +201,16 @@ export class Desk {
     this.#waking = true;
     // The commits of a group come one after the other: a host that several of them touch is looked at once.
     void clock.turn().then(() => this.#wake());
+  }
+
+  /** Whoever waits here with a token that has ended is answered at once, with the refusal. */
+  #wakeUnauthorized(applied: readonly Applied[]): void {
+    for (const { kind, after } of applied) {
+      const { role, host, revoked } = (kind === TOKEN.name ? (after?.doc as Token | undefined) : undefined) ?? {};
+      if (role !== 'agent' || host === undefined || revoked === undefined) continue;
+      this.#waiters.changed(host);
+      this.#exchange.look();
+    }
   }
 
   #forgetGone({ before, after }: Applied): void {
@@ -240,8 +250,9 @@ export class Desk {
     return host?.doc.state === 'removed' ? notInFleet(id, host) : undefined;
   }
 
-  #refusalOf(speaker: Speaker, host = findHost(this.#options.journal.fleet, speaker.host)): Refusal | undefined {
-    const refusal = speakerRefusal(host, speaker);
+  #refusalOf(speaker: Speaker): Refusal | undefined {
+    const { journal, clock } = this.#options;
+    const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
     if (refusal?.code === 'host-removed') this.knocked(speaker.host);
     return refusal;
   }
@@ -281,12 +292,12 @@ export class Desk {
       liveness.heard(host, true);
       return word.report === undefined ? WANTED : KNOWN;
     }
-    const refusal = this.#refusalOf(speaker, stored);
+    const refusal = this.#refusalOf(speaker);
     if (refusal !== undefined) return refused(refusal);
     const isUp = stored?.doc.connection.state === 'up';
     liveness.heard(host, isUp);
     const report = beat.report ?? word?.report;
-    const isNew = stored === undefined || this.#reports.heard(host, stored.doc, { beat, report });
+    const isNew = stored === undefined || this.#reports.heard(speaker, stored.doc, { beat, report });
     const applied = this.#appliedBy(beat, stored?.doc, host);
     const settled = isUp && !isNew ? settledBy(speaker, beat, stored) : undefined;
     this.#words.set(host, { applied, report, settled });
@@ -343,7 +354,7 @@ export class Desk {
   async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
     const unheard = this.#notHeard(speaker);
     if (unheard !== undefined) return unheard;
-    const results = await Promise.all(answers.map((answer) => this.#record(speaker.host, answer)));
+    const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, speaker, answer)));
     return { kind: 'answer', answer: { results } };
   }
 
@@ -361,22 +372,6 @@ export class Desk {
     if (this.#lacksLease()) return this.#elsewhere();
     const refusal = this.#refusalOf(speaker);
     return refusal === undefined ? undefined : refused(refusal);
-  }
-
-  async #record(host: string, answer: TaskAnswer): Promise<Observation> {
-    const { journal, clock, source } = this.#options;
-    const said = { host, answer, nowMs: clock.nowMs() };
-    try {
-      const outcome = await journal.submit({
-        by: agentName(host),
-        why: `answer to ${answer.task}`,
-        decide: (fleet) => recordAnswer(fleet, source.kinds, said),
-      });
-      return { task: answer.task, result: outcome.kind === 'accepted' ? outcome.answer : 'stale' };
-    } catch (error) {
-      notRecorded(this.#options.log, error, host);
-      return { task: answer.task, result: 'not-taken' };
-    }
   }
 
   #lacksLease(): boolean {

@@ -1,9 +1,17 @@
 // What agents say of themselves and what is worth writing down of it: another version, another switch, a host that should not be
 // there any more. Heartbeats are never journalled; nobody waits for any of this, and each host has one on its way at a time.
-import type { FleetReader } from '../fleet/index.ts';
+import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
-import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import {
+  NotHolder,
+  StoreUnavailable,
+  type Clock,
+  type Decision,
+  type Journal,
+  type Request,
+} from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
+import { denyUnlessAdmitted, type Speaker } from './admission.ts';
 import { agentName, recordVersion } from './decide.ts';
 import type { Heartbeat, Report } from './messages.ts';
 import { isImpostor, isSameSwitch, recordKnock, recordSwitch } from './switch-reports.ts';
@@ -28,12 +36,13 @@ export class Reports {
   }
 
   /** Whether there is anything new. Costs a few comparisons when there is not. */
-  heard(host: string, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): boolean {
+  heard(speaker: Speaker, doc: Host, said: { readonly beat: Heartbeat; readonly report: Report | undefined }): boolean {
     const { beat, report } = said;
+    const { host } = speaker;
     const { clock, journal } = this.#options;
     if (doc.serviceVersion !== beat.serviceVersion) {
       const version = { host, serviceVersion: beat.serviceVersion, nowMs: clock.nowMs() };
-      this.#record(host, 'agent of another version', (fleet) => recordVersion(fleet, version));
+      this.#recordOf(speaker, 'agent of another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
     if (report?.switch === undefined) return false;
@@ -42,7 +51,7 @@ export class Reports {
     const isNew = !known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc));
     if (isNew) {
       const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
-      this.#record(host, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
+      this.#recordOf(speaker, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
     }
     return isNew;
   }
@@ -53,15 +62,23 @@ export class Reports {
     if (nowMs - (this.#knocks.get(host) ?? -KNOCKS_EVERY_MS) < KNOCKS_EVERY_MS) return;
     if (this.#knocks.size >= KNOCKS_KEPT) this.#knocks.clear();
     this.#knocks.set(host, nowMs);
-    this.#record(host, 'a removed host reports', (fleet) => recordKnock(fleet, { host, nowMs }));
+    const decide = (fleet: FleetReader): Decision<null> => recordKnock(fleet, { host, nowMs });
+    // What the control plane saw, not what the host asked for: it may ask for nothing.
+    this.#record(host, { by: 'agent-gateway', why: 'a removed host reports', decide });
   }
 
-  #record(host: string, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
+  #recordOf(speaker: Speaker, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
+    const authorize = (fleet: FleetReader, nowMs: number): Refusal | undefined =>
+      denyUnlessAdmitted(fleet, speaker, nowMs);
+    this.#record(speaker.host, { by: agentName(speaker.host), why, decide, authorize });
+  }
+
+  #record(host: string, request: Request<null>): void {
     const { journal, log } = this.#options;
     if (this.#underWay.has(host) || journal.fence === undefined) return;
     this.#underWay.add(host);
     void journal
-      .submit({ by: agentName(host), why, decide })
+      .submit(request)
       .catch((error: unknown) => notRecorded(log, error, host))
       .finally(() => this.#underWay.delete(host));
   }

@@ -4,12 +4,24 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { newBucket, type Bucket } from './rate-limit.ts';
 import { Recent } from './recent.ts';
-import { isExpired, TOKEN, tokenIdIn, type Caller, type Route, type Token, type TokenId } from '../access/index.ts';
-import type { Fleet, Stored } from '../fleet/index.ts';
+import {
+  callerOfToken,
+  findTokenTrouble,
+  isExpired,
+  TOKEN,
+  tokenIdIn,
+  type Caller,
+  type Route,
+  type StoredToken,
+  type TokenId,
+} from '../access/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 
 /** What is remembered of a caller from one request to the next. It is all in one place: of ten thousand agents each comes too rarely to be near. */
 export interface Known {
   readonly caller: Caller;
+  /** Whose secret the caller has shown. */
+  readonly token: StoredToken;
   readonly bucket: Bucket;
   /** The last body of a route whose callers repeat themselves. */
   said?: Said;
@@ -40,7 +52,7 @@ const UNKNOWN: Authenticated = { kind: 'unknown' };
 const SEEN_MAX = 20_000;
 
 interface Seen {
-  readonly stored: Stored<'token', Token>;
+  readonly stored: StoredToken;
   readonly found: Authenticated;
 }
 
@@ -79,22 +91,15 @@ export class Authenticator {
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
     // A token that was changed is no reason to begin to count anew.
     const bucket = before?.kind === 'caller' ? before.known.bucket : newBucket(nowMs);
-    const found: Authenticated = { kind: 'caller', known: { caller: callerOf(stored), bucket } };
+    const found: Authenticated = { kind: 'caller', known: { caller: callerOfToken(stored), token: stored, bucket } };
     this.#seen.set(shown, { stored, found });
     return found;
   }
 
-  /** Whether a caller's token still opens anything: for streams that outlive a request. */
-  isStillGood(caller: Caller, nowMs: number): boolean {
-    if (caller.token === undefined) return true;
-    const stored = this.#fleet.get(TOKEN, caller.token);
-    return stored !== undefined && stored.doc.revoked === undefined && !isExpired(stored.doc, nowMs);
+  /** Whether what a caller has proved still holds: for requests whose body came late, and for streams. */
+  isStillGood({ token }: Known, nowMs: number): boolean {
+    return findTokenTrouble(this.#fleet, token, nowMs) === undefined;
   }
-}
-
-function callerOf({ id, doc }: Stored<'token', Token>): Caller {
-  const { name, role, site, host } = doc;
-  return { name, role, token: id, ...(site !== undefined && { site }), ...(host !== undefined && { host }) };
 }
 
 const BEARER = 'Bearer ';

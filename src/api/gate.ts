@@ -1,14 +1,14 @@
 // What a request has to pass before anything is done for it: the server is open, the caller is known, may call this route,
 // and does not come too fast. It is all in memory and costs a few microseconds.
 import type { FastifyRequest } from 'fastify';
-import { NOBODY, permits, type Caller, type Route } from '../access/index.ts';
+import { denyUnlessSufficient, NOBODY, refuseToken, type Caller, type Route } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticated, Authenticator, Known } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
-import { forbidden, HttpProblem, refusalProblem, unauthorized, unavailable } from './problem.ts';
+import { HttpProblem, refusalProblem, unavailable } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 
 declare module 'fastify' {
@@ -45,13 +45,6 @@ export interface GateOptions {
 
 const CATCH_UP_MS = 2000;
 
-const SENTENCES: Readonly<Record<Exclude<Authenticated['kind'], 'caller'>, string>> = {
-  missing: 'This route needs a token. Send it as "Authorization: Bearer <token>".',
-  unknown: 'This token is not known here. Check that it was copied in full.',
-  expired: 'This token has expired. Ask an administrator for a new one.',
-  revoked: 'This token was revoked. Ask an administrator for a new one.',
-};
-
 interface NextSteps {
   readonly done: (error?: Error) => void;
   readonly again: () => void;
@@ -81,8 +74,7 @@ export class Gate {
           text: undefined,
         };
         request.admitted = admitted;
-        admitted.known = this.#admit(route, request);
-        if (admitted.known !== undefined) admitted.caller = admitted.known.caller;
+        identify(admitted, this.#admit(route, request));
       } catch (error) {
         done(error as Error);
         return;
@@ -132,17 +124,37 @@ export class Gate {
     const found = authenticator.authenticate(request.headers, nowMs);
     if (found.kind !== 'caller') {
       this.anonymous(request, nowMs);
-      const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found.host) : undefined;
-      if (refusal !== undefined) throw refusalProblem(refusal);
-      // The server that decides may know a token that has not come here yet.
+      // The server that decides may know a token that has not come here yet. Nothing is done here for such a caller: should
+      // this server decide by the time the body is there, `confirm` looks again.
       const goesOn = forwards(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
       if (found.kind === 'unknown' && goesOn) return undefined;
-      throw unauthorized(SENTENCES[found.kind], `token-${found.kind}`);
+      throw this.#unauthenticated(found);
     }
     const { known } = found;
     this.#limit(this.#byToken.takeFrom(known.bucket, nowMs));
     refuseUnlessPermitted(route, known.caller, request);
     return known;
+  }
+
+  /**
+   * Called when the whole request is there and before anything is done for it on this server. The body may have come long
+   * after the headers: this server may decide by now, and the token may have ended.
+   */
+  confirm(route: Route, request: FastifyRequest): void {
+    if (route.access === 'public') return;
+    const { authenticator, clock } = this.#options;
+    const admitted = request.admitted as Admitted;
+    const nowMs = clock.nowMs();
+    if (admitted.known !== undefined && authenticator.isStillGood(admitted.known, nowMs)) return;
+    const found = authenticator.authenticate(request.headers, nowMs);
+    if (found.kind !== 'caller') throw this.#unauthenticated(found);
+    refuseUnlessPermitted(route, found.known.caller, request);
+    identify(admitted, found.known);
+  }
+
+  #unauthenticated(found: Exclude<Authenticated, { kind: 'caller' }>): HttpProblem {
+    const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found.host) : undefined;
+    return refusalProblem(refusal ?? refuseToken(found.kind));
   }
 
   #refusalOfRevoked(host: string | undefined): Refusal | undefined {
@@ -187,21 +199,19 @@ export function forwards(route: Route): boolean {
   return (route.elsewhere ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
 }
 
+function identify(admitted: Admitted, known: Known | undefined): void {
+  admitted.known = known;
+  admitted.caller = known?.caller ?? NOBODY;
+}
+
+/** The host that a request names in its path, if it does. */
+export function hostNamedIn(request: FastifyRequest): string | undefined {
+  return (request.params as { readonly host?: string }).host;
+}
+
 function refuseUnlessPermitted(route: Route, caller: Caller, request: FastifyRequest): void {
-  if (!permits(caller, route.access)) {
-    throw forbidden(
-      `This route is for the role "${route.access}"; your token has "${caller.role}".`,
-      'role-insufficient',
-    );
-  }
-  if (caller.site !== undefined && route.scope !== 'site') {
-    throw forbidden(`Your token is bound to site "${caller.site}"; this route concerns the whole fleet.`, 'site-bound');
-  }
-  if (caller.host === undefined) return;
-  const { host } = request.params as { readonly host?: string };
-  if (host !== undefined && host !== caller.host) {
-    throw forbidden(`Your token speaks for host "${caller.host}" and no other.`, 'other-host');
-  }
+  const denial = denyUnlessSufficient(caller, route, hostNamedIn(request));
+  if (denial !== undefined) throw refusalProblem(denial);
 }
 
 export function shuttingDown(): HttpProblem {

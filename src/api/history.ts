@@ -1,9 +1,19 @@
 // GET /api/v1/history: who changed what, when, why and in which operation, newest first. Of one resource it also tells
 // which fields changed.
 import { Type, type Static } from 'typebox';
-import { answer, closed, ID, refused, read, type Answered, type Caller, type Route } from '../access/index.ts';
+import {
+  answer,
+  closed,
+  ID,
+  refused,
+  read,
+  type Answered,
+  type Caller,
+  type ReadableJournal,
+  type Route,
+} from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
-import type { Commit, Journal, ReadCommit } from '../journal/index.ts';
+import type { Commit, ReadCommit } from '../journal/index.ts';
 import { noteOf, type ChangeViews } from './change-view.ts';
 import { unknownKind } from './watch.ts';
 
@@ -75,7 +85,7 @@ interface Asked {
   readonly caller: Caller;
 }
 
-async function history(journal: Journal, views: ChangeViews, asked: Asked): Promise<Answered> {
+async function history(journal: ReadableJournal, views: ChangeViews, asked: Asked): Promise<Answered> {
   const { kind, id, before, limit = LIMIT_DEFAULT } = asked.query;
   if (kind !== undefined && views.view(kind) === undefined) return refused(unknownKind(kind, views));
   if (id !== undefined && kind === undefined) return refused(idWithoutKind());
@@ -104,7 +114,7 @@ interface Page {
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
 async function visiblePage(
-  journal: Journal,
+  journal: ReadableJournal,
   views: ChangeViews,
   asked: Asked & { readonly limit: number },
 ): Promise<Page> {
@@ -176,7 +186,7 @@ function changedFields(before: object | null, after: object | null): FieldChange
 }
 
 /** The oldest revision kept, when what lies below `before` is compacted. */
-async function oldestAfter(journal: Journal, before: number): Promise<number | undefined> {
+async function oldestAfter(journal: ReadableJournal, before: number): Promise<number | undefined> {
   if (before < 2) return undefined;
   const answered = await journal.store.read({ revision: before - 2 }, 1);
   return answered.kind === 'gone' ? answered.oldest : undefined;

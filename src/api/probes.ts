@@ -1,7 +1,7 @@
 // Whether the process lives, whether it can serve, and what it measures.
 import { Type } from 'typebox';
-import { answer, read, type Answer, type Route } from '../access/index.ts';
-import { StoreUnavailable, type Journal } from '../journal/index.ts';
+import { answer, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
+import { StoreUnavailable } from '../journal/index.ts';
 import type { Forwarder } from './forward.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -59,7 +59,7 @@ export function probeRoutes(probed: Probed): Route[] {
   ];
 }
 
-async function ready(journal: Journal, probed: Probed): Promise<Answer> {
+async function ready(journal: ReadableJournal, probed: Probed): Promise<Answer> {
   const fleet = probed.isServing();
   const lease = await leaseKnown(journal, probed);
   const checks = { fleet, store: lease !== undefined, lease: lease === true };
@@ -68,7 +68,7 @@ async function ready(journal: Journal, probed: Probed): Promise<Answer> {
 }
 
 /** Undefined when the store does not answer. */
-async function leaseKnown(journal: Journal, { forwarder }: Probed): Promise<boolean | undefined> {
+async function leaseKnown(journal: ReadableJournal, { forwarder }: Probed): Promise<boolean | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, STORE_PATIENCE_MS, undefined);

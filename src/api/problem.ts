@@ -49,10 +49,14 @@ export class HttpProblem extends Error {
   }
 }
 
+/** RFC 9110 wants it with every 401. */
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="muster"' };
+
 const STATUS_OF: Readonly<Record<Refusal['kind'], number>> = {
   invalid: 422,
   'not-found': 404,
   conflict: 409,
+  unauthenticated: 401,
   forbidden: 403,
   precondition: 412,
   limit: 413,
@@ -67,6 +71,7 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
     detail: message,
     field,
     ...(facts !== undefined && { facts }),
+    ...(kind === 'unauthenticated' && { headers: CHALLENGE }),
   });
 }
 
@@ -81,14 +86,6 @@ export function malformed(where: 'path' | 'query' | 'body', problems: readonly P
     field: first?.field,
     problems,
   });
-}
-
-export function unauthorized(detail: string, code = 'unauthorized'): HttpProblem {
-  return new HttpProblem({ status: 401, code, detail, headers: { 'www-authenticate': 'Bearer realm="muster"' } });
-}
-
-export function forbidden(detail: string, code = 'forbidden'): HttpProblem {
-  return new HttpProblem({ status: 403, code, detail });
 }
 
 export function unavailable(options: {

@@ -1,7 +1,8 @@
 // What is taken from the last body of a caller, and what is not.
 import { expect, test } from 'vitest';
 import { Type } from 'typebox';
-import { answer, read, type Route } from '../access/index.ts';
+import { answer, read, TOKEN, type Route } from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
 import type { Known } from './authenticate.ts';
 import type { Admitted } from './gate.ts';
 import { newBucket } from './rate-limit.ts';
@@ -24,7 +25,17 @@ const BEAT = routeAt('/beat');
 const OTHER = routeAt('/other');
 const TEXT = '{"say":"alive"}';
 
-const newcomer = (): Known => ({ caller: { name: 'agent c1', role: 'agent' }, bucket: newBucket(0) });
+const TOKEN_C1: Known['token'] = {
+  id: idOf(TOKEN, 'tk-c1'),
+  revision: 1,
+  doc: { name: 'agent c1', role: 'agent', host: 'c1', hash: '0'.repeat(64), createdAtMs: 1, createdBy: 'test' },
+};
+
+const newcomer = (): Known => ({
+  caller: { name: 'agent c1', role: 'agent' },
+  token: TOKEN_C1,
+  bucket: newBucket(0),
+});
 
 function asked(known: Known | undefined, route = BEAT): Admitted {
   return { route, startedMs: 0, caller: { name: 'agent c1', role: 'agent' }, known, text: undefined };

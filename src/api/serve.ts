@@ -4,15 +4,17 @@ import {
   guarded,
   type Answer,
   type Answered,
+  type Authority,
   type Call,
   type Route,
   type Streamed,
   type World,
   type Write,
+  type Written,
 } from '../access/index.ts';
-import { NotHolder, type Outcome } from '../journal/index.ts';
+import { NotHolder } from '../journal/index.ts';
 import type { Forwarder } from './forward.ts';
-import { callerOf, forwards } from './gate.ts';
+import { callerOf, forwards, hostNamedIn, type Admitted, type Gate } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
 import { hasPassed, keepPassed } from './repeated-body.ts';
@@ -23,6 +25,7 @@ import type { Streams } from './streams.ts';
 
 export interface Serving {
   readonly world: World;
+  readonly gate: Gate;
   readonly forwarder: Forwarder;
   readonly streams: Streams;
   readonly replies: Replies;
@@ -32,11 +35,16 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 type Kind<K extends Route['kind']> = Extract<Route, { kind: K }>;
 
 export function handlerOf(route: Route, serving: Serving): Handler {
+  const { world, gate } = serving;
   const away = awayOf(route, serving);
-  const handler = handlerAtHome(route, serving);
+  const handleHere = handlerAtHome(route, serving);
+  const handler: Handler = (request, reply) => {
+    gate.confirm(route, request);
+    return handleHere(request, reply);
+  };
   if (away === undefined) return handler;
   return (request, reply) => {
-    if (serving.world.journal.fence === undefined) return away(request, reply);
+    if (world.journal.fence === undefined) return away(request, reply);
     // The lease went while the request waited: nothing was written, so another server may decide it.
     const failed = (error: unknown): unknown => {
       if (error instanceof NotHolder) return away(request, reply);
@@ -108,9 +116,10 @@ function streamer(route: Kind<'stream'>, serving: Serving): Handler {
 function writer(route: Kind<'write'>, { world, replies }: Serving): Handler {
   const callOf = callMaker(route);
   return async (request, reply) => {
-    const write = route.handle(callOf(request), world);
+    const call = callOf(request);
+    const write = route.handle(call, world);
     if ('kind' in write) throw refusalProblem(write.refusal);
-    const outcome = await submit(write, request, world);
+    const outcome = await submit(write, call, { request, world });
     if (outcome.kind === 'refused') return replies.problem(reply, refusalProblem(outcome.refusal));
     const { answer, replayed } = outcome.answer;
     return replies.answer(reply, replayed ? asReplayed(answer) : answer, outcome.revision);
@@ -122,10 +131,16 @@ function asReplayed(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
 }
 
-type Decided = Outcome<{ readonly answer: Answer; readonly replayed: boolean }>;
+interface Asking {
+  readonly request: FastifyRequest;
+  readonly world: World;
+}
 
-async function submit(write: Write, request: FastifyRequest, world: World): Promise<Decided> {
-  const caller = callerOf(request);
+function submit(
+  write: Write,
+  { caller, authority }: Call,
+  { request, world }: Asking,
+): ReturnType<typeof world.submit<Written>> {
   const ifMatch = ifMatchIn(request.headers);
   if (ifMatch !== undefined && write.target === undefined) {
     const detail = 'If-Match means nothing here: this request does not change one resource.';
@@ -133,8 +148,7 @@ async function submit(write: Write, request: FastifyRequest, world: World): Prom
   }
   const decide = guarded(write, { caller, ifMatch, idempotency: idempotencyIn(request, world) });
   const { why, operation } = write;
-  return world.journal.submit({
-    by: caller.name,
+  return world.submit(authority, {
     decide,
     ...(why !== undefined && { why }),
     ...(operation !== undefined && { operation }),
@@ -145,6 +159,12 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
   const check = inputChecker(route);
   const isRestconf = route.dialect === 'restconf';
   const isStream = route.kind === 'stream';
+  const authorityOf = (request: FastifyRequest): Authority => {
+    const { caller, known } = request.admitted as Admitted;
+    // A fault of this server's, not of the caller's: `confirm` has refused it.
+    if (known === undefined && route.access !== 'public') throw new Error(`nobody was let in to ${route.path}`);
+    return { caller, token: known?.token, demand: route, host: hostNamedIn(request) };
+  };
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);
     const repeating = route.bodyRepeats === true ? request.admitted : undefined;
@@ -157,6 +177,7 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
       query,
       body,
       caller: callerOf(request),
+      authority: authorityOf(request),
       requestId: request.id,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     };

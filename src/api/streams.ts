@@ -1,14 +1,17 @@
-// The streams that are open: counted, kept alive, and ended when their token is, or the server.
+// The streams that are open: counted, kept alive, and ended when their token is, or the server. A stream is ended in the
+// commit that ends its token: nothing that is committed after it is sent.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Streamed } from '../access/index.ts';
-import type { Clock } from '../journal/index.ts';
-import type { Authenticator } from './authenticate.ts';
+import { TOKEN, type Streamed } from '../access/index.ts';
+import type { Clock, Journal } from '../journal/index.ts';
+import type { Authenticator, Known } from './authenticate.ts';
 import { ResponseOut } from './event-stream.ts';
-import { callerOf, shuttingDown } from './gate.ts';
+import { shuttingDown } from './gate.ts';
 import { HttpProblem } from './problem.ts';
 
-/** Below the idle timeouts of common proxies; also how soon a revoked token's stream ends. */
+/** Below the idle timeouts of common proxies. */
 const HEARTBEAT_MS = 15_000;
+/** Timers count milliseconds in 31 bits; a token that ends later is looked at again then. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export interface StreamsOptions {
   readonly max: number;
@@ -18,14 +21,30 @@ export interface StreamsOptions {
   readonly heartbeatMs?: number | undefined;
 }
 
+interface Open {
+  readonly known: Known | undefined;
+  readonly running: Promise<void>;
+}
+
 export class Streams {
   readonly #options: StreamsOptions;
-  readonly #open = new Map<ResponseOut, Promise<void>>();
+  readonly #open = new Map<ResponseOut, Open>();
   /** Those that are open, and those that are about to be. */
   #places = 0;
 
   constructor(options: StreamsOptions) {
     this.#options = options;
+  }
+
+  /** Ends streams as soon as the journal ends their tokens. */
+  follow(journal: Journal): () => void {
+    const stops = [
+      journal.onCommit((_, applied) => {
+        if (applied.some(({ kind }) => kind === TOKEN.name)) this.#endUnauthorized();
+      }),
+      journal.onRebuilt(() => this.#endUnauthorized()),
+    ];
+    return () => stops.forEach((stop) => stop());
   }
 
   /** Takes a place before anything is waited for, so that many that ask at once are counted, and gives it back after. */
@@ -43,29 +62,54 @@ export class Streams {
   }
 
   async run(streamed: Streamed, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { authenticator, clock, closing, heartbeatMs = HEARTBEAT_MS } = this.#options;
+    const { closing, heartbeatMs = HEARTBEAT_MS } = this.#options;
     if (closing.aborted) throw shuttingDown();
     reply.hijack();
     const { raw } = reply;
     const headers = { 'content-type': streamed.type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
     raw.writeHead(200, { ...headers, 'x-request-id': request.id });
     const out = new ResponseOut(raw);
+    const known = request.admitted?.known;
     const alive = setInterval(() => {
-      if (authenticator.isStillGood(callerOf(request), clock.nowMs())) out.sendIfIdle(': still here\n\n');
+      if (this.#isAuthorized(known)) out.sendIfIdle(': still here\n\n');
       else out.stop();
     }, heartbeatMs);
+    void this.#stopAtExpiry(out, known);
     const running = streamed.run(out).finally(() => {
       clearInterval(alive);
       this.#open.delete(out);
+      out.stop();
       raw.end();
     });
-    this.#open.set(out, running);
+    this.#open.set(out, { known, running });
+    // The token may have ended while the handler was waited for.
+    if (!this.#isAuthorized(known)) out.stop();
     await running;
+  }
+
+  #isAuthorized(known: Known | undefined): boolean {
+    const { authenticator, clock } = this.#options;
+    return known === undefined || authenticator.isStillGood(known, clock.nowMs());
+  }
+
+  #endUnauthorized(): void {
+    for (const [out, { known }] of this.#open) if (!this.#isAuthorized(known)) out.stop();
+  }
+
+  async #stopAtExpiry(out: ResponseOut, known: Known | undefined): Promise<void> {
+    const { clock } = this.#options;
+    const expiresAtMs = known?.token.doc.expiresAtMs;
+    if (expiresAtMs === undefined) return;
+    while (!out.over.aborted) {
+      const leftMs = expiresAtMs - clock.nowMs();
+      if (leftMs <= 0) out.stop();
+      else await clock.sleep(Math.min(leftMs, TIMER_MAX_MS), out.over);
+    }
   }
 
   /** Ends them all; what was sent before is still delivered. */
   async close(): Promise<void> {
     for (const out of this.#open.keys()) out.stop();
-    await Promise.allSettled(this.#open.values());
+    await Promise.allSettled([...this.#open.values()].map(({ running }) => running));
   }
 }

@@ -1,8 +1,17 @@
 // GET /api/v1/watch: commits as server-sent events, from any revision that is still kept, to whoever reads them.
 import { Type } from 'typebox';
-import { closed, refused, stream, type Answered, type Out, type Route, type Streamed } from '../access/index.ts';
+import {
+  closed,
+  refused,
+  stream,
+  type Answered,
+  type Out,
+  type ReadableJournal,
+  type Route,
+  type Streamed,
+} from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
-import type { Journal, WatchEvent } from '../journal/index.ts';
+import type { WatchEvent } from '../journal/index.ts';
 import type { Audience, ChangeViews } from './change-view.ts';
 
 /** A follower may be this far behind the server that told the client of a revision. */
@@ -62,7 +71,7 @@ interface Wanted {
   readonly after: number | undefined;
 }
 
-async function startWatch(journal: Journal, views: ChangeViews, wanted: Wanted): Promise<Streamed | Answered> {
+async function startWatch(journal: ReadableJournal, views: ChangeViews, wanted: Wanted): Promise<Streamed | Answered> {
   const after = wanted.after ?? journal.fleet.revision;
   if (!(await journal.reached(after, CATCH_UP_MS))) return refused(ahead(after, journal.fleet.revision));
   const over = new AbortController();

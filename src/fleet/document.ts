@@ -63,7 +63,8 @@ export function merged(changes: readonly Change[]): Change[] {
 
 /** The answer to a request that is understood and not carried out. It is returned, never thrown. */
 export interface Refusal {
-  readonly kind: 'invalid' | 'not-found' | 'conflict' | 'forbidden' | 'precondition' | 'limit' | 'gone';
+  readonly kind:
+    'invalid' | 'not-found' | 'conflict' | 'unauthenticated' | 'forbidden' | 'precondition' | 'limit' | 'gone';
   /** Stable, kebab-case: programs compare it. */
   readonly code: string;
   /** A sentence for a person: what is wrong and what to do. */

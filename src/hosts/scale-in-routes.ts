@@ -129,7 +129,7 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
     }),
     answers: { 200: { about: 'the plan', schema: PREVIEW } },
     // Decided where a start would be, on what is true there, and not committed.
-    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller }, { journal, clock, hash }) => {
+    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, hash }) => {
       const nowMs = clock.nowMs();
       const decide = (fleet: FleetReader): Decision<object> => {
         const asked = { hosts, site: caller.site, nowMs, hash, budgets: valueOf(fleet, SCALE_IN) };
@@ -139,7 +139,7 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
         const touched = touchedBy(fleet, leavers, limit);
         return accept([], shownPreview(preview, { fleet, caller, explain, limit, touched }));
       };
-      const outcome = await journal.submit({ by: caller.name, decide });
+      const outcome = await submit(authority, { decide });
       return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
     },
   });

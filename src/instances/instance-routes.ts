@@ -169,8 +169,7 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     handle: async (call, world) => {
       const command = commandOf(call, world, credentials());
       if ('code' in command) return refused(command);
-      const outcome = await world.journal.submit({
-        by: command.by,
+      const outcome = await world.submit(call.authority, {
         decide: (fleet): Decision<Preview> => {
           const preview = previewInstances(fleet, command);
           return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);

@@ -49,14 +49,14 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
       }),
       answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
       // Decided where an evacuation would be, on what is true there, and not committed.
-      handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller }, { journal, clock }) => {
+      handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority }, { submit, clock }) => {
         const nowMs = clock.nowMs();
         const decide = (fleet: FleetReader): Decision<Living> => {
           const host = findHost(fleet, id);
           if (host === undefined || !seesSite(caller, host.doc.site)) return refuse(unknownHost(id));
           return accept([], livingOn(fleet, id, { evacuators, limit, nowMs }));
         };
-        const outcome = await journal.submit({ by: caller.name, decide });
+        const outcome = await submit(authority, { decide });
         if (outcome.kind === 'refused') return refused(outcome.refusal);
         const { count, tenants } = outcome.answer;
         return answer({ host: id, count, tenants: tenants.map((one) => shown(one, caller, explain)) });

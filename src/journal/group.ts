@@ -22,6 +22,13 @@ export interface Decided {
   readonly commit?: Commit;
 }
 
+/** What deciding needs besides the requests. */
+export interface Deciding {
+  /** The time of the decision, which may be long after the request came. */
+  readonly nowMs: number;
+  readonly newCommitId: () => string;
+}
+
 /** A group as far as it is decided. Requests are added until it is handed to the store. */
 export class DecidedGroup {
   readonly stage: Stage;
@@ -51,12 +58,14 @@ export class DecidedGroup {
     return this.#decided.map(({ pending }) => pending);
   }
 
-  add(requests: readonly Pending[], newCommitId: () => string): void {
-    for (const pending of requests) this.#decided.push(this.#answerTo(pending, newCommitId));
+  add(requests: readonly Pending[], { nowMs, newCommitId }: Deciding): void {
+    for (const pending of requests) {
+      const tried = decideOne(this.stage, this.#fleet, pending, nowMs);
+      this.#decided.push(this.#answerTo(pending, tried, newCommitId));
+    }
   }
 
-  #answerTo(pending: Pending, newCommitId: () => string): Decided {
-    const decision = decideOne(this.stage, this.#fleet, pending);
+  #answerTo(pending: Pending, decision: Tried, newCommitId: () => string): Decided {
     if (decision.kind === 'failed') return { pending, settle: () => pending.reject(decision.error) };
     const { revision } = this.stage;
     if (decision.kind === 'refuse') {
@@ -83,10 +92,12 @@ type Tried =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-function decideOne(stage: Stage, fleet: Fleet, { request }: Pending): Tried {
+function decideOne(stage: Stage, fleet: Fleet, { request }: Pending, nowMs: number): Tried {
   let decision: Decision<unknown>;
   let texts: readonly TextChange[];
   try {
+    const denial = request.authorize?.(stage, nowMs);
+    if (denial !== undefined) return { kind: 'refuse', refusal: denial };
     decision = request.decide(stage);
     if (decision.kind === 'refuse') return decision;
     if (decision.changes.length === 0) return { kind: 'accept', answer: decision.answer };

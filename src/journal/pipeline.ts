@@ -127,12 +127,12 @@ export class Pipeline {
   }
 
   #decide(most: number): void {
-    const { fleet, waiting, newCommitId } = this.#options;
+    const { fleet, waiting, clock, newCommitId } = this.#options;
     const taken = waiting.take(Math.min(most, GROUP_COMMITS_MAX - this.#behindSize));
     if (taken.length === 0) return;
     if (this.#ahead !== undefined) mark('journal-decided-behind');
     this.#behind ??= new DecidedGroup(fleet, this.#ahead);
-    this.#behind.add(taken, newCommitId);
+    this.#behind.add(taken, { nowMs: clock.nowMs(), newCommitId });
   }
 
   #handOver(fence: Fence): Flight | undefined {

@@ -24,6 +24,11 @@ export interface Request<A> {
   readonly why?: string;
   readonly operation?: string;
   readonly decide: (fleet: FleetReader) => Decision<A>;
+  /**
+   * Why whoever asks may not have this decided, on the fleet that it is decided on and at that time. It runs before
+   * `decide` and as often. Absent for what the control plane does of its own accord.
+   */
+  readonly authorize?: (fleet: FleetReader, nowMs: number) => Refusal | undefined;
 }
 
 export type Outcome<A> =

@@ -1,0 +1,101 @@
+// Whether a caller may do what it asks, decided on the very fleet that the decision is made on. What was true when the
+// request arrived grants nothing: the lease, the token and its expiry may change before the body is there, or while a
+// group waits for its store.
+import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
+import { isExpired } from './decide.ts';
+import { TOKEN, type Token, type TokenId } from './model.ts';
+import { permits, type Access, type Caller } from './role.ts';
+
+/** What a route asks of its caller. */
+export interface Demand {
+  readonly access: Access;
+  readonly scope?: 'fleet' | 'site';
+}
+
+export type StoredToken = Stored<'token', Token>;
+
+/** A caller, the token that it proved to have the secret of, and what it asks for. */
+export interface Authority {
+  readonly caller: Caller;
+  /** As it was when the secret was compared with its hash. Undefined only for public routes. */
+  readonly token: StoredToken | undefined;
+  readonly demand: Demand;
+  /** The host that the request names, when it names one. */
+  readonly host?: string | undefined;
+}
+
+export type TokenTrouble = 'missing' | 'unknown' | 'expired' | 'revoked' | 'changed';
+
+const SENTENCES: Readonly<Record<TokenTrouble, string>> = {
+  missing: 'This route needs a token. Send it as "Authorization: Bearer <token>".',
+  unknown: 'This token is not known here. Check that it was copied in full.',
+  expired: 'This token has expired. Ask an administrator for a new one.',
+  revoked: 'This token was revoked. Ask an administrator for a new one.',
+  changed: 'This token was changed while the request was under way. Send the request again.',
+};
+
+export function refuseToken(trouble: TokenTrouble): Refusal {
+  return { kind: 'unauthenticated', code: `token-${trouble}`, message: SENTENCES[trouble] };
+}
+
+export function callerOfToken({ id, doc }: StoredToken): Caller {
+  const { name, role, site, host } = doc;
+  return { name, role, token: id, ...(site !== undefined && { site }), ...(host !== undefined && { host }) };
+}
+
+/** Why nothing may be done for this caller on this fleet at this time; undefined when it may. */
+export function denyUnlessAuthorized(fleet: FleetReader, authority: Authority, nowMs: number): Refusal | undefined {
+  const { token, demand, caller } = authority;
+  if (demand.access === 'public') return undefined;
+  if (token === undefined) return refuseToken('missing');
+  const trouble = findTokenTrouble(fleet, token, nowMs);
+  if (trouble !== undefined) return refuseToken(trouble);
+  return denyUnlessSufficient(caller, demand, authority.host);
+}
+
+/** What became of a token since it was last compared with a secret; undefined while it is still good for the same. */
+export function findTokenTrouble(
+  fleet: FleetReader,
+  token: Pick<StoredToken, 'id' | 'doc'>,
+  nowMs: number,
+): TokenTrouble | undefined {
+  const now = fleet.get(TOKEN, token.id);
+  if (now === undefined) return 'unknown';
+  if (now !== token) {
+    if (now.doc.hash !== token.doc.hash) return 'unknown';
+    if (now.doc.revoked !== undefined) return 'revoked';
+    if (!isSameCaller(now.doc, token.doc)) return 'changed';
+  }
+  return isExpired(now.doc, nowMs) ? 'expired' : undefined;
+}
+
+/** The same, for a token that is known by its id alone. */
+export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boolean {
+  const stored = fleet.get(TOKEN, id);
+  return stored !== undefined && stored.doc.revoked === undefined && !isExpired(stored.doc, nowMs);
+}
+
+function isSameCaller(one: Token, other: Token): boolean {
+  return one.name === other.name && one.role === other.role && one.site === other.site && one.host === other.host;
+}
+
+/** Why a caller that is who it says may not do this. `host` is the one that the request names. */
+export function denyUnlessSufficient(
+  caller: Caller,
+  { access, scope }: Demand,
+  host: string | undefined,
+): Refusal | undefined {
+  if (!permits(caller, access)) {
+    const message = `This route is for the role "${access}"; your token has "${caller.role}".`;
+    return { kind: 'forbidden', code: 'role-insufficient', message };
+  }
+  if (caller.site !== undefined && scope !== 'site') {
+    const message = `Your token is bound to site "${caller.site}"; this route concerns the whole fleet.`;
+    return { kind: 'forbidden', code: 'site-bound', message };
+  }
+  if (caller.host !== undefined && host !== undefined && host !== caller.host) {
+    const message = `Your token speaks for host "${caller.host}" and no other.`;
+    return { kind: 'forbidden', code: 'other-host', message };
+  }
+  return undefined;
+}

@@ -1,0 +1,299 @@
+// Every route with a body that it accepts, and a fleet in which each of them finds what it names. For suites that call all
+// routes: a new route gets a row here.
+import type { InjectOptions } from 'fastify';
+import { expect } from 'vitest';
+import { tokenIdIn, type Route } from '../../src/access/index.ts';
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
+import { idOf, put } from '../../src/fleet/index.ts';
+import { newOperation, OPERATION } from '../../src/operations/index.ts';
+import { NETWORKED, networked } from './networked.ts';
+import { hostChange, populate, startWorld, type World } from './world.ts';
+
+export const CALLERS = [
+  'nobody',
+  'expired',
+  'revoked',
+  'garbage',
+  'viewer',
+  'operator',
+  'admin',
+  'site viewer',
+  'site operator',
+  'site admin',
+  'other site admin',
+  'agent',
+  'superseded agent',
+  'join',
+] as const;
+export type CallerName = (typeof CALLERS)[number];
+
+/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS. */
+const PUBLIC = '+ + + +  + + +  + + + +  + + +';
+const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -';
+const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -';
+const OPERATE = '? ? ? ?  - + +  - + + 0  - - -';
+const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -';
+const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -';
+const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -';
+const AGENT = '? ? ? ?  - - -  - - - -  + - -';
+const JOIN = '? ? ? ?  - - -  - - - -  - - +';
+
+interface Row {
+  readonly who: string;
+  readonly body?: object;
+}
+
+export const TABLE: Readonly<Record<string, Row>> = {
+  'GET /livez': { who: PUBLIC },
+  'GET /readyz': { who: PUBLIC },
+  'GET /api/v1/openapi.json': { who: PUBLIC },
+  'GET /metrics': { who: SEE_FLEET },
+  'GET /api/v1/whoami': { who: SEE_LIST },
+  'GET /api/v1/watch': { who: SEE_LIST },
+  'GET /api/v1/history': { who: SEE_LIST },
+  'GET /api/v1/settings': { who: SEE_FLEET },
+  'GET /api/v1/settings/:name': { who: SEE_FLEET },
+  'PUT /api/v1/settings/:name': { who: RULE_FLEET, body: { value: 5 } },
+  'DELETE /api/v1/settings/:name': { who: RULE_FLEET },
+  'GET /api/v1/tokens': { who: RULE_FLEET },
+  'GET /api/v1/tokens/:id': { who: RULE_FLEET },
+  'POST /api/v1/tokens': { who: RULE_FLEET, body: { name: 'new', role: 'viewer' } },
+  'DELETE /api/v1/tokens/:id': { who: RULE_FLEET },
+  'GET /api/v1/sites': { who: SEE_LIST },
+  'GET /api/v1/sites/:id': { who: SEE_SITE },
+  'POST /api/v1/sites': { who: RULE_FLEET, body: { name: 'new' } },
+  'PATCH /api/v1/sites/:id': { who: RULE_FLEET, body: { description: 'x' } },
+  'DELETE /api/v1/sites/:id': { who: RULE_FLEET },
+  'GET /api/v1/hosts': { who: SEE_LIST },
+  'GET /api/v1/hosts/:id': { who: SEE_SITE },
+  // Joining names a site of one's own, or is refused.
+  'POST /api/v1/hosts': { who: '? ? ? ?  - + +  - + + -  - - -', body: { hosts: [{ name: 'new', site: 'central' }] } },
+  'PATCH /api/v1/hosts/:id': { who: OPERATE, body: { baseWeight: 2 } },
+  'POST /api/v1/hosts/:id/disable': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/hosts/:id/enable': { who: OPERATE },
+  'POST /api/v1/hosts/:id/force-down': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/hosts/:id/clear-force-down': { who: OPERATE },
+  'POST /api/v1/hosts/:id/join-token': { who: OPERATE },
+  'POST /api/v1/hosts/:id/re-admit': { who: OPERATE, body: { reason: 'x' } },
+  'GET /api/v1/scale-in': { who: SEE_LIST },
+  'POST /api/v1/scale-in/preview': { who: SEE_SITE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/start': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/end': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-in/recover': { who: OPERATE, body: { hosts: ['central-0'] } },
+  'POST /api/v1/scale-out': {
+    who: '? ? ? ?  - + +  - + + -  - - -',
+    body: { hosts: [{ name: 'new', site: 'central' }] },
+  },
+  'GET /api/v1/operations': { who: SEE_LIST },
+  'GET /api/v1/operations/:id': { who: SEE_SITE },
+  'GET /api/v1/operations/:id/items': { who: SEE_SITE },
+  'GET /api/v1/operation-items': { who: SEE_LIST },
+  'POST /api/v1/operations/:id/cancel': { who: OPERATE },
+  'POST /api/v1/operations/:id/retry': { who: OPERATE },
+  'GET /api/v1/hosts/:id/segments': { who: SEE_SITE },
+  'GET /api/v1/hosts/:id/tenants': { who: SEE_SITE },
+  'GET /api/v1/hosts/:id/dataplane': { who: SEE_SITE },
+  'GET /api/v1/networks': { who: SEE_FLEET },
+  'GET /api/v1/networks/:id': { who: SEE_FLEET },
+  'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
+  'POST /api/v1/networks': { who: OPERATE_FLEET, body: { name: 'new' } },
+  'PATCH /api/v1/networks/:id': { who: OPERATE_FLEET, body: { qosPolicy: 'gold' } },
+  'DELETE /api/v1/networks/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/segments': { who: SEE_FLEET },
+  'GET /api/v1/segments/:id': { who: SEE_FLEET },
+  'GET /api/v1/segments/:id/stock': { who: SEE_FLEET },
+  'POST /api/v1/segments': { who: OPERATE_FLEET, body: { name: 'new', network: 'lan', type: 'flat' } },
+  'DELETE /api/v1/segments/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/subnets': { who: SEE_FLEET },
+  'GET /api/v1/subnets/:id': { who: SEE_FLEET },
+  'POST /api/v1/subnets': {
+    who: OPERATE_FLEET,
+    body: { name: 'new', network: 'lan', segment: 'rack', cidr: '10.1.0.0/24' },
+  },
+  'PATCH /api/v1/subnets/:id': { who: OPERATE_FLEET, body: { gateway: '10.0.0.1' } },
+  'DELETE /api/v1/subnets/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/ports': { who: SEE_LIST },
+  'GET /api/v1/ports/:id': { who: SEE_SITE },
+  'POST /api/v1/ports': { who: OPERATE_FLEET, body: { network: 'lan' } },
+  'PATCH /api/v1/ports/:id': { who: OPERATE_FLEET, body: { name: 'uplink' } },
+  'DELETE /api/v1/ports/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/quotas': { who: SEE_FLEET },
+  'GET /api/v1/quotas/:id': { who: SEE_FLEET },
+  'PUT /api/v1/quotas/:id': { who: RULE_FLEET, body: { instances: 5 } },
+  'DELETE /api/v1/quotas/:id': { who: RULE_FLEET },
+  'GET /api/v1/routers': { who: SEE_FLEET },
+  'GET /api/v1/routers/:id': { who: SEE_FLEET },
+  'POST /api/v1/routers': { who: OPERATE_FLEET, body: { name: 'new', externalNetwork: 'uplink' } },
+  'PATCH /api/v1/routers/:id': { who: OPERATE_FLEET, body: { natAddress: '203.0.113.9' } },
+  'DELETE /api/v1/routers/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/services': { who: SEE_FLEET },
+  'GET /api/v1/services/:id': { who: SEE_FLEET },
+  'GET /api/v1/services/:id/why': { who: SEE_FLEET },
+  'PATCH /api/v1/services/:id': { who: OPERATE_FLEET, body: { exclusion: 'hard' } },
+  'POST /api/v1/services/:id/move': { who: OPERATE_FLEET, body: { host: 'central-0' } },
+  'POST /api/v1/services/rebalance': { who: OPERATE_FLEET, body: {} },
+  'GET /api/v1/floating-addresses': { who: SEE_FLEET },
+  'GET /api/v1/floating-addresses/:id': { who: SEE_FLEET },
+  'POST /api/v1/floating-addresses': { who: OPERATE_FLEET, body: { network: 'uplink' } },
+  'POST /api/v1/floating-addresses/:id/associate': { who: OPERATE_FLEET, body: { port: 'port-1' } },
+  'POST /api/v1/floating-addresses/:id/disassociate': { who: OPERATE_FLEET },
+  'DELETE /api/v1/floating-addresses/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/transport-zones': { who: SEE_FLEET },
+  'GET /api/v1/transport-zones/:id': { who: SEE_FLEET },
+  'POST /api/v1/transport-zones': { who: OPERATE_FLEET, body: { name: 'new' } },
+  'PATCH /api/v1/transport-zones/:id': { who: OPERATE_FLEET, body: { mesh: 'needed' } },
+  'DELETE /api/v1/transport-zones/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/network-events': { who: SEE_FLEET },
+  'POST /api/v1/network-events': {
+    who: OPERATE_FLEET,
+    body: { events: [{ port: 'port-1', name: 'plugged', serial: 1 }] },
+  },
+  'GET /api/v1/simulated-network/faults': { who: RULE_FLEET },
+  'POST /api/v1/simulated-network/faults': { who: RULE_FLEET, body: { op: 'bind', outcome: 'binding-failed' } },
+  'DELETE /api/v1/simulated-network/faults': { who: RULE_FLEET },
+  'GET /api/v1/simulated-network/calls': { who: RULE_FLEET },
+  'PUT /api/v1/simulated-network/events': { who: RULE_FLEET, body: { enabled: false } },
+  'GET /api/v1/flavors': { who: SEE_FLEET },
+  'GET /api/v1/flavors/:id': { who: SEE_FLEET },
+  'POST /api/v1/flavors': { who: OPERATE_FLEET, body: { name: 'new', vcpus: 1, memoryMiB: 1, diskGiB: 0 } },
+  'DELETE /api/v1/flavors/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/groups': { who: SEE_FLEET },
+  'GET /api/v1/groups/:id': { who: SEE_FLEET },
+  'POST /api/v1/groups': { who: OPERATE_FLEET, body: { name: 'new', policy: 'affinity' } },
+  'PATCH /api/v1/groups/:id': { who: OPERATE_FLEET, body: { movesAtOnce: 2 } },
+  'DELETE /api/v1/groups/:id': { who: OPERATE_FLEET },
+  'GET /api/v1/instances': { who: SEE_LIST },
+  'GET /api/v1/instances/:id': { who: SEE_SITE },
+  // Asking for instances names a site of one's own, or is refused.
+  'POST /api/v1/instances': {
+    who: '? ? ? ?  - + +  - + + -  - - -',
+    body: { flavor: 'small', networks: [{ network: 'lan' }], site: 'central' },
+  },
+  'POST /api/v1/instances/preview': { who: SEE_LIST, body: { flavor: 'small', networks: 'none' } },
+  'DELETE /api/v1/instances/:id': { who: OPERATE },
+  'POST /api/v1/instances/:id/move': { who: OPERATE, body: { kind: 'live' } },
+  'POST /api/v1/instances/:id/shelve': { who: OPERATE },
+  'POST /api/v1/instances/:id/unshelve': { who: OPERATE },
+  'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
+  'GET /api/v1/gates': { who: SEE_FLEET },
+  'GET /api/v1/alarms': { who: SEE_LIST },
+  'GET /api/v1/alarms/:id': { who: SEE_SITE },
+  'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
+  'POST /api/v1/agent/heartbeat': { who: AGENT, body: { serviceVersion: 1 } },
+  'GET /api/v1/agent/view': { who: AGENT },
+  'GET /.well-known/host-meta': { who: PUBLIC },
+  'GET /restconf': { who: SEE_LIST },
+  'GET /restconf/yang-library-version': { who: SEE_LIST },
+  'GET /restconf/operations': { who: SEE_LIST },
+  'GET /restconf/modules/:module': { who: SEE_LIST },
+  'GET /restconf/data/ietf-yang-library::yang-library': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology/topology=:topology': { who: SEE_LIST },
+  'GET /restconf/data/network-topology::network-topology/topology=:topology/node=:node': { who: SEE_SITE },
+  'GET /restconf/data/opendaylight-inventory::nodes': { who: SEE_LIST },
+  'GET /restconf/data/opendaylight-inventory::nodes/node=:node': { who: SEE_SITE },
+  'POST /restconf/operations/scalein-api::scalein-computes-start': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
+  },
+  'POST /restconf/operations/scalein-api::scalein-computes-end': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
+  },
+  'POST /restconf/operations/scalein-api::scalein-computes-recover': {
+    who: OPERATE_FLEET,
+    body: { 'scalein-api:input': { 'recover-node-ids': ['central-0'] } },
+  },
+  'POST /api/v1/agent/connections/deposit': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', connections: [], inAll: 0 },
+  },
+  'POST /api/v1/agent/connections/collect': {
+    who: AGENT,
+    body: { service: 'nat:edge', operation: 'op-1', phase: 'seeding', waitMs: 0 },
+  },
+  'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
+};
+
+/** What is named in paths; everything is in site central. */
+const NAMED: Readonly<Record<string, string>> = {
+  hosts: 'central-0',
+  sites: 'central',
+  operations: 'op-1',
+  alarms: 'code:central',
+  settings: 'liveness',
+  ...NETWORKED,
+};
+
+/** What is named in the trees of RESTCONF, by parameter. */
+const IN_TREES: Readonly<Record<string, string>> = {
+  topology: 'ovsdb:1',
+  node: 'central-0',
+  module: 'scalein-api.yang',
+};
+
+export const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+async function callersOf(world: World): Promise<Map<CallerName, string>> {
+  const secrets = new Map<CallerName, string>([['garbage', 'mst_tk-1_0123456789abcdef0123456789']]);
+  const soon = world.clock.nowMs() + 1000;
+  const wanted: [CallerName, Parameters<World['token']>][] = [
+    ['expired', ['admin', { expiresAtMs: soon }]],
+    ['revoked', ['admin']],
+    ['viewer', ['viewer']],
+    ['operator', ['operator']],
+    ['admin', ['admin']],
+    ['site viewer', ['viewer', { site: 'central' }]],
+    ['site operator', ['operator', { site: 'central' }]],
+    ['site admin', ['admin', { site: 'central' }]],
+    ['other site admin', ['admin', { site: 'north' }]],
+    ['agent', ['agent', { host: 'central-1' }]],
+    ['superseded agent', ['agent', { host: 'central-2' }]],
+    ['join', ['join', { host: 'central-0' }]],
+  ];
+  for (const [name, token] of wanted) secrets.set(name, await world.token(...token));
+  world.clock.ahead(2000);
+  const revoke = { method: 'DELETE', url: `/api/v1/tokens/${idIn(secrets.get('revoked'))}` } as const;
+  expect((await world.call(secrets.get('admin'), revoke)).statusCode).toBe(200);
+  await world.commit(hostChange('central-1', { credential: idIn(secrets.get('agent')) }));
+  return secrets;
+}
+
+export const idIn = (secret: string | undefined): string => tokenIdIn(secret ?? '') ?? '';
+
+export interface Prepared {
+  readonly world: World;
+  readonly secrets: Map<CallerName, string>;
+  /** The id of a token that may be named in paths. */
+  readonly token: string;
+}
+
+export async function prepared(options?: Parameters<typeof startWorld>[0]): Promise<Prepared> {
+  const world = await startWorld(options);
+  await populate(world);
+  const secrets = await callersOf(world);
+  const items = [{ key: 'central-0', target: { kind: 'host', id: 'central-0' }, step: 'await-agent' }];
+  const id = idOf(OPERATION, 'op-1');
+  const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
+  await world.commit(
+    ...newOperation({ id, ...asked, items }),
+    ...networked(),
+    hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
+    put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
+  );
+  return { world, secrets, token: idIn(await world.token('viewer')) };
+}
+
+export function requestFor(route: Route, token: string): InjectOptions {
+  const folder = route.path.split('/')[3] ?? '';
+  const named = folder === 'tokens' ? token : (NAMED[folder] ?? '');
+  // Two colons are one that begins no parameter.
+  const parts = route.path
+    .split('::')
+    .map((part) => part.replaceAll(/:([a-z]+)/g, (_, name: string) => IN_TREES[name] ?? named));
+  const url = parts.join(':');
+  const payload = TABLE[keyOf(route)]?.body;
+  // A stream is answered as soon as it begins.
+  const asStream = route.kind === 'stream' && { payloadAsStream: true };
+  return { method: route.method, url, ...(payload !== undefined && { payload }), ...asStream };
+}

@@ -1,0 +1,174 @@
+// Who may do something is decided in the commit. Each attack lets something change between the look at the headers and the
+// commit: the lease, the token, its expiry.
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { TOKEN } from '../../src/access/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { accept } from '../../src/journal/index.ts';
+import { idIn, keyOf, prepared, requestFor, type CallerName } from '../api/every-route.ts';
+import { clockAhead, lead, populate, startWorld, type World, type WorldOptions } from '../api/world.ts';
+
+const open: World[] = [];
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const world of open.splice(0)) await world.close();
+});
+
+const MADE_UP = 'mst_tk-made-up_0123456789abcdef0123456789abcdef';
+const NEW_ADMIN = JSON.stringify({ name: 'mine', role: 'admin' });
+
+async function started(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
+  const world = await startWorld({ leads: false, ...options });
+  open.push(world);
+  return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
+}
+
+interface Held {
+  /** Sends the rest; answers the response as text. */
+  finish(): Promise<string>;
+}
+
+/** A request whose last byte is kept back. Answers when the server has looked at its headers. */
+async function hold(url: string, secret: string, { path, body }: { path: string; body: string }): Promise<Held> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  sockets.push(socket);
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += String(chunk);
+  });
+  const headers = [
+    `POST ${path} HTTP/1.1`,
+    'host: x',
+    `authorization: Bearer ${secret}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'expect: 100-continue',
+    'connection: close',
+  ];
+  socket.write(`${headers.join('\r\n')}\r\n\r\n`);
+  await expect.poll(() => text).toContain('100 Continue');
+  socket.write(body.slice(0, -1));
+  // The headers are looked at in the turn in which they arrive; a whole request after it shows that this turn is over.
+  await fetch(`${url}/livez`);
+  return {
+    finish: async () => {
+      const ended = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+      socket.write(body.slice(-1));
+      await ended;
+      return text.slice(text.indexOf('HTTP/1.1', 1));
+    },
+  };
+}
+
+const tokensIn = ({ journal }: World): number => [...journal.fleet.all(TOKEN)].length;
+
+describe('a body that is kept back', () => {
+  test('never: a made-up token becomes admin because its server begins to decide', async () => {
+    const clock = clockAhead();
+    const { world: holder, url: holderUrl } = await started({ clock });
+    await lead(holder, holderUrl);
+    await populate(holder);
+    const { world: follower, url } = await started({ clock, disk: holder.disk });
+    await follower.journal.reached(holder.journal.fleet.revision, 2000);
+    const held = await hold(url, MADE_UP, { path: '/api/v1/tokens', body: NEW_ADMIN });
+    clock.ahead(2 * 10 ** 9);
+    holder.journal.stepDown();
+    await lead(follower, url);
+    const { revision } = follower.journal.fleet;
+    expect(await held.finish()).toMatch(/^HTTP\/1.1 401 [^]*"code":"token-unknown"/);
+    expect([tokensIn(follower), follower.journal.fleet.revision]).toEqual([0, revision]);
+  });
+
+  test('never: a made-up token is let in by one server whose lease lapsed and came back', async () => {
+    const { world, url } = await started();
+    await lead(world, url);
+    await populate(world);
+    const { fence } = world.journal;
+    world.journal.stepDown();
+    const held = await hold(url, MADE_UP, { path: '/api/v1/tokens', body: NEW_ADMIN });
+    await world.journal.lead(fence as NonNullable<typeof fence>);
+    expect(await held.finish()).toMatch(/^HTTP\/1.1 401 /);
+    expect(tokensIn(world)).toBe(0);
+  });
+
+  test.each(['revoked', 'expired'] as const)('never: a token that is %s meanwhile writes', async (end) => {
+    const { world, url } = await started();
+    await lead(world, url);
+    const admin = await world.token('admin');
+    const ending = await world.token('admin', end === 'expired' ? { expiresAtMs: world.clock.nowMs() + 60_000 } : {});
+    const held = await hold(url, ending, { path: '/api/v1/tokens', body: NEW_ADMIN });
+    const before = tokensIn(world);
+    if (end === 'expired') world.clock.ahead(60_000);
+    else await world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${idIn(ending)}` });
+    expect(await held.finish()).toMatch(new RegExp(`^HTTP/1.1 401 [^]*"code":"token-${end}"`));
+    expect(tokensIn(world)).toBe(before);
+  });
+});
+
+/** Nothing becomes durable until it is released; `submitted` resolves when the next request is past the door. */
+function holdWrites({ journal }: World): { readonly submitted: Promise<unknown>; readonly release: () => void } {
+  const write = journal.store.write.bind(journal.store);
+  const released = Promise.withResolvers<undefined>();
+  journal.store.write = async (group) => {
+    await released.promise;
+    return write(group);
+  };
+  const submit = journal.submit.bind(journal);
+  const submitted = Promise.withResolvers<undefined>();
+  journal.submit = (request) => {
+    submitted.resolve(undefined);
+    return submit(request);
+  };
+  return { submitted: submitted.promise, release: () => released.resolve(undefined) };
+}
+
+/** Who each route that writes is for, when it is not an administrator. */
+const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
+
+const { world: first } = await prepared();
+const writes = first.server.routes.filter(({ kind }) => kind === 'write');
+await first.close();
+
+describe.each(['revoked', 'expired'] as const)('a token that is %s before the commit', (end) => {
+  // The door looks at what is durable. What ends the token is decided already, or happens while the store is slow.
+  test.each(writes.map((route) => [keyOf(route), route] as const))('never commits: %s', async (_, route) => {
+    const { world, secrets, token } = await prepared();
+    open.push(world);
+    const secret = secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
+    const id = idOf(TOKEN, idIn(secret));
+    const stored = world.journal.fleet.get(TOKEN, id);
+    if (stored === undefined) throw new Error('there is no such token');
+    const ended =
+      end === 'revoked'
+        ? { ...stored.doc, revoked: { atMs: world.clock.nowMs(), by: 'test' } }
+        : { ...stored.doc, expiresAtMs: world.clock.nowMs() };
+    const { revision } = world.journal.fleet;
+    const ending = world.journal.submit({
+      by: 'test',
+      decide: () => accept([{ kind: TOKEN.name, id, doc: ended }], null),
+    });
+    const { submitted, release } = holdWrites(world);
+    const headers = { 'idempotency-key': 'k' };
+    const answering = world.call(secret, { ...requestFor(route, token), headers });
+    await Promise.race([submitted, answering]);
+    release();
+    const answer = await answering;
+    await ending;
+    expect([answer.statusCode, world.journal.fleet.revision]).toEqual([401, revision + 1]);
+  });
+});
+
+test('a kept answer is not shown to a token that has ended', async () => {
+  const world = await startWorld();
+  open.push(world);
+  const [admin, other] = [await world.token('admin'), await world.token('admin')];
+  const request = { method: 'POST', url: '/api/v1/sites', payload: { name: 'east' } } as const;
+  const headers = { 'idempotency-key': 'k' };
+  expect((await world.call(other, { ...request, headers })).statusCode).toBe(201);
+  const revoking = world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${idIn(other)}` });
+  const replay = await world.call(other, { ...request, headers });
+  expect((await revoking).statusCode).toBe(200);
+  expect(replay.statusCode).toBe(401);
+});
