@@ -1,4 +1,5 @@
 // muster agent: the program on a compute node, until it is stopped.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -11,6 +12,7 @@ import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
 import { ovsMachine } from './ovs-machine.ts';
+import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
 import { CannotStart } from './start-failure.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -47,6 +49,9 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   let machine: Machine | undefined;
   try {
+    writePrivateFilesOnly();
+    // The agent makes the folder itself when it has something to keep.
+    if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = machineFor(options, log);
     const running = startAgent({
       servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),

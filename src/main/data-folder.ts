@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { checkPrivateFolder } from './private-folder.ts';
 import { CannotStart, cannotOpenFolder } from './start-failure.ts';
 
 export interface LockedFolder {
@@ -17,9 +18,10 @@ export function prepareFolder(path: string): void {
   try {
     makeFolder(resolve(path));
     if (!statSync(path).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+    checkPrivateFolder(path, '--data');
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw cannotOpenFolder(path, error);
+    throw error instanceof CannotStart ? error : cannotOpenFolder(path, error);
   }
 }
 

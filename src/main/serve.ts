@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { pino, type Logger } from 'pino';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { listenAddress } from './listen-address.ts';
+import { writePrivateFilesOnly } from './private-folder.ts';
 import { CannotStart } from './start-failure.ts';
 import { isOnTerminal, stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -38,6 +39,7 @@ export async function runServer(
   const started: { plane?: ControlPlane } = {};
   const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
   const stop = stopSignal((text) => process.stderr.write(text), reload);
+  writePrivateFilesOnly();
   // Written at once: what a server says last is what people want to read.
   const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
   try {
