@@ -1,6 +1,7 @@
 // Looking at something again and again until it is over, and showing how it stands: a picture drawn over itself on a terminal,
 // a line for every piece of news in a pipe. It only looks: whoever stops looking stops nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { controlSequence } from './escape.ts';
 import type { Session } from './session.ts';
 
 /** The first looks come quickly, for what is done at once; later ones do not burden the server. */
@@ -70,6 +71,6 @@ class Screen {
   }
 
   #upAndClear(): string {
-    return this.#drawn === 0 ? '' : `\u001B[${this.#drawn}A\u001B[J`;
+    return this.#drawn === 0 ? '' : `${controlSequence(`${this.#drawn}A`)}${controlSequence('J')}`;
   }
 }

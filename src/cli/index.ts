@@ -1,3 +1,4 @@
+export { escapeControls } from './escape.ts';
 export { runCli } from './program.ts';
 export { DEFAULT_SERVER } from './session.ts';
 export { realTerminal } from './terminal.ts';

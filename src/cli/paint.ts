@@ -1,4 +1,5 @@
 // Colours, for terminals only. A colour is never the only thing that says something.
+import { controlSequence } from './escape.ts';
 
 export type Colour = 'red' | 'green' | 'yellow' | 'blue' | 'dim' | 'bold';
 
@@ -18,7 +19,7 @@ export function painter(colours: boolean): Paint {
   return (colour, text) => {
     if (colour === undefined || text === '') return text;
     const [on, off] = CODES[colour];
-    return `\u001B[${on}m${text}\u001B[${off}m`;
+    return `${controlSequence(`${on}m`)}${text}${controlSequence(`${off}m`)}`;
   };
 }
 

@@ -4,6 +4,7 @@ import { alarmsCommand } from './alarms.ts';
 import { act, type Cli, type NodeTools, type Starters } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { dataplaneCommand } from './dataplane.ts';
+import { escapingTerminal } from './escape.ts';
 import { EXIT, EXIT_CODES, Failure } from './exit-code.ts';
 import { flavorsCommand } from './flavors.ts';
 import { floatingAddressesCommand } from './floating-addresses.ts';
@@ -41,7 +42,8 @@ export interface CliOptions {
 
 /** Runs one command line (without the program's own name) and answers the exit code. */
 export async function runCli(words: readonly string[], options: CliOptions): Promise<number> {
-  const cli: Cli = { ...options, exitCode: EXIT.ok };
+  const terminal = escapingTerminal(options.terminal);
+  const cli: Cli = { ...options, terminal, exitCode: EXIT.ok };
   const program = makeProgram(cli);
   try {
     await program.parseAsync([...words], { from: 'user' });
@@ -49,7 +51,7 @@ export async function runCli(words: readonly string[], options: CliOptions): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (!(error instanceof Failure)) throw error;
-    options.terminal.err(failureText(error, program.opts<{ verbose?: boolean }>().verbose === true));
+    terminal.err(failureText(error, program.opts<{ verbose?: boolean }>().verbose === true));
     return error.exitCode;
   }
 }

@@ -2,6 +2,7 @@
 import { isLoopback } from '../api/index.ts';
 import { Client } from './client.ts';
 import { parsePatience } from './duration.ts';
+import { hasControls } from './escape.ts';
 import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './paint.ts';
 import { renderFacts, renderTable, type Column } from './table.ts';
@@ -95,8 +96,7 @@ export class Session {
       this.terminal.out(`${JSON.stringify(value, null, 2)}\n`);
       return;
     }
-    const { stringify } = await import('yaml');
-    this.terminal.out(stringify(value));
+    this.terminal.out(await toYaml(value));
   }
 
   /** One of many values that come one after the other: a line each, or a YAML document each. */
@@ -107,6 +107,18 @@ export class Session {
     }
     this.terminal.out(`${JSON.stringify(value)}\n`);
   }
+}
+
+/** Only in double quotes does an escape mean the character that it stands for. */
+async function toYaml(value: unknown): Promise<string> {
+  const { Document, visit } = await import('yaml');
+  const document = new Document(value);
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && hasControls(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString();
 }
 
 function serverAddress(text: string): URL {

@@ -1,4 +1,5 @@
 // How wide a text is on a terminal, and how it is kept from doing anything there but being shown.
+import { escapeControls } from './escape.ts';
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
@@ -29,11 +30,7 @@ export function cut(text: string, width: number): string {
   return `${kept}…`;
 }
 
-// Text of others may hold escape sequences, and direction marks that turn a line round.
-// oxlint-disable-next-line no-control-regex -- these are what must not get through
-const UNPRINTABLE = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu;
-
 /** One line of text that can do nothing to the terminal. */
 export function harmless(text: string): string {
-  return text.replaceAll(UNPRINTABLE, (character) => (character === '\n' || character === '\t' ? ' ' : '\uFFFD'));
+  return escapeControls(text.replaceAll(/[\n\t]/g, ' '));
 }

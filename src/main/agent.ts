@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { pino } from 'pino';
 import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -13,6 +12,7 @@ import { realClock } from './clock.ts';
 import { realIds } from './ids.ts';
 import { ovsMachine } from './ovs-machine.ts';
 import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
+import { programLog, writeSentence } from './program-log.ts';
 import { CannotStart } from './start-failure.ts';
 import { stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -46,7 +46,7 @@ const COLLECTS_ALONE = '--no-parallel-scavenge';
 export async function agent(options: AgentProgramOptions): Promise<number> {
   setFlagsFromString(COLLECTS_ALONE);
   const stop = stopSignal((text) => process.stderr.write(text));
-  const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  const log = programLog(options.logLevel);
   let machine: Machine | undefined;
   try {
     writePrivateFilesOnly();
@@ -69,7 +69,7 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
     await untilStopped({ ended: running.ended, stop: () => running.stop() }, stop);
     return 0;
   } catch (error) {
-    if (error instanceof CannotStart) process.stderr.write(`${error.message}\n`);
+    if (error instanceof CannotStart) writeSentence(process.stderr, `${error.message}\n`);
     else log.fatal({ err: error }, 'the agent cannot go on');
     return 1;
   } finally {

@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { HOST } from '../hosts/index.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { newsIn } from './demo-news.ts';
+import { writeSentence } from './program-log.ts';
 import { explain } from './rooms.ts';
 import { runServer, type ServeOptions } from './serve.ts';
 
@@ -12,10 +13,10 @@ const DEFAULT_DATA = './data';
 
 export function demo(options: ServeOptions, version: string): Promise<number> {
   return runServer(options, version, (plane) => {
-    process.stdout.write(banner(plane, options, version));
+    writeSentence(process.stdout, banner(plane, options, version));
     plane.journal.onCommit((commit, applied) => {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
-      for (const line of newsIn(applied, explain)) process.stdout.write(`${when}  ${line}\n`);
+      for (const line of newsIn(applied, explain)) writeSentence(process.stdout, `${when}  ${line}\n`);
     });
   });
 }

@@ -1,9 +1,10 @@
 // muster serve: one control plane server, until it is stopped.
 import { existsSync } from 'node:fs';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { listenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
+import { programLog, writeSentence } from './program-log.ts';
 import { CannotStart } from './start-failure.ts';
 import { isOnTerminal, stopSignal, untilStopped } from './until-stopped.ts';
 
@@ -26,7 +27,7 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions, version: string): Promise<number> {
   return runServer(options, version, (plane) => {
     const token = existsSync(plane.tokenFile) ? `Admin token: ${plane.tokenFile}\n` : '';
-    process.stdout.write(`Muster ${version} answers at ${plane.url}\n${token}`);
+    writeSentence(process.stdout, `Muster ${version} answers at ${plane.url}\n${token}`);
   });
 }
 
@@ -40,8 +41,7 @@ export async function runServer(
   const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
   const stop = stopSignal((text) => process.stderr.write(text), reload);
   writePrivateFilesOnly();
-  // Written at once: what a server says last is what people want to read.
-  const log = pino({ level: options.logLevel, base: null }, pino.destination({ dest: 2, sync: true }));
+  const log = programLog(options.logLevel);
   try {
     const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
     started.plane = plane;
@@ -52,7 +52,7 @@ export async function runServer(
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;
   } catch (error) {
-    if (error instanceof CannotStart) process.stderr.write(`${error.message}\n`);
+    if (error instanceof CannotStart) writeSentence(process.stderr, `${error.message}\n`);
     else log.fatal({ err: error }, 'stopped by a fault of the program');
     return 1;
   }
