@@ -10,7 +10,10 @@ const SMALL_DEMO = 3;
 function withServerOptions(command: Command, demo: { readonly fallback: string; readonly logLevel: string }): Command {
   return command
     .option('--listen <address>', 'host:port, or a port on 127.0.0.1', '127.0.0.1:7070')
-    .option('--store <store>', 'sqlite, or the URL of a PostgreSQL database (env MUSTER_STORE; else sqlite)')
+    .option(
+      '--store <store>',
+      'sqlite, or the URL of a PostgreSQL database, postgres://a,b,c/name (env MUSTER_STORE; else sqlite)',
+    )
     .option('--advertise <url>', 'where other servers and agents reach this one, if not where it listens')
     .option('--tls-cert <path>', 'certificate, in PEM form')
     .option('--tls-key <path>', 'its private key, in PEM form')

@@ -1,36 +1,23 @@
 // Connections to PostgreSQL and transactions on them. It decides what a lost connection means for a write: before COMMIT, or
-// a statement that commits by itself, was sent nothing happened; after that nobody knows.
+// a statement that commits by itself, was sent nothing happened; after that nobody knows. Reads and writes have connections
+// of their own: a reader must never keep the decider waiting.
 import { type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
-import { commitOutcome, postgresFailure } from './postgres-failure-store.ts';
+import { commitOutcome, doubtOf, postgresFailure } from './postgres-failure-store.ts';
+import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
 
-// One for the decider's writes, the rest for followers, snapshots and history.
-const CONNECTIONS_MAX = 6;
-const CONNECT_TIMEOUT_MS = 5000;
-// A paused process that holds the head row stops every server: PostgreSQL ends its session after this.
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5000;
+// For followers, snapshots and history.
+const READ_CONNECTIONS_MAX = 5;
+// The decider writes one group at a time; the other one is for compaction.
+const WRITE_CONNECTIONS_MAX = 2;
+const CHECK_OUT_TIMEOUT_MS = 5000;
+// A paused process that holds the head row stops every server: PostgreSQL ends its session after this. A reader holds
+// nothing, and may be busy with a page for longer.
+const WRITER_IDLE_IN_TRANSACTION_MS = 2000;
+const READER_IDLE_IN_TRANSACTION_MS = 5000;
 // Longer than a paused writer can hold the head row. The server gives up first, so that its answer is certain.
 const STATEMENT_TIMEOUT_MS = 12_000;
 const ANSWER_TIMEOUT_MS = 15_000;
-
-// Every prepared statement finds its rows by key, whatever its values: planning it anew for each group costs more than running
-// it. Options in the connection string replace this.
-const KEEP_PLANS = '-c plan_cache_mode=force_generic_plan';
-// What a statement reads after it waited for the head row must be what is there by then, also without a BEGIN that says so.
-const FRESH_SNAPSHOTS = String.raw`-c default_transaction_isolation=read\ committed`;
-
-export function clientConfig(connectionString: string): ClientConfig {
-  return {
-    connectionString,
-    application_name: 'muster',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    options: `${KEEP_PLANS} ${FRESH_SNAPSHOTS}`,
-  };
-}
 
 /** What a transaction's work ends with: its answer, and whether its changes are to stay. */
 export interface Ending<T> {
@@ -38,20 +25,42 @@ export interface Ending<T> {
   readonly answer: T;
 }
 
-export class PostgresConnections {
-  readonly #pool: Pool;
+type Purpose = 'read' | 'write';
 
-  constructor(connectionString: string) {
-    this.#pool = new Pool({ ...clientConfig(connectionString), max: CONNECTIONS_MAX });
-    // An idle connection was cut: the pool drops it and the next call makes a new one.
-    this.#pool.on('error', () => {});
-    // The pool stops listening when it drops a connection, but the server may still send it an error: nobody waits for it.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
+interface Pools {
+  readonly server: PostgresServer;
+  readonly read: Pool;
+  readonly write: Pool;
+}
+
+/** How the connections of a pool are made, with limits for whoever forgets them. */
+export function poolConfig(base: ClientConfig, purpose: Purpose): ClientConfig {
+  return {
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    idle_in_transaction_session_timeout:
+      purpose === 'write' ? WRITER_IDLE_IN_TRANSACTION_MS : READER_IDLE_IN_TRANSACTION_MS,
+    ...base,
+    // Also the time to wait for a connection that others use.
+    connectionTimeoutMillis: Math.max(CHECK_OUT_TIMEOUT_MS, base.connectionTimeoutMillis ?? 0),
+  };
+}
+
+export class PostgresConnections {
+  readonly #hosts: PostgresHosts;
+  /** Those that are in use, by the server that they lead to. */
+  readonly #inUse = new Map<PoolClient, PostgresServer>();
+  #pools: Pools | undefined;
+  #closed = false;
+
+  constructor(hosts: PostgresHosts) {
+    this.#hosts = hosts;
+    hosts.onMoved((from) => this.#leave(from));
   }
 
   /** A connection for reading; nothing on it may change anything. */
   async reading<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const { client, release } = await this.#checkOut();
+    const { client, release } = await this.#checkOut('read');
     try {
       const answer = await work(client);
       release();
@@ -63,8 +72,17 @@ export class PostgresConnections {
   }
 
   /** `work` sends BEGIN itself, together with its first statement: that saves a round trip. */
-  async transaction<T>(work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
-    const { client, release, isLost } = await this.#checkOut();
+  transaction<T>(work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+    return this.#transaction('write', work);
+  }
+
+  /** The same for several reads of one moment, on a connection for reading. */
+  readingTransaction<T>(work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+    return this.#transaction('read', work);
+  }
+
+  async #transaction<T>(purpose: Purpose, work: (client: PoolClient) => Promise<Ending<T>>): Promise<T> {
+    const { client, release, isLost } = await this.#checkOut(purpose);
     try {
       const { end, answer } = await work(client);
       if (isLost()) throw new StoreUnavailable('PostgreSQL: connection lost before COMMIT', { outcome: 'failed' });
@@ -80,7 +98,7 @@ export class PostgresConnections {
 
   /** `work` sends one statement that is a transaction of its own: from then until the server answers nobody knows. */
   async autocommit<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const { client, release } = await this.#checkOut();
+    const { client, release } = await this.#checkOut('write');
     try {
       const answer = await work(client);
       release();
@@ -92,11 +110,16 @@ export class PostgresConnections {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    this.#closed = true;
+    const pools = this.#pools;
+    this.#pools = undefined;
+    await Promise.all([pools?.read.end(), pools?.write.end()]);
   }
 
-  async #checkOut() {
-    const client = await this.#pool.connect().catch((error: unknown) => {
+  async #checkOut(purpose: Purpose) {
+    const { pool, server } = await this.#pool(purpose);
+    const client = await pool.connect().catch((error: unknown) => {
+      this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
       throw postgresFailure(error);
     });
     let lost = false;
@@ -105,12 +128,44 @@ export class PostgresConnections {
     };
     client.on('error', onLost);
     client.on('end', onLost);
+    this.#inUse.set(client, server);
     const release = (error?: unknown): void => {
       client.off('error', onLost);
       client.off('end', onLost);
+      this.#inUse.delete(client);
+      const doubt = doubtOf(error) ?? (lost ? 'lost' : undefined);
+      if (doubt !== undefined) this.#hosts.suspect(server, doubt);
       client.release(error !== undefined || lost);
     };
     return { client, release, isLost: () => lost };
+  }
+
+  async #pool(purpose: Purpose): Promise<{ readonly pool: Pool; readonly server: PostgresServer }> {
+    const server = await this.#hosts.current();
+    if (this.#closed) throw new StoreUnavailable('PostgreSQL: the store is closed', { outcome: 'failed' });
+    if (this.#pools?.server !== server) this.#pools = this.#open(server);
+    return { pool: this.#pools[purpose], server };
+  }
+
+  #open(server: PostgresServer): Pools {
+    const open = (purpose: Purpose, max: number): Pool => {
+      const pool = new Pool({ ...poolConfig(this.#hosts.config(server), purpose), max });
+      // An idle connection was cut: the pool drops it and the next call makes a new one.
+      pool.on('error', () => this.#hosts.suspect(server, 'lost'));
+      // The pool stops listening when it drops a connection, but the server may still send it an error: nobody waits for it.
+      pool.on('connect', (client) => client.on('error', () => {}));
+      return pool;
+    };
+    return { server, read: open('read', READ_CONNECTIONS_MAX), write: open('write', WRITE_CONNECTIONS_MAX) };
+  }
+
+  /** Another server is used from now on: whoever waits for this one is told, rather than left until its time is up. */
+  #leave(from: PostgresServer): void {
+    for (const [client, server] of this.#inUse) if (server === from) client.end().catch(() => {});
+    const pools = this.#pools;
+    if (pools?.server !== from) return;
+    this.#pools = undefined;
+    for (const pool of [pools.read, pools.write]) pool.end().catch(() => {}); // what is left of it ends as it can
   }
 }
 

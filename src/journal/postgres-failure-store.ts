@@ -1,6 +1,7 @@
 // What an error of PostgreSQL or of the way to it means to a caller: try again later, a person has to act, or a bug that
 // passes through as it is.
 import { DatabaseError } from 'pg';
+import type { Doubt } from './postgres-hosts-store.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
 
 // SQLSTATE classes: connection, transaction state (a read-only standby), rollback, resources, locks, operator, system.
@@ -42,4 +43,19 @@ export function commitOutcome(error: unknown): 'failed' | 'unknown' {
   if (!(error instanceof DatabaseError)) return 'unknown';
   const sqlState = error.code ?? '';
   return ROLLED_BACK_CLASSES.has(sqlState.slice(0, 2)) || ROLLED_BACK.has(sqlState) ? 'failed' : 'unknown';
+}
+
+// A server that shuts down, crashed, or is not up yet; one that was demoted.
+const SERVER_GOES: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03', '25006']);
+
+/** Whether an error may be the end of the server that gave it, so that the one to use has to be looked for anew. */
+export function doubtOf(error: unknown): Doubt | undefined {
+  if (!(error instanceof Error) || error instanceof StoreUnusable) return undefined;
+  if (error instanceof StoreUnavailable) return doubtOf(error.cause);
+  if (BUGS.some((bug) => error instanceof bug)) return undefined;
+  if (error instanceof DatabaseError) {
+    const sqlState = error.code ?? '';
+    return sqlState.startsWith('08') || SERVER_GOES.has(sqlState) ? 'lost' : undefined;
+  }
+  return /time(?:d )?out/i.test(error.message) ? 'silent' : 'lost';
 }

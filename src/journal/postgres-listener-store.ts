@@ -1,21 +1,24 @@
 // Hears of commits by LISTEN. It only shortens the wait of followers: a lost notification costs a moment, never a commit.
 import { Client, escapeIdentifier } from 'pg';
 import type { HeadWaiters } from './head-waiters.ts';
-import { clientConfig } from './postgres-connections-store.ts';
+import { doubtOf } from './postgres-failure-store.ts';
+import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 
 // Short beside a failover, long beside an attempt to connect.
 const RECONNECT_AFTER_MS = 500;
+const LISTEN_TIMEOUT_MS = 5000;
 
 export class PostgresListener {
-  readonly #connectionString: string;
+  readonly #hosts: PostgresHosts;
   readonly #channel: string;
   readonly #waiters: HeadWaiters;
   #client: Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(options: { readonly connectionString: string; readonly channel: string; readonly waiters: HeadWaiters }) {
-    this.#connectionString = options.connectionString;
+  constructor(options: { readonly hosts: PostgresHosts; readonly channel: string; readonly waiters: HeadWaiters }) {
+    this.#hosts = options.hosts;
+    this.#hosts.onMoved(() => this.#again(this.#client));
     this.#channel = options.channel;
     this.#waiters = options.waiters;
   }
@@ -23,25 +26,39 @@ export class PostgresListener {
   /** Never fails: without a connection it tries again until it is closed. */
   async start(): Promise<void> {
     if (this.#closed) return;
-    const client = new Client(clientConfig(this.#connectionString));
+    const server = await this.#hosts.current().catch(() => undefined); // why none is to be had, whoever reads is told
+    if (server === undefined) this.#retryLater();
+    else if (!this.#closed) await this.#listen(server);
+  }
+
+  async #listen(server: PostgresServer): Promise<void> {
+    const client = new Client({ ...this.#hosts.config(server), query_timeout: LISTEN_TIMEOUT_MS });
     this.#client = client;
+    const onLost = (error?: unknown): void => {
+      this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
+      this.#again(client);
+    };
     client.on('notification', (message) => this.#waiters.announce(Number(message.payload)));
-    client.on('error', () => this.#again(client));
-    client.on('end', () => this.#again(client));
+    client.on('error', onLost);
+    client.on('end', () => onLost());
     try {
       await client.connect();
       await client.query(`LISTEN ${escapeIdentifier(this.#channel)}`);
       // What was committed while nobody listened, nobody announced.
       this.#waiters.wakeAll();
-    } catch {
-      this.#again(client); // any failure to connect or to listen has the same answer
+    } catch (error) {
+      onLost(error); // any failure to connect or to listen has the same answer
     }
   }
 
-  #again(client: Client): void {
-    if (this.#client !== client) return; // an error and an end come in pairs
+  #again(client: Client | undefined): void {
+    if (client === undefined || this.#client !== client) return; // an error and an end come in pairs
     this.#client = undefined;
     client.end().catch(() => {}); // it is lost already
+    this.#retryLater();
+  }
+
+  #retryLater(): void {
     if (this.#closed) return;
     this.#retry = setTimeout(() => void this.start(), RECONNECT_AFTER_MS).unref();
   }

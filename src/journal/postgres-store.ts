@@ -6,23 +6,26 @@ import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
 import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
+import { PostgresHosts } from './postgres-hosts-store.ts';
 import { PostgresGroups } from './postgres-group-store.ts';
 import { PostgresLeases } from './postgres-lease-store.ts';
 import { PostgresListener } from './postgres-listener-store.ts';
 import { prepareSchema } from './postgres-schema-store.ts';
+import { parsePostgresUrl, type PostgresUrl } from './postgres-url.ts';
 import { readAnswer } from './read-answer.ts';
-import type {
-  Group,
-  HistoryQuery,
-  Lease,
-  LeaseAnswer,
-  LeaseRequest,
-  Position,
-  ReadAnswer,
-  ReadCommit,
-  Resource,
-  Store,
-  Written,
+import {
+  type Group,
+  type HistoryQuery,
+  type Lease,
+  type LeaseAnswer,
+  type LeaseRequest,
+  type Position,
+  type ReadAnswer,
+  type ReadCommit,
+  type Resource,
+  type Store,
+  StoreUnusable,
+  type Written,
 } from './store.ts';
 import { touchedBy } from './stored-changes.ts';
 
@@ -30,6 +33,7 @@ import { touchedBy } from './stored-changes.ts';
 const SNAPSHOT_PAGE = 2000;
 
 export interface PostgresStoreOptions {
+  /** `postgres://user@a,b,c/database?sslmode=…`: of several hosts the one that accepts writes is used. */
   readonly connectionString: string;
   /** The PostgreSQL schema that holds the tables: several journals can share a database. */
   readonly schema?: string;
@@ -37,17 +41,24 @@ export interface PostgresStoreOptions {
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { connectionString, schema = 'muster' } = options;
-  const connections = new PostgresConnections(connectionString);
+  const hosts = new PostgresHosts(urlOf(connectionString));
+  const connections = new PostgresConnections(hosts);
   try {
     const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
     const waiters = new HeadWaiters();
-    const listener = new PostgresListener({ connectionString, channel: channelOf(schema), waiters });
+    const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters });
     await listener.start();
     return new PostgresStore({ connections, waiters, listener, journalId, schema });
   } catch (error) {
     await connections.close();
     throw error;
   }
+}
+
+function urlOf(connectionString: string): PostgresUrl {
+  const parsed = parsePostgresUrl(connectionString, process.env);
+  if (parsed.kind === 'refused') throw new StoreUnusable('store-url', parsed.detail);
+  return parsed.url;
 }
 
 const channelOf = (schema: string): string => `${schema}_head`;
@@ -114,7 +125,7 @@ class PostgresStore implements Store {
   }
 
   snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
-    return this.#connections.transaction(async (client) => {
+    return this.#connections.readingTransaction(async (client) => {
       const head = await lastOf<{ readonly revision: string; readonly commit_id: string | null }>(
         client,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;

@@ -2,6 +2,7 @@ import type { PostgresStoreOptions } from './postgres-store.ts';
 import type { Store } from './store.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
+export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
 export { RetentionController } from './retention-controller.ts';
 export { RETENTION } from './retention.ts';
 export { openSqliteStore } from './sqlite-store.ts';

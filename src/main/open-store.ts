@@ -1,7 +1,7 @@
 // Which store: the embedded one in the data folder, or PostgreSQL by its URL.
 import { join } from 'node:path';
 import type { Store } from '../journal/index.ts';
-import { openPostgresStore, openSqliteStore } from '../journal/runtime.ts';
+import { describePostgresUrl, openPostgresStore, openSqliteStore, parsePostgresUrl } from '../journal/runtime.ts';
 import { DECIDING_LEASE } from '../operations/runtime.ts';
 import { lockFolder, prepareFolder } from './data-folder.ts';
 import { CannotStart, cannotOpenStore } from './start-failure.ts';
@@ -18,7 +18,9 @@ const DATABASE_FILE = 'muster.db';
 export async function openStore(wanted: string, dataFolder: string): Promise<OpenStore> {
   if (wanted === 'sqlite') return openEmbedded(dataFolder);
   if (/^postgres(?:ql)?:\/\//.test(wanted)) return openShared(wanted, dataFolder);
-  throw new CannotStart(`"${wanted}" is not a store. Say sqlite, or give a URL like postgres://user@host/database.`);
+  throw new CannotStart(
+    `"${wanted}" is not a store. Say sqlite, or give a URL like postgres://user@host/database, with several hosts as a,b,c.`,
+  );
 }
 
 async function openEmbedded(dataFolder: string): Promise<OpenStore> {
@@ -50,7 +52,9 @@ async function takeOverFromTheDead(store: Store): Promise<void> {
 async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   // Only for the first admin token: several servers may share it.
   prepareFolder(dataFolder);
-  const name = withoutPassword(url);
+  const parsed = parsePostgresUrl(url, process.env);
+  if (parsed.kind === 'refused') throw new CannotStart(`The URL of the store cannot be used: ${parsed.detail}.`);
+  const name = describePostgresUrl(parsed.url);
   const store = await opened(name, () => openPostgresStore({ connectionString: url }));
   return { name, store, close: () => store.close() };
 }
@@ -61,12 +65,4 @@ async function opened(name: string, open: () => Promise<Store>): Promise<Store> 
   } catch (error) {
     throw cannotOpenStore(name, error) ?? error;
   }
-}
-
-function withoutPassword(text: string): string {
-  const url = URL.parse(text);
-  if (url === null) return 'PostgreSQL';
-  url.password = '';
-  url.search = '';
-  return url.href;
 }

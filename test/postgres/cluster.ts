@@ -16,6 +16,7 @@ const run = promisify(execFile);
 
 const START_TRIES_MAX = 300;
 const TRY_AGAIN_AFTER_MS = 50;
+const NOT_IN_CLEAR = '28000';
 
 export interface Cluster {
   /** For the database `postgres`, as a superuser. */
@@ -28,6 +29,8 @@ export interface ClusterOptions {
   readonly binDir: string;
   /** Settings as on the command line of the server. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Speaks TLS when given; with `ca` only to clients that show a certificate of it, on top of the password. */
+  readonly tls?: { readonly key: string; readonly cert: string; readonly ca?: string };
 }
 
 /** Whom to run as: undefined for oneself. */
@@ -42,7 +45,28 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await give(join(home, 'password'), account);
   const flags = ['--username=muster', '--auth=scram-sha-256', `--pwfile=${join(home, 'password')}`, '--encoding=UTF8'];
   await runAs(account, join(options.binDir, 'initdb'), [`--pgdata=${join(home, 'data')}`, '--no-sync', ...flags]);
-  return serve(options, { home, account, password });
+  const tls = await writeTls(options.tls, home, account);
+  return serve({ ...options, settings: { ...tls, ...options.settings } }, { home, account, password });
+}
+
+/** The files of a server that speaks TLS; answers its settings. */
+async function writeTls(tls: ClusterOptions['tls'], home: string, account: Account | undefined) {
+  if (tls === undefined) return {};
+  const settings: Record<string, string> = { ssl: 'on' };
+  for (const [setting, text] of Object.entries({
+    ssl_key_file: tls.key,
+    ssl_cert_file: tls.cert,
+    ssl_ca_file: tls.ca,
+  })) {
+    if (text === undefined) continue;
+    settings[setting] = join(home, setting);
+    await writeFile(join(home, setting), text, { mode: 0o600 });
+    await give(join(home, setting), account);
+  }
+  const demand = tls.ca === undefined ? '' : ' clientcert=verify-ca';
+  const hba = `local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256${demand}\n`;
+  await writeFile(join(home, 'data', 'pg_hba.conf'), hba);
+  return settings;
 }
 
 /** A streaming standby of another cluster, up to date when this returns. */
@@ -117,6 +141,7 @@ async function untilItAnswers(url: string, server: ChildProcess): Promise<void> 
       await client.end();
       return;
     } catch (error) {
+      if ((error as { readonly code?: unknown }).code === NOT_IN_CLEAR) return; // it is up and wants TLS
       if (tries === START_TRIES_MAX || server.exitCode !== null) throw error;
       await setTimeout(TRY_AGAIN_AFTER_MS);
     }

@@ -1,7 +1,7 @@
 // What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store goes on by itself.
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { clientConfig } from '../../src/journal/postgres-connections-store.ts';
+import { poolConfig } from '../../src/journal/postgres-connections-store.ts';
 import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
@@ -113,7 +113,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
 
   test('a-paused-writer-does-not-keep-the-head-for-ever', async () => {
     const store = await openForTest(url);
-    const paused = new Client(clientConfig(url));
+    const paused = new Client(poolConfig({ connectionString: url }, 'write'));
     paused.on('error', () => {}); // its session is ended by the server: that is the point
     await paused.connect();
     await paused.query('BEGIN');

@@ -1,14 +1,15 @@
 // A standby that lagged behind is promoted: commits that were acknowledged are gone, and whoever followed them must notice.
-import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
-import { type Cluster, startCluster, startStandby } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 import { Proxy } from './proxy.ts';
+import { primaryAndStandby, until, untilReplayed } from './standby-pair.ts';
 import { again, openForTest, postgresSuite, sql } from './suite.ts';
 
 postgresSuite('postgres-standby', (postgres) => {
   test('a-promoted-standby-that-lagged-is-noticed-by-the-commit-id', async () => {
-    const { primary, standby, proxy } = await primaryAndStandby(postgres.binDir);
+    const { primary, standby } = await primaryAndStandby(postgres.binDir);
+    const proxy = await before(primary);
     const store = await openForTest(proxy.through(primary.url));
     const common = await mustWrite(store, batch([put('a')]), batch([put('b')]));
     await untilReplayed(primary, standby);
@@ -29,7 +30,8 @@ postgresSuite('postgres-standby', (postgres) => {
   });
 
   test('a-standby-that-is-not-promoted-refuses-writes-clearly', async () => {
-    const { primary, standby, proxy } = await primaryAndStandby(postgres.binDir);
+    const { primary, standby } = await primaryAndStandby(postgres.binDir);
+    const proxy = await before(primary);
     const store = await openForTest(proxy.through(primary.url));
     await mustWrite(store, batch([put('a')]));
     await untilReplayed(primary, standby);
@@ -39,22 +41,6 @@ postgresSuite('postgres-standby', (postgres) => {
   });
 });
 
-async function primaryAndStandby(binDir: string) {
-  const primary = await startCluster({ binDir });
-  onTestFinished(() => primary.stop());
-  const standby = await startStandby({ binDir, of: primary });
-  onTestFinished(() => standby.stop());
-  const proxy = new Proxy(primary.port);
-  await proxy.start();
-  onTestFinished(() => proxy.stop());
-  return { primary, standby, proxy };
-}
-
-async function untilReplayed(primary: Cluster, standby: Cluster): Promise<void> {
-  const [target] = await sql<{ lsn: string }>(primary.url, 'SELECT pg_current_wal_lsn()::text AS lsn');
-  await until(standby, `SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS yes`, [target?.lsn]);
-}
-
 /** From here on the standby lags: it has no connection to the primary any more. */
 async function stopReceiving(primary: Cluster, standby: Cluster): Promise<void> {
   await sql(standby.url, `ALTER SYSTEM SET primary_conninfo = ''`);
@@ -62,6 +48,9 @@ async function stopReceiving(primary: Cluster, standby: Cluster): Promise<void> 
   await until(primary, 'SELECT count(*) = 0 AS yes FROM pg_stat_replication');
 }
 
-async function until(cluster: Cluster, text: string, values: readonly unknown[] = []): Promise<void> {
-  while ((await sql<{ yes: boolean }>(cluster.url, text, values))[0]?.yes !== true) await setTimeout(20);
+async function before(primary: Cluster): Promise<Proxy> {
+  const proxy = new Proxy(primary.port);
+  await proxy.start();
+  onTestFinished(() => proxy.stop());
+  return proxy;
 }

@@ -1,0 +1,24 @@
+// A primary and its streaming standby, for tests of what happens when the one takes over from the other.
+import { setTimeout } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { type Cluster, startCluster, startStandby } from './cluster.ts';
+import { sql } from './suite.ts';
+
+export async function primaryAndStandby(
+  binDir: string,
+): Promise<{ readonly primary: Cluster; readonly standby: Cluster }> {
+  const primary = await startCluster({ binDir });
+  onTestFinished(() => primary.stop());
+  const standby = await startStandby({ binDir, of: primary });
+  onTestFinished(() => standby.stop());
+  return { primary, standby };
+}
+
+export async function untilReplayed(primary: Cluster, standby: Cluster): Promise<void> {
+  const [target] = await sql<{ lsn: string }>(primary.url, 'SELECT pg_current_wal_lsn()::text AS lsn');
+  await until(standby, `SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS yes`, [target?.lsn]);
+}
+
+export async function until(cluster: Cluster, text: string, values: readonly unknown[] = []): Promise<void> {
+  while ((await sql<{ yes: boolean }>(cluster.url, text, values))[0]?.yes !== true) await setTimeout(20);
+}
