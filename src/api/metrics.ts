@@ -21,6 +21,8 @@ export class Metrics {
   readonly requests = new RequestFigures();
   readonly #heartbeats: Counter;
   readonly #rateLimited: Counter;
+  readonly #storeUp: Gauge;
+  readonly #holderKnown: Gauge;
 
   constructor() {
     const registers = [this.registry];
@@ -35,6 +37,16 @@ export class Metrics {
       help: 'Requests refused for coming too fast',
       registers,
     });
+    this.#storeUp = new Gauge({
+      name: 'muster_store_up',
+      help: 'Whether the store answered this server at the time of the scrape',
+      registers,
+    });
+    this.#holderKnown = new Gauge({
+      name: 'muster_lease_known',
+      help: 'Whether some server held the deciding lease at the time of the scrape, as this server sees it',
+      registers,
+    });
   }
 
   heartbeatSeen(): void {
@@ -43,6 +55,11 @@ export class Metrics {
 
   rateLimited(): void {
     this.#rateLimited.inc();
+  }
+
+  storeProbed({ isUp, hasHolder }: { readonly isUp: boolean; readonly hasHolder: boolean }): void {
+    this.#storeUp.set(isUp ? 1 : 0);
+    this.#holderKnown.set(hasHolder ? 1 : 0);
   }
 
   async text(): Promise<string> {

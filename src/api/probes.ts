@@ -49,12 +49,12 @@ export function probeRoutes(probed: Probed): Route[] {
       about: 'Show figures for Prometheus',
       access: 'viewer',
       answers: { 200: { about: 'the figures', type: 'text/plain; version=0.0.4' } },
-      handle: async () => ({
-        kind: 'answer',
-        status: 200,
-        text: await probed.metrics.text(),
-        type: probed.metrics.registry.contentType,
-      }),
+      handle: async (_, { journal }) => {
+        const lease = await leaseKnown(journal, probed);
+        probed.metrics.storeProbed({ isUp: lease !== undefined, hasHolder: lease === true });
+        const { contentType } = probed.metrics.registry;
+        return { kind: 'answer', status: 200, text: await probed.metrics.text(), type: contentType };
+      },
     }),
   ];
 }

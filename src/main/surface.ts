@@ -2,6 +2,7 @@
 import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
 import { agentRoutes, dataplaneRoutes } from '../agent/runtime.ts';
+import { ALARM, type Alarm } from '../alarms/index.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
 import { touchedBy } from '../dataplane/index.ts';
@@ -90,7 +91,7 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       GROUP_VIEW,
       INSTANCE_VIEW,
     ],
-    tallies: [HOSTS, OPERATIONS, INSTANCES, SERVICES],
+    tallies: [HOSTS, OPERATIONS, INSTANCES, SERVICES, ALARMS],
   };
 }
 
@@ -133,4 +134,12 @@ const SERVICES: Tally<Service> = {
           ? 'degraded'
           : 'served',
   ],
+};
+
+const ALARMS: Tally<Alarm> = {
+  name: 'muster_alarms',
+  help: 'Open alarms by code and severity',
+  kind: ALARM,
+  labels: ['code', 'severity'],
+  of: ({ reason, severity }) => [reason.code, severity],
 };
