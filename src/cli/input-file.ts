@@ -1,68 +1,94 @@
 // What people hand in as a file or on standard input: YAML or JSON.
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { dirname } from 'node:path';
 import { usage, type Failure } from './exit-code.ts';
+import type { Unread } from './plain-yaml.ts';
 import type { Terminal } from './terminal.ts';
-import { harmless } from './text-width.ts';
+import { cut, harmless } from './text-width.ts';
 
 /** A longer line would be broken by the terminal, and the mark under it would point nowhere. */
 const SHOWN_MAX = 120;
+const READ_BYTES = 64 * 1024;
+
+/** Four times what the API takes at once. */
+const INPUT_BYTES_MAX = 4 * 1024 * 1024;
 
 export async function readInput(terminal: Terminal, path: string): Promise<unknown> {
-  const text = path === '-' ? await terminal.input() : readText(path);
   const source = path === '-' ? 'Standard input' : path;
-  const { LineCounter, parseDocument, visit } = await import('yaml');
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const problem = error.code === 'MULTIPLE_DOCS' ? 'a second document begins' : error.message;
-    throw misread({ source, text, at: lines.linePos(error.pos[0]), problem });
-  }
-  visit(document, {
-    Alias: (_, alias) => {
-      if (alias.resolve(document) !== undefined) return;
-      const problem = `nothing before it is called &${alias.source}`;
-      throw misread({ source, text, at: lines.linePos(alias.range?.[0] ?? 0), problem });
-    },
-  });
-  return document.toJS() as unknown;
+  const text = textIn(source, path === '-' ? await terminal.input(INPUT_BYTES_MAX + 1) : readBytes(path));
+  const { readYaml } = await import('./plain-yaml.ts');
+  const read = readYaml(text);
+  if (read.kind === 'value') return read.value;
+  throw misread({ source, text, ...read });
 }
 
-interface Misread {
+interface Misread extends Unread {
   readonly source: string;
   readonly text: string;
-  /** Both from 1. */
-  readonly at: { readonly line: number; readonly col: number };
-  readonly problem: string;
 }
 
 /** Names the place, and shows it: whoever wrote the file finds it faster than by counting. */
-function misread({ source, text, at: { line, col }, problem }: Misread): Failure {
-  const said = `${source} is neither YAML nor JSON at line ${line}, column ${col}: ${problem}.`;
+function misread({ source, text, kind, at: { line, col }, problem }: Misread): Failure {
+  const what = kind === 'syntax' ? 'is neither YAML nor JSON' : 'cannot be used';
+  const said = `${source} ${what} at line ${line}, column ${col}: ${problem}.`;
   const shown = text.split('\n')[line - 1]?.trimEnd() ?? '';
   if (shown === '' || shown.length > SHOWN_MAX) return usage(said);
   return usage(`${said}\n  ${harmless(shown)}\n  ${' '.repeat(col - 1)}^`);
 }
 
-function readText(path: string): string {
+function textIn(source: string, bytes: Uint8Array): string {
+  if (bytes.length > INPUT_BYTES_MAX) throw usage(`${source} is larger than 4 MiB. Split it.`);
   try {
-    return readFileSync(path, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw usage(`${source} is not text in UTF-8. Save it as such.`);
+  }
+}
+
+function readBytes(path: string): Uint8Array {
+  try {
+    return boundedBytes(path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw usage(`There is no file ${path}.`);
+    if (code === 'EISDIR') throw usage(`${path} is a folder. Name a file in it.`);
+    if (code === 'ENOTDIR') throw usage(`${path} cannot be read: ${dirname(path)} is not a folder.`);
+    if (code === 'EACCES' || code === 'EPERM') throw usage(`${path} cannot be read: it is not yours to read.`);
+    if (code === undefined) throw error;
     throw usage(`${path} cannot be read: ${message}`);
+  }
+}
+
+/** At most one byte more than is taken: a device may have no end. */
+function boundedBytes(path: string): Uint8Array {
+  // Nobody may ever write to a named pipe; those that a shell makes for `<(…)` are below these folders.
+  if (statSync(path).isFIFO() && !/^\/(?:dev|proc)\//.test(path)) {
+    throw usage(`${path} is a pipe. Say "-f -" and lead it to standard input.`);
+  }
+  const file = openSync(path, 'r');
+  try {
+    const parts: Buffer[] = [];
+    for (let left = INPUT_BYTES_MAX + 1; left > 0;) {
+      const part = Buffer.alloc(Math.min(left, READ_BYTES));
+      const length = readSync(file, part);
+      if (length === 0) break;
+      parts.push(part.subarray(0, length));
+      left -= length;
+    }
+    return Buffer.concat(parts);
+  } finally {
+    closeSync(file);
   }
 }
 
 /** A value on the command line: as YAML, so that 5, true, [a, b] and {a: 1} mean what they look like. */
 export async function readValue(text: string): Promise<unknown> {
-  const { parse } = await import('yaml');
-  try {
-    return parse(text) as unknown;
-  } catch (error) {
-    throw usage(`"${text}" is not a value: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
-  }
+  const { readYaml } = await import('./plain-yaml.ts');
+  const read = readYaml(text);
+  if (read.kind === 'value') return read.value;
+  throw usage(`"${cut(harmless(text), SHOWN_MAX)}" is not a value: ${read.problem}.`);
 }
 
 export function wholeNumber(text: string): number {

@@ -29,7 +29,7 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
     outIsTerminal: false,
     errIsTerminal: false,
     columns: () => 80,
-    input: () => Promise.resolve(''),
+    input: () => Promise.resolve(new Uint8Array()),
     interrupted: () => new AbortController().signal,
     ...options,
     out: (text) => {

@@ -10,8 +10,8 @@ export interface Terminal {
   readonly errIsTerminal: boolean;
   /** Width of the terminal that `err` goes to. */
   columns(): number;
-  /** All of standard input, as text. */
-  input(): Promise<string>;
+  /** Standard input; reading ends when so many bytes are there. */
+  input(bytesMax: number): Promise<Uint8Array>;
   /** Aborted at Ctrl-C. Whoever asks for it takes care of the interrupt; a second one ends the program at once. */
   interrupted(): AbortSignal;
 }
@@ -35,10 +35,15 @@ export function realTerminal(): Terminal {
     outIsTerminal: process.stdout.isTTY,
     errIsTerminal: process.stderr.isTTY,
     columns: () => process.stderr.columns || 80,
-    input: async () => {
+    input: async (bytesMax) => {
       const parts: Buffer[] = [];
-      for await (const part of process.stdin) parts.push(part as Buffer);
-      return Buffer.concat(parts).toString('utf8');
+      let length = 0;
+      for await (const part of process.stdin) {
+        parts.push(part as Buffer);
+        length += (part as Buffer).length;
+        if (length >= bytesMax) break;
+      }
+      return Buffer.concat(parts);
     },
     interrupted,
   };
