@@ -28,8 +28,8 @@ export const answersBeforeDurable: Mutant = {
 
 /** Takes the group behind the one that is durable for durable too. */
 class ForwardPipeline extends Pipeline {
-  protected override keep(group: DecidedGroup): void {
-    super.keep(group);
+  protected override keep(group: DecidedGroup, hash: string | undefined): void {
+    super.keep(group, hash);
     for (const next of this.underWay) for (const { settle } of next.decided) settle();
   }
 }

@@ -11,6 +11,7 @@ import {
   type ReadAnswer,
   type ReadCommit,
   type Resource,
+  type SnapshotAnswer,
   type Store,
   type Written,
 } from '../../src/journal/index.ts';
@@ -60,7 +61,7 @@ export class StorePort implements Store {
     return this.#exchange('read', () => this.#options.database.read(after, limit));
   }
 
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
     const { position, pages } = await this.#exchange('snapshot', async () => {
       const read: (readonly Resource[])[] = [];
       return { position: await this.#options.database.snapshot((page) => read.push(page)), pages: read };

@@ -2,7 +2,7 @@
 import { decodeChanges } from './stored-changes.ts';
 import type { ReadCommit } from './store.ts';
 
-export const COMMIT_COLUMNS = 'c.revision, c.id, c.at_ms, c.by_whom, c.why, c.operation, c.changes';
+export const COMMIT_COLUMNS = 'c.revision, c.id, c.at_ms, c.by_whom, c.why, c.operation, c.changes, c.hash';
 
 export interface CommitRow {
   readonly revision: number | string;
@@ -12,6 +12,7 @@ export interface CommitRow {
   readonly why: string | null;
   readonly operation: string | null;
   readonly changes: string;
+  readonly hash: string | null;
 }
 
 export function commitOf(row: CommitRow): ReadCommit {
@@ -23,5 +24,6 @@ export function commitOf(row: CommitRow): ReadCommit {
     ...(row.why === null ? {} : { why: row.why }),
     ...(row.operation === null ? {} : { operation: row.operation }),
     changes: decodeChanges(row.changes),
+    ...(row.hash === null ? {} : { hash: row.hash }),
   };
 }

@@ -1,5 +1,7 @@
 // What a group does to the resources once all its batches are applied, and what stands in its way. A resource that
 // changes several times in one group is written once, as it ends.
+import type { ChainedCommit } from './chain.ts';
+import type { DocumentTotals } from './damage.ts';
 import type { Batch, Conflict, Precondition, ResourceKey } from './store.ts';
 
 interface Upsert {
@@ -7,6 +9,7 @@ interface Upsert {
   readonly id: string;
   readonly revision: number;
   readonly body: string;
+  readonly digest: string | null;
 }
 
 interface Touched {
@@ -25,23 +28,23 @@ export interface GroupEffects {
 // A kind has no line break, so two different resources never share a key.
 const keyOf = (kind: string, id: string): string => `${kind}\n${id}`;
 
-/** `head` is the revision below the group's first batch. */
-export function effectsOf(batches: readonly Batch[], head: number): GroupEffects {
-  const last = new Map<string, Touched & { readonly body: string | null }>();
+/** `head` is the revision below the group's first batch; `chained` has the digests of its documents. */
+export function effectsOf(batches: readonly Batch[], head: number, chained: readonly ChainedCommit[]): GroupEffects {
+  const last = new Map<string, Touched & { readonly body: string | null; readonly digest: string | null }>();
   const touched: Touched[] = [];
   for (const [at, { changes }] of batches.entries()) {
     const revision = head + at + 1;
-    for (const { kind, id, body } of changes) {
+    for (const [nth, { kind, id, body }] of changes.entries()) {
       const key = keyOf(kind, id);
       if (last.get(key)?.revision !== revision) touched.push({ kind, id, revision });
-      last.set(key, { kind, id, revision, body });
+      last.set(key, { kind, id, revision, body, digest: chained[at]?.digests[nth] ?? null });
     }
   }
   const upserts: Upsert[] = [];
   const deletes: ResourceKey[] = [];
-  for (const { kind, id, revision, body } of last.values()) {
+  for (const { kind, id, revision, body, digest } of last.values()) {
     if (body === null) deletes.push([kind, id]);
-    else upserts.push({ kind, id, revision, body });
+    else upserts.push({ kind, id, revision, body, digest });
   }
   return { upserts, deletes, touched };
 }
@@ -52,6 +55,7 @@ export interface GuardedChange {
   readonly id: string;
   readonly revision: number;
   readonly body: string | null;
+  readonly digest: string | null;
   readonly expected: number | 'absent';
 }
 
@@ -59,7 +63,11 @@ export interface GuardedChange {
  * The changes of a group with their preconditions beside them, for a store that checks while it writes. Undefined when a
  * precondition stands alone, or does not hold within the group: then the store has to look first.
  */
-export function guardedChanges(batches: readonly Batch[], head: number): readonly GuardedChange[] | undefined {
+export function guardedChanges(
+  batches: readonly Batch[],
+  head: number,
+  chained: readonly ChainedCommit[],
+): readonly GuardedChange[] | undefined {
   const last = new Map<string, Map<string, GuardedChange>>();
   for (const [at, { changes, preconditions }] of batches.entries()) {
     if (changes.length !== preconditions.length) return undefined;
@@ -71,10 +79,23 @@ export function guardedChanges(batches: readonly Batch[], head: number): readonl
       if (ofKind === undefined) last.set(kind, (ofKind = new Map<string, GuardedChange>()));
       const earlier = ofKind.get(id);
       if (earlier !== undefined && (earlier.body === null ? 'absent' : earlier.revision) !== wanted) return undefined;
-      ofKind.set(id, { kind, id, revision: head + at + 1, body, expected: earlier?.expected ?? wanted });
+      const digest = chained[at]?.digests[nth] ?? null;
+      ofKind.set(id, { kind, id, revision: head + at + 1, body, digest, expected: earlier?.expected ?? wanted });
     }
   }
   return [...last.values()].flatMap((ofKind) => [...ofKind.values()]);
+}
+
+/** How a group changes the number of documents and the sum of their revisions. */
+export function totalsChange(
+  changes: readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[],
+): DocumentTotals {
+  let [count, revisionSum] = [0, 0];
+  for (const { body, revision, expected } of changes) {
+    if (expected !== 'absent') [count, revisionSum] = [count - 1, revisionSum - expected];
+    if (body !== null) [count, revisionSum] = [count + 1, revisionSum + revision];
+  }
+  return { count, revisionSum };
 }
 
 /** The first precondition that does not hold, earlier batches of the group counted in. */

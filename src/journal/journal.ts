@@ -1,14 +1,16 @@
 // The journal over any store: group commit, conflicts, reading on. Answers, watch events and everything that listens wait
 // until a group is durable. It must never show or answer what the store may still lose.
-import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
+import { Fleet, mark, type Applied, type Registry, type Stored } from '../fleet/index.ts';
+import { StoreDamaged } from './damage.ts';
 import { followOthers } from './follow.ts';
 import type { DecidedGroup } from './group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
-import { StoreUnavailable, type Conflict, type Fence, type Position, type Store } from './store.ts';
+import { StoreUnavailable, type Conflict, type Fence, type Position, type ReadCommit, type Store } from './store.ts';
 import { Tail } from './tail.ts';
-import { toCommit, toStored } from './text.ts';
+import { loadSnapshot } from './load-snapshot.ts';
+import { toCommit } from './text.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
 
@@ -67,7 +69,7 @@ export class Journal {
       clock: this.#clock,
       newCommitId: () => options.ids.next('c'),
       share: options.share ?? SHARE,
-      kept: (group, applied) => this.#kept(group, applied),
+      kept: (group, applied, hash) => this.#kept(group, applied, hash),
     });
   }
 
@@ -84,16 +86,14 @@ export class Journal {
     return this.#fence;
   }
 
-  /** Loads the fleet from the store. */
+  /** Loads the fleet from the store. Rejects with `StoreDamaged` when what is there is not what was written. */
   async open(): Promise<void> {
     await this.#alone(async () => {
       // An earlier try may have left documents that are gone by now.
       this.fleet.reset();
-      const position = await this.store.snapshot((page) => {
-        for (const resource of page) this.fleet.load(resource.kind, toStored(resource));
-      });
+      const position = await loadSnapshot(this.store, (kind, stored) => this.fleet.load(kind, stored));
       this.fleet.loaded(position.revision);
-      this.#position = position;
+      this.#moveTo(position);
     });
   }
 
@@ -211,9 +211,11 @@ export class Journal {
     }
   }
 
-  #kept(group: DecidedGroup, applied: readonly (readonly Applied[])[]): void {
+  #kept(group: DecidedGroup, applied: readonly (readonly Applied[])[], hash: string | undefined): void {
     this.#failures = 0;
     let kept = 0;
+    const last = group.decided.findLast(({ commit }) => commit !== undefined)?.commit;
+    if (last !== undefined) this.#moveTo(positionOf({ revision: last.revision, id: last.id, hash }));
     for (const { commit } of group.decided) {
       if (commit === undefined) continue;
       this.#announce(commit, applied[kept] ?? []);
@@ -223,8 +225,12 @@ export class Journal {
     if (kept > 0) this.#tail.wake();
   }
 
+  /** This is what the server has seen durable from now on. */
+  #moveTo(position: Position): void {
+    this.#position = position;
+  }
+
   #announce(commit: Commit, applied: readonly Applied[]): void {
-    this.#position = { revision: commit.revision, commitId: commit.id };
     this.#tail.add(commit);
     for (const listener of this.#listeners) {
       try {
@@ -244,32 +250,33 @@ export class Journal {
   async #readOn(): Promise<void> {
     for (;;) {
       const answer = await this.store.read(this.#position, READ_PAGE);
+      if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
       if (answer.kind !== 'commits') {
         mark(`journal-read-${answer.kind}`);
         await this.#rebuild();
         return;
       }
-      for (const read of answer.commits) this.#take(toCommit(read));
+      for (const read of answer.commits) this.#take(read);
       if (answer.commits.length > 0) this.#tail.wake();
       if (answer.commits.length < READ_PAGE) return;
     }
   }
 
-  #take(commit: Commit): void {
+  #take(read: ReadCommit): void {
+    const commit = toCommit(read);
+    this.#moveTo(positionOf(read));
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
     this.#waiting.resolve(commit.id);
   }
 
   /** The store is not where this fleet is (compacted past it, or fallen back): the fleet is loaded anew. */
   async #rebuild(): Promise<void> {
-    const loaded: [kind: string, stored: ReturnType<typeof toStored>][] = [];
-    const position = await this.store.snapshot((page) => {
-      for (const resource of page) loaded.push([resource.kind, toStored(resource)]);
-    });
+    const loaded: [kind: string, stored: Stored][] = [];
+    const position = await loadSnapshot(this.store, (kind, stored) => loaded.push([kind, stored]));
     this.fleet.reset();
     for (const [kind, stored] of loaded) this.fleet.load(kind, stored);
     this.fleet.loaded(position.revision);
-    this.#position = position;
+    this.#moveTo(position);
     this.#tail.clear();
     // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
     this.#waiting.rejectDoubtful(new Error('the fleet was loaded anew'));
@@ -307,4 +314,12 @@ export class Journal {
     this.#exclusive = result.catch(() => undefined);
     return result;
   }
+}
+
+function positionOf({
+  revision,
+  id,
+  hash,
+}: Pick<ReadCommit, 'revision' | 'id'> & { readonly hash?: string | undefined }): Position {
+  return { revision, commitId: id, ...(hash !== undefined && { hash }) };
 }

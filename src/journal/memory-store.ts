@@ -1,5 +1,8 @@
 // A store in memory, for the simulation and for unit tests. It tells what is written from what is durable: `MemoryDisk`
 // is the disk that several servers share; a power cut on it takes everything that was not flushed.
+import { chainCommits, type ChainedCommit } from './chain.ts';
+import { ChainWalk } from './check-chain.ts';
+import { sha256 } from './sha256-store.ts';
 import type {
   Batch,
   Conflict,
@@ -13,6 +16,7 @@ import type {
   ReadAnswer,
   ReadCommit,
   Resource,
+  SnapshotAnswer,
   Store,
   Written,
 } from './store.ts';
@@ -117,10 +121,18 @@ export class MemoryStore implements Store {
     const conflict = this.#conflictOf(group);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
     const head = headOf(this.#disk.state).revision;
-    this.#disk.change((state) => group.batches.forEach((batch, at) => addCommit(state, batch, head + at + 1)));
+    const { hash: before = null } = headOf(this.#disk.state);
+    const chained = chainCommits(sha256, { revision: head, hash: before }, group.batches);
+    this.#disk.change((state) =>
+      group.batches.forEach(({ preconditions: _, ...commit }, at) => {
+        const { hash } = chained[at] as ChainedCommit;
+        addCommit(state, { ...commit, revision: head + at + 1, hash });
+      }),
+    );
     this.#disk.flush();
     this.#disk.announce();
-    return { kind: 'written', revision: head + group.batches.length };
+    const hash = chained.at(-1)?.hash;
+    return { kind: 'written', revision: head + group.batches.length, ...(hash !== undefined && { hash }) };
   }
 
   #conflictOf(group: Group): Conflict | undefined {
@@ -145,16 +157,26 @@ export class MemoryStore implements Store {
     const head = headOf(this.#disk.state).revision;
     if (after.revision > head) return { kind: 'diverged', head };
     if (after.revision < floor.revision) return { kind: 'gone', oldest: floor.revision + 1 };
-    const last = after.revision === floor.revision ? floor.commitId : commits[after.revision - floor.revision - 1]?.id;
-    if (after.commitId !== undefined && last !== after.commitId) return { kind: 'diverged', head };
     const start = after.revision - floor.revision;
-    return { kind: 'commits', commits: commits.slice(start, start + limit), head };
+    const last = start === 0 ? floor : asPosition(commits[start - 1] as ReadCommit);
+    if (after.commitId !== undefined && last.commitId !== after.commitId) return { kind: 'diverged', head };
+    if (after.hash !== undefined && last.hash !== after.hash) return { kind: 'diverged', head };
+    const walk = new ChainWalk(sha256, {
+      after: { revision: last.revision, hash: last.hash ?? null },
+      chainedFrom: 1,
+    });
+    const found = commits.slice(start, start + limit);
+    for (const commit of found) {
+      const damage = walk.take(commit);
+      if (damage !== undefined) return { kind: 'damaged', damage };
+    }
+    return { kind: 'commits', commits: found, head };
   }
 
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
     const { state } = this.#disk;
     take([...state.resources.values()].sort((a, b) => (keyOf(a.kind, a.id) < keyOf(b.kind, b.id) ? -1 : 1)));
-    return headOf(state);
+    return { ...headOf(state), damage: [] };
   }
 
   async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
@@ -178,7 +200,7 @@ export class MemoryStore implements Store {
     if (count <= 0) return 0;
     this.#disk.change((state) => {
       const last = state.commits.splice(0, count).at(-1) as ReadCommit;
-      state.floor = { revision: last.revision, commitId: last.id };
+      state.floor = asPosition(last);
     });
     this.#disk.flush();
     return count;
@@ -225,11 +247,16 @@ export class MemoryStore implements Store {
 
 function headOf(state: State): Position {
   const last = state.commits.at(-1);
-  return last === undefined ? state.floor : { revision: last.revision, commitId: last.id };
+  return last === undefined ? state.floor : asPosition(last);
 }
 
-function addCommit(state: State, { preconditions: _, ...commit }: Batch, revision: number): void {
-  state.commits.push({ ...commit, revision });
+function asPosition({ revision, id: commitId, hash }: ReadCommit): Position {
+  return { revision, commitId, ...(hash !== undefined && { hash }) };
+}
+
+function addCommit(state: State, commit: ReadCommit): void {
+  const { revision } = commit;
+  state.commits.push(commit);
   for (const { kind, id, body } of commit.changes) {
     if (body === null) state.resources.delete(keyOf(kind, id));
     else state.resources.set(keyOf(kind, id), { kind, id, revision, body });

@@ -16,8 +16,8 @@ export interface PipelineOptions {
   readonly newCommitId: () => string;
   /** How many requests make it worth while to begin a write of their own. */
   readonly share: number;
-  /** A group is durable, and in the fleet. */
-  readonly kept: (group: DecidedGroup, applied: readonly (readonly Applied[])[]) => void;
+  /** A group is durable, and in the fleet. `hash` is that of its last commit. */
+  readonly kept: (group: DecidedGroup, applied: readonly (readonly Applied[])[], hash: string | undefined) => void;
 }
 
 /** For how long groups are made. */
@@ -72,7 +72,7 @@ export class Pipeline {
       // behind is written.
       const enough = this.#askAgainAtOnce ? share : this.#part;
       const next = this.#behindSize >= enough ? this.#handOver(term.fence) : undefined;
-      this.keep(group);
+      this.keep(group, answer.hash);
       await this.#hearAgain(group);
       flight = next ?? this.#start(term);
     }
@@ -150,10 +150,10 @@ export class Pipeline {
   }
 
   /** The one behind it is with the store by now, or still here: either way it lies on the fleet from now on. */
-  protected keep(group: DecidedGroup): void {
+  protected keep(group: DecidedGroup, hash: string | undefined): void {
     const applied = group.stage.keep();
     if (this.#ahead === group) this.#ahead = undefined;
-    this.#options.kept(group, applied);
+    this.#options.kept(group, applied, hash);
   }
 
   #setBack(group: DecidedGroup, answer: Setback): void {

@@ -12,11 +12,13 @@ export type Refused =
   | { readonly kind: 'lease'; readonly actualEpoch: number; readonly expired: boolean }
   | { readonly kind: 'head'; readonly actual: number }
   /** `nth` counts the preconditions from 1; `actual` is null where there is no such resource. */
-  | { readonly kind: 'resource'; readonly nth: number; readonly actual: number | null };
+  | { readonly kind: 'resource'; readonly nth: number; readonly actual: number | null }
+  /** The head is not the one that the hashes were made on. */
+  | { readonly kind: 'chain' };
 
 // Positions (`..._at`, `wanted_left`) count the group's batches from 1, since only the function knows the head. `wanted_left`
 // is how an earlier batch leaves the resource: null when none changes it, 0 when it is deleted.
-const PARAMETERS = `
+export const UNCHAINED_PARAMETERS = `
   commit_ids text[], commit_at_ms bigint[], commit_by text[], commit_why text[], commit_operations text[],
   commit_changes text[],
   touched_kinds text[], touched_ids text[], touched_at bigint[],
@@ -25,15 +27,9 @@ const PARAMETERS = `
   wanted_kinds text[], wanted_ids text[], wanted_revisions bigint[], wanted_left bigint[],
   fence_lease text, fence_epoch bigint, fence_holder text, expected_head bigint, head_channel text`;
 
-/** Answers the revision of the last batch; null when there is no head row. */
-export const writeGroupCall = (s: string): string =>
-  `SELECT ${s}.write_group(${PARAMETERS.split(',')
-    .map((_, at) => `$${at + 1}`)
-    .join(', ')}) AS revision`;
-
 /** Part of a migration: once released, a change of it is another migration. */
 export const createWriteGroup = (s: string): string => `
-  CREATE FUNCTION ${s}.write_group(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql VOLATILE AS ${escapeLiteral(bodyOf(s))}`;
+  CREATE FUNCTION ${s}.write_group(${UNCHAINED_PARAMETERS}) RETURNS bigint LANGUAGE plpgsql VOLATILE AS ${escapeLiteral(bodyOf(s))}`;
 
 const bodyOf = (s: string): string => `
 DECLARE
@@ -56,14 +52,14 @@ BEGIN
   ${writeRows(s)}
 END`;
 
-const demandDurable = `
+export const demandDurable = `
   IF current_setting('fsync') = 'off' OR current_setting('synchronous_commit') = 'off' THEN
     RAISE EXCEPTION USING ERRCODE = '${NOT_DURABLE}', MESSAGE = 'muster: commits would not be durable',
       DETAIL = json_build_object('fsync', current_setting('fsync'),
         'synchronous_commit', current_setting('synchronous_commit'));
   END IF;`;
 
-const demandFenceAndHead = (s: string): string => `
+export const demandFenceAndHead = (s: string): string => `
   IF fence_lease IS NOT NULL THEN
     SELECT l.epoch, l.holder, l.expires_at <= clock_timestamp() INTO lease_epoch, lease_holder, lease_expired
     FROM ${s}.lease l WHERE l.name = fence_lease;
@@ -80,7 +76,7 @@ const demandFenceAndHead = (s: string): string => `
       DETAIL = json_build_object('kind', 'head', 'actual', head_before);
   END IF;`;
 
-const demandPreconditions = (s: string): string => `
+export const demandPreconditions = (s: string): string => `
   IF cardinality(wanted_kinds) > 0 THEN
     SELECT looked.nth, looked.actual INTO failed_nth, failed_actual
     FROM (

@@ -1,9 +1,19 @@
 // Writes a group in one round trip whatever its size: a function in the database locks and moves the head, checks and
-// writes. What earlier batches of the group do to later preconditions is worked out here, before the head is known.
+// writes. The hash chain is continued here, on the head as this store saw it last; where another server has written since,
+// the head is locked and read first.
 import { DatabaseError, type PoolClient } from 'pg';
-import { effectsOf, type GroupPrecondition, groupPreconditions } from './group-effects.ts';
+import { chainCommits, type ChainedCommit, type ChainPosition } from './chain.ts';
+import {
+  effectsOf,
+  type GroupPrecondition,
+  groupPreconditions,
+  guardedChanges,
+  totalsChange,
+} from './group-effects.ts';
+import { writeChainedGroupCall } from './postgres-chained-group-store.ts';
 import { DURABILITY_COLUMNS, type DurabilitySettings, demandDurability, lastOf } from './postgres-connections-store.ts';
-import { GROUP_REFUSED, NOT_DURABLE, type Refused, writeGroupCall } from './postgres-group-function-store.ts';
+import { GROUP_REFUSED, NOT_DURABLE, type Refused } from './postgres-group-function-store.ts';
+import { sha256 } from './sha256-store.ts';
 import type { Conflict, Group, Written } from './store.ts';
 import { encodeChanges } from './stored-changes.ts';
 
@@ -11,47 +21,76 @@ export class PostgresGroups {
   readonly #schema: string;
   readonly #channel: string;
   readonly #call: string;
+  /** The head as this store saw it last. */
+  #seen: ChainPosition = { revision: 0, hash: null };
 
   constructor(options: { readonly schema: string; readonly channel: string }) {
     this.#schema = options.schema;
     this.#channel = options.channel;
-    this.#call = writeGroupCall(options.schema);
+    this.#call = writeChainedGroupCall(options.schema);
   }
 
   /** Begins a transaction and locks the head; answers where it is. */
-  async lockHead(client: PoolClient): Promise<number> {
-    const head = await lastOf<DurabilitySettings & { readonly revision: string }>(
+  async lockHead(client: PoolClient): Promise<ChainPosition> {
+    const head = await lastOf<DurabilitySettings & { readonly revision: string; readonly hash: string | null }>(
       client,
       `BEGIN ISOLATION LEVEL READ COMMITTED;
-       UPDATE ${this.#schema}.head SET revision = revision RETURNING revision, ${DURABILITY_COLUMNS}`,
+       UPDATE ${this.#schema}.head SET revision = revision RETURNING revision, hash, ${DURABILITY_COLUMNS}`,
     );
     if (head === undefined) throw new Error('the head row is gone');
     demandDurability(head);
-    return Number(head.revision);
+    return { revision: Number(head.revision), hash: head.hash };
   }
 
-  /** One statement, outside a transaction block: it is durable when it is answered. */
-  async write(client: PoolClient, group: Group): Promise<Written> {
+  /** One statement, outside a transaction block: it is durable when it is answered. Undefined when the head is elsewhere. */
+  write(client: PoolClient, group: Group): Promise<Written | undefined> {
+    return this.#writeOn(client, group, this.#seen);
+  }
+
+  /** After `lockHead`, in its transaction. */
+  async writeLocked(client: PoolClient, group: Group, head: ChainPosition): Promise<Written> {
+    const written = await this.#writeOn(client, group, head);
+    if (written === undefined) throw new Error('the head moved although it is locked');
+    return written;
+  }
+
+  async #writeOn(client: PoolClient, group: Group, head: ChainPosition): Promise<Written | undefined> {
     const wanted = groupPreconditions(group.batches);
-    const values = valuesOf(group, wanted, this.#channel);
+    const chained = chainCommits(sha256, head, group.batches);
+    const values = valuesOf(group, { wanted, chained, head, channel: this.#channel });
     try {
-      const answer = await client.query<{ revision: string | null }>({ name: 'write_group', text: this.#call, values });
-      const revision = answer.rows[0]?.revision ?? undefined;
-      if (revision === undefined) throw new Error('the head row is gone');
-      return { kind: 'written', revision: Number(revision) };
+      const name = 'write_group_chained';
+      const answer = await client.query<{ revision: string | null }>({ name, text: this.#call, values });
+      const revision = Number(answer.rows[0]?.revision ?? Number.NaN);
+      if (Number.isNaN(revision)) throw new Error('the head row is gone');
+      const hash = chained.at(-1)?.hash;
+      if (hash === undefined) return { kind: 'written', revision };
+      this.#seen = { revision, hash };
+      return { kind: 'written', revision, hash };
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       if (error.code === NOT_DURABLE) demandDurability(JSON.parse(error.detail ?? '') as DurabilitySettings);
       if (error.code !== GROUP_REFUSED) throw error;
-      return { kind: 'conflict', conflict: conflictOf(JSON.parse(error.detail ?? '') as Refused, group, wanted) };
+      const refused = JSON.parse(error.detail ?? '') as Refused;
+      if (refused.kind === 'chain') return undefined;
+      return { kind: 'conflict', conflict: conflictOf(refused, group, wanted) };
     }
   }
 }
 
+interface Chained {
+  readonly wanted: readonly GroupPrecondition[];
+  readonly chained: readonly ChainedCommit[];
+  readonly head: ChainPosition;
+  readonly channel: string;
+}
+
 /** In the order of the function's parameters. */
-function valuesOf(group: Group, wanted: readonly GroupPrecondition[], channel: string): unknown[] {
+function valuesOf(group: Group, { wanted, chained, head, channel }: Chained): unknown[] {
   const { batches, fence, expectedHead } = group;
-  const { touched, upserts, deletes } = effectsOf(batches, 0);
+  const { touched, upserts, deletes } = effectsOf(batches, 0, chained);
+  const guarded = guardedChanges(batches, head.revision, chained);
+  const totals = guarded === undefined ? undefined : totalsChange(guarded);
   return [
     ...[batches.map((one) => one.id), batches.map((one) => one.atMs), batches.map((one) => one.by)],
     ...[batches.map((one) => one.why ?? null), batches.map((one) => one.operation ?? null)],
@@ -64,10 +103,16 @@ function valuesOf(group: Group, wanted: readonly GroupPrecondition[], channel: s
     wanted.map(({ expected }) => (expected === 'absent' ? null : expected)),
     wanted.map(({ left }) => (left === 'absent' ? 0 : (left ?? null))),
     ...[fence?.lease ?? null, fence?.epoch ?? null, fence?.holder ?? null, expectedHead ?? null, channel],
+    ...[chained.map((one) => one.hash), upserts.map((one) => one.digest), head.revision, head.hash],
+    ...[totals?.count ?? null, totals?.revisionSum ?? null],
   ];
 }
 
-function conflictOf(refused: Refused, group: Group, wanted: readonly GroupPrecondition[]): Conflict {
+function conflictOf(
+  refused: Exclude<Refused, { readonly kind: 'chain' }>,
+  group: Group,
+  wanted: readonly GroupPrecondition[],
+): Conflict {
   switch (refused.kind) {
     case 'lease': {
       const { lease = '', epoch = 0 } = group.fence ?? {};

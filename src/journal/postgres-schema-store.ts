@@ -8,6 +8,7 @@ import {
   lastOf,
   type PostgresConnections,
 } from './postgres-connections-store.ts';
+import { createWriteChainedGroup } from './postgres-chained-group-store.ts';
 import { createWriteGroup } from './postgres-group-function-store.ts';
 import { StoreUnusable } from './store.ts';
 
@@ -55,6 +56,7 @@ const MIGRATIONS: readonly ((s: string) => string)[] = [
       expires_at timestamptz NOT NULL
     );`,
   createWriteGroup,
+  createWriteChainedGroup,
 ];
 
 export interface SchemaOptions {
@@ -86,6 +88,11 @@ export function prepareSchema(connections: PostgresConnections, options: SchemaO
     if (version < MIGRATIONS.length) {
       await client.query(`${steps.join(';')}; UPDATE ${s}.schema_version SET version = ${MIGRATIONS.length}`);
     }
+    // A server of an older version wrote last, or the columns are new.
+    await client.query(
+      `UPDATE ${s}.head SET (documents, revision_sum) = (SELECT count(*), coalesce(sum(revision), 0) FROM ${s}.resource)
+       WHERE documents IS NULL`,
+    );
     const head = await client.query<{ journal_id: string }>(`SELECT journal_id FROM ${s}.head`);
     return { end: 'commit', answer: head.rows[0]?.journal_id ?? '' };
   });

@@ -11,8 +11,18 @@ import { PostgresGroups } from './postgres-group-store.ts';
 import { PostgresLeases } from './postgres-lease-store.ts';
 import { PostgresListener } from './postgres-listener-store.ts';
 import { prepareSchema } from './postgres-schema-store.ts';
+import {
+  gapsSql,
+  LoadCheck,
+  SEARCHED_MAX,
+  tailStart,
+  type LoadedHead,
+  type LoggedTail,
+  type ResourceRow,
+} from './load-check.ts';
 import { parsePostgresUrl, type PostgresUrl } from './postgres-url.ts';
-import { readAnswer } from './read-answer.ts';
+import { positionOf, readAnswer } from './read-answer.ts';
+import { sha256 } from './sha256-store.ts';
 import {
   type Group,
   type HistoryQuery,
@@ -23,6 +33,7 @@ import {
   type ReadAnswer,
   type ReadCommit,
   type Resource,
+  type SnapshotAnswer,
   type Store,
   StoreUnusable,
   type Written,
@@ -71,10 +82,33 @@ interface Parts {
   readonly schema: string;
 }
 
+const HEAD_COLUMNS = `h.revision AS head, h.commit_id AS head_commit_id, h.hash AS head_hash, h.floor_revision,
+  h.floor_commit_id, h.floor_hash, h.chained_from, h.documents, h.revision_sum`;
+
 interface HeadRow {
   readonly head: string;
+  readonly head_commit_id: string | null;
+  readonly head_hash: string | null;
   readonly floor_revision: string;
   readonly floor_commit_id: string | null;
+  readonly floor_hash: string | null;
+  readonly chained_from: string | null;
+  readonly documents: string | null;
+  readonly revision_sum: string | null;
+}
+
+function loadedHead(row: HeadRow): LoadedHead {
+  const { documents, revision_sum: sum } = row;
+  return {
+    revision: Number(row.head),
+    commitId: row.head_commit_id,
+    hash: row.head_hash,
+    floorRevision: Number(row.floor_revision),
+    floorCommitId: row.floor_commit_id,
+    floorHash: row.floor_hash,
+    chainedFrom: row.chained_from === null ? null : Number(row.chained_from),
+    totals: documents === null || sum === null ? undefined : { count: Number(documents), revisionSum: Number(sum) },
+  };
 }
 
 class PostgresStore implements Store {
@@ -94,19 +128,30 @@ class PostgresStore implements Store {
     this.#listener = listener;
     this.#schema = escapeIdentifier(schema);
     this.#groups = new PostgresGroups({ schema: this.#schema, channel: channelOf(schema) });
-    const lockHead = (client: PoolClient): Promise<number> => this.#groups.lockHead(client);
+    const lockHead = (client: PoolClient): Promise<unknown> => this.#groups.lockHead(client);
     this.#leases = new PostgresLeases({ connections, schema: this.#schema, lockHead });
   }
 
   async write(group: Group): Promise<Written> {
-    const written = await this.#connections.autocommit((client) => this.#groups.write(client, group));
+    const written =
+      (await this.#connections.autocommit((client) => this.#groups.write(client, group))) ??
+      (await this.#writeLocked(group));
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }
 
+  /** Another server has written since this one saw the head. */
+  #writeLocked(group: Group): Promise<Written> {
+    return this.#connections.transaction<Written>(async (client) => {
+      const head = await this.#groups.lockHead(client);
+      const answer = await this.#groups.writeLocked(client, group, head);
+      return { end: answer.kind === 'written' ? 'commit' : 'rollback', answer };
+    });
+  }
+
   async read(after: Position, limit: number): Promise<ReadAnswer> {
     // Head and commits in one statement: they are of one moment.
-    const text = `SELECT h.revision AS head, h.floor_revision, h.floor_commit_id, c.*
+    const text = `SELECT ${HEAD_COLUMNS}, c.*
       FROM ${this.#schema}.head h LEFT JOIN LATERAL (
         SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
         WHERE c.revision >= $1 ORDER BY c.revision LIMIT $2) c ON true
@@ -115,33 +160,47 @@ class PostgresStore implements Store {
     const found = await this.#connections.reading((client) => client.query<HeadRow & CommitRow>(query));
     const first = found.rows[0];
     if (first === undefined) throw new Error('the head row is gone');
-    const head = {
-      revision: Number(first.head),
-      floorRevision: Number(first.floor_revision),
-      floorCommitId: first.floor_commit_id,
-    };
     // Without commits the one row has the head only.
-    return readAnswer(after, limit, { head, rows: first.id === null ? [] : found.rows });
+    const rows = first.id === null ? [] : found.rows;
+    return readAnswer(after, limit, { head: loadedHead(first), rows }, sha256);
   }
 
-  snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+  snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
     return this.#connections.readingTransaction(async (client) => {
-      const head = await lastOf<{ readonly revision: string; readonly commit_id: string | null }>(
+      const row = await lastOf<HeadRow>(
         client,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
          DECLARE resources NO SCROLL CURSOR FOR
-           SELECT kind, id, revision::float8 AS revision, body FROM ${this.#schema}.resource;
-         SELECT revision, commit_id FROM ${this.#schema}.head`,
+           SELECT kind, id, revision::float8 AS revision, body, digest FROM ${this.#schema}.resource;
+         SELECT ${HEAD_COLUMNS} FROM ${this.#schema}.head h`,
       );
+      if (row === undefined) throw new Error('the head row is gone');
+      const check = new LoadCheck(sha256);
       for (;;) {
-        const page = await client.query<Resource>(`FETCH ${SNAPSHOT_PAGE} FROM resources`);
-        if (page.rows.length > 0) take(page.rows);
+        const page = await client.query<ResourceRow>(`FETCH ${SNAPSHOT_PAGE} FROM resources`);
+        if (page.rows.length > 0) take(page.rows.map((one) => check.take(one)));
         if (page.rows.length < SNAPSHOT_PAGE) break;
       }
-      const revision = Number(head?.revision);
-      const commitId = head?.commit_id ?? undefined;
-      return { end: 'rollback', answer: commitId === undefined ? { revision } : { revision, commitId } };
+      const head = loadedHead(row);
+      const damage = check.finish(head, await this.#logTail(client, head));
+      return { end: 'rollback', answer: { ...positionOf(head), damage } };
     });
+  }
+
+  async #logTail(client: PoolClient, head: LoadedHead): Promise<LoggedTail> {
+    const start = tailStart(head);
+    const text = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c WHERE c.revision >= $1 ORDER BY c.revision`;
+    const { rows } = await client.query<CommitRow>(text, [start]);
+    const own = Number(rows[0]?.revision) === start ? rows[0] : undefined;
+    const { revision, floorRevision, floorHash } = head;
+    const searched = revision - floorRevision <= SEARCHED_MAX;
+    const sql = gapsSql(`(SELECT floor_revision FROM ${this.#schema}.head)`, `${this.#schema}.commit_log`);
+    const gaps = searched ? (await client.query<{ gap_from: string; gap_to: string }>(sql)).rows : [];
+    return {
+      after: { revision: start, hash: start === floorRevision ? floorHash : (own?.hash ?? null) },
+      rows: own === undefined ? rows : rows.slice(1),
+      gaps: gaps.map(({ gap_from: from, gap_to: to }) => ({ from: Number(from), to: Number(to) })),
+    };
   }
 
   async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
@@ -156,7 +215,7 @@ class PostgresStore implements Store {
 
   compact(beforeMs: number, limit: number): Promise<number> {
     return this.#connections.transaction(async (client) => {
-      const head = await this.#groups.lockHead(client);
+      const { revision: head } = await this.#groups.lockHead(client);
       const text = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
         WHERE c.revision < $1 ORDER BY c.revision LIMIT $2`;
       const oldest = (await client.query<CommitRow>(text, [head, limit])).rows;
@@ -177,9 +236,9 @@ class PostgresStore implements Store {
         DELETE FROM ${this.#schema}.touched t USING unnest($1::text[], $2::text[], $3::bigint[]) AS gone (kind, id, revision)
         WHERE t.kind = gone.kind AND t.id = gone.id AND t.revision = gone.revision),
       unlogged AS (DELETE FROM ${this.#schema}.commit_log WHERE revision <= $4)
-      UPDATE ${this.#schema}.head SET floor_revision = $4, floor_commit_id = $5`;
+      UPDATE ${this.#schema}.head SET floor_revision = $4, floor_commit_id = $5, floor_hash = $6`;
     const columns = [touched.map((one) => one.kind), touched.map((one) => one.id), touched.map((one) => one.revision)];
-    await client.query(text, [...columns, last.revision, last.id]);
+    await client.query(text, [...columns, last.revision, last.id, last.hash]);
   }
 
   acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {

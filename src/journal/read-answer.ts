@@ -1,11 +1,16 @@
-// Where a reader stands against what the store has: the rules of `read`, the same for both databases.
+// Where a reader stands against what the store has: the rules of `read`, the same for both databases. Commits that do not
+// match the hash chain are never answered.
+import type { Sha256 } from './chain.ts';
+import { ChainWalk } from './check-chain.ts';
 import { commitOf, type CommitRow } from './commit-row.ts';
-import type { Position, ReadAnswer } from './store.ts';
+import type { Position, ReadAnswer, ReadCommit } from './store.ts';
 
 export interface StoredHead {
   readonly revision: number;
   readonly floorRevision: number;
   readonly floorCommitId: string | null;
+  readonly floorHash: string | null;
+  readonly chainedFrom: number | null;
 }
 
 interface FoundRows {
@@ -14,12 +19,69 @@ interface FoundRows {
   readonly rows: readonly CommitRow[];
 }
 
-export function readAnswer(after: Position, limit: number, { head, rows }: FoundRows): ReadAnswer {
+export function readAnswer(after: Position, limit: number, found: FoundRows, sha256: Sha256): ReadAnswer {
+  const { head, rows } = found;
   if (after.revision > head.revision) return { kind: 'diverged', head: head.revision };
   if (after.revision < head.floorRevision) return { kind: 'gone', oldest: head.floorRevision + 1 };
   const atFloor = after.revision === head.floorRevision;
-  const commitId = atFloor ? (head.floorCommitId ?? undefined) : rows[0]?.id;
-  if (after.commitId !== undefined && after.commitId !== commitId) return { kind: 'diverged', head: head.revision };
+  const own = atFloor ? { id: head.floorCommitId, hash: head.floorHash } : rows[0];
+  if (!atFloor && Number(rows[0]?.revision) !== after.revision) {
+    return { kind: 'damaged', damage: { kind: 'missing-commits', from: after.revision, to: after.revision } };
+  }
+  if (isOther(after.commitId, own?.id) || isOther(after.hash, own?.hash)) {
+    return { kind: 'diverged', head: head.revision };
+  }
   const start = atFloor ? 0 : 1;
-  return { kind: 'commits', commits: rows.slice(start, start + limit).map(commitOf), head: head.revision };
+  return checkedCommits(rows.slice(start, start + limit), {
+    head,
+    after: { revision: after.revision, hash: own?.hash ?? null },
+    isLastPage: rows.length < start + limit,
+    sha256,
+  });
+}
+
+/** The reader knows it, and the store has another one. Where the store has none there is nothing to compare. */
+function isOther(known: string | undefined, stored: string | null | undefined): boolean {
+  return known !== undefined && known !== stored;
+}
+
+interface Checked {
+  readonly head: StoredHead;
+  readonly after: { readonly revision: number; readonly hash: string | null };
+  readonly isLastPage: boolean;
+  readonly sha256: Sha256;
+}
+
+function checkedCommits(rows: readonly CommitRow[], { head, after, isLastPage, sha256 }: Checked): ReadAnswer {
+  const walk = new ChainWalk(sha256, { after, chainedFrom: head.chainedFrom });
+  const commits: ReadCommit[] = [];
+  for (const row of rows) {
+    const commit = decoded(row);
+    const damage =
+      commit === undefined ? walk.skip({ revision: Number(row.revision), hash: row.hash }) : walk.take(commit);
+    if (damage !== undefined) return { kind: 'damaged', damage };
+    if (commit !== undefined) commits.push(commit);
+  }
+  const damage = isLastPage ? walk.end(head.revision) : undefined;
+  return damage === undefined ? { kind: 'commits', commits, head: head.revision } : { kind: 'damaged', damage };
+}
+
+/** Undefined when the row cannot even be taken apart. */
+export function decoded(row: CommitRow): ReadCommit | undefined {
+  try {
+    return commitOf(row);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** As the port says it: what is not there is left out. */
+export function positionOf(head: {
+  readonly revision: number;
+  readonly commitId: string | null;
+  readonly hash: string | null;
+}): Position {
+  const { revision, commitId, hash } = head;
+  return { revision, ...(commitId !== null && { commitId }), ...(hash !== null && { hash }) };
 }

@@ -1,12 +1,15 @@
 // Writes a group in one transaction, on whichever connection and thread. A group that does not fit leaves nothing behind.
 import type { DatabaseSync } from 'node:sqlite';
+import { chainCommits, type ChainedCommit, type ChainPosition } from './chain.ts';
 import {
   effectsOf,
   type GroupEffects,
   type GuardedChange,
   guardedChanges,
   resourceConflictOf,
+  totalsChange,
 } from './group-effects.ts';
+import { sha256 } from './sha256-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
 import type { Batch, Conflict, Group, Written } from './store.ts';
@@ -40,13 +43,13 @@ export class SqliteGroups {
         const head = this.#head();
         const stale = this.#staleness(group, head);
         if (stale !== undefined) return { kind: 'conflict', conflict: stale };
-        const guarded = guardedChanges(group.batches, head);
+        const chained = chainCommits(sha256, head, group.batches);
+        const guarded = guardedChanges(group.batches, head.revision, chained);
         if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new LookFirst();
-        this.#logAll(group.batches, head);
         group.batches.forEach(({ changes }, at) => {
-          for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head + at + 1);
+          for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head.revision + at + 1);
         });
-        return { kind: 'written', revision: head + group.batches.length };
+        return this.#log({ batches: group.batches, head, chained, guarded });
       });
     } catch (error) {
       if (error instanceof LookFirst) return undefined;
@@ -55,10 +58,10 @@ export class SqliteGroups {
   }
 
   /** Writes one resource if it is as expected. */
-  #guard({ kind, id, revision, body, expected }: GuardedChange): boolean {
+  #guard({ kind, id, revision, body, digest, expected }: GuardedChange): boolean {
     if (body === null) return expected !== 'absent' && this.#sql.removeAt.run(kind, id, expected).changes === 1;
-    if (expected === 'absent') return this.#sql.insert.run(kind, id, revision, body).changes === 1;
-    return this.#sql.update.run(revision, body, kind, id, expected).changes === 1;
+    if (expected === 'absent') return this.#sql.insert.run(kind, id, revision, body, digest).changes === 1;
+    return this.#sql.update.run(revision, body, digest, kind, id, expected).changes === 1;
   }
 
   #writeChecked(group: Group): Written {
@@ -66,65 +69,97 @@ export class SqliteGroups {
     // Checks come before the first change, so a refused group has nothing to roll back.
     const conflict = this.#conflictOf(group, head);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
-    this.#apply(effectsOf(group.batches, head));
-    this.#logAll(group.batches, head);
-    return { kind: 'written', revision: head + group.batches.length };
+    const chained = chainCommits(sha256, head, group.batches);
+    const effects = effectsOf(group.batches, head.revision, chained);
+    const guarded = this.#asFound(effects);
+    this.#apply(effects);
+    return this.#log({ batches: group.batches, head, chained, guarded });
   }
 
-  #staleness(group: Group, head: number): Conflict | undefined {
+  /** What the group changes, with what is there of it: nobody said what to expect. */
+  #asFound({ upserts, deletes }: GroupEffects): readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[] {
+    return [
+      ...upserts.map(({ kind, id, body, revision }) => ({ body, revision, expected: this.#stored([kind, id]) })),
+      ...deletes.map((key) => ({ body: null, revision: 0, expected: this.#stored(key) })),
+    ];
+  }
+
+  #staleness(group: Group, { revision: head }: ChainPosition): Conflict | undefined {
     const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
     if (stale !== undefined) return stale;
     if (group.expectedHead === undefined || group.expectedHead === head) return undefined;
     return { kind: 'head', expected: group.expectedHead, actual: head };
   }
 
-  #conflictOf(group: Group, head: number): Conflict | undefined {
+  #conflictOf(group: Group, head: ChainPosition): Conflict | undefined {
     const stale = this.#staleness(group, head);
     if (stale !== undefined) return stale;
-    const stored = ([kind, id]: readonly [string, string]): number | 'absent' => {
-      const row = this.#sql.revisionOf.get(kind, id);
-      return row === undefined ? 'absent' : Number(row['revision']);
-    };
-    return resourceConflictOf(group.batches, head, stored);
+    return resourceConflictOf(group.batches, head.revision, (key) => this.#stored(key));
   }
 
-  #logAll(batches: readonly Batch[], head: number): void {
-    let revision = head;
-    for (const { id, atMs, by, why, operation, changes } of batches) {
+  #stored([kind, id]: readonly [string, string]): number | 'absent' {
+    const row = this.#sql.revisionOf.get(kind, id);
+    return row === undefined ? 'absent' : Number(row['revision']);
+  }
+
+  #log({ batches, head, chained, guarded }: Logged): Written {
+    let { revision } = head;
+    for (const [at, { id, atMs, by, why, operation, changes }] of batches.entries()) {
       revision += 1;
-      this.#sql.log.run(revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes));
+      const hash = chained[at]?.hash ?? null;
+      this.#sql.log.run(revision, id, atMs, by, why ?? null, operation ?? null, encodeChanges(changes), hash);
     }
+    const hash = chained.at(-1)?.hash;
     const last = batches.at(-1);
-    if (last !== undefined) this.#sql.moveHead.run(revision, last.id);
+    if (hash === undefined || last === undefined) return { kind: 'written', revision };
+    const { count, revisionSum } = totalsChange(guarded);
+    this.#sql.moveHead.run(revision, last.id, hash, head.revision + 1, count, revisionSum);
+    return { kind: 'written', revision, hash };
   }
 
   #apply({ upserts, deletes, touched }: GroupEffects): void {
     for (const { kind, id, revision } of touched) this.#sql.touch.run(kind, id, revision);
-    for (const { kind, id, revision, body } of upserts) this.#sql.upsert.run(kind, id, revision, body);
+    for (const { kind, id, revision, body, digest } of upserts) {
+      this.#sql.upsert.run(kind, id, revision, body, digest);
+    }
     for (const [kind, id] of deletes) this.#sql.remove.run(kind, id);
   }
 
-  #head(): number {
-    return Number(this.#sql.head.get()?.['revision']);
+  #head(): ChainPosition {
+    return this.#sql.head.get() as unknown as ChainPosition;
   }
+}
+
+interface Logged {
+  readonly batches: readonly Batch[];
+  readonly head: ChainPosition;
+  readonly chained: readonly ChainedCommit[];
+  readonly guarded: readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[];
 }
 
 function prepareAll(database: DatabaseSync) {
   return {
-    head: database.prepare('SELECT revision FROM head'),
-    moveHead: database.prepare('UPDATE head SET revision = ?, commit_id = ?'),
+    head: database.prepare('SELECT revision, hash FROM head'),
+    moveHead: database.prepare(
+      `UPDATE head SET revision = ?, commit_id = ?, hash = ?, chained_from = coalesce(chained_from, ?),
+         documents = documents + ?, revision_sum = revision_sum + ?`,
+    ),
     log: database.prepare(
-      'INSERT INTO commit_log (revision, id, at_ms, by_whom, why, operation, changes) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO commit_log (revision, id, at_ms, by_whom, why, operation, changes, hash)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     touch: database.prepare('INSERT INTO touched (kind, id, revision) VALUES (?, ?, ?)'),
     upsert: database.prepare(
-      `INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`,
+      `INSERT INTO resource (kind, id, revision, body, digest) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (kind, id)
+       DO UPDATE SET revision = excluded.revision, body = excluded.body, digest = excluded.digest`,
     ),
     insert: database.prepare(
-      'INSERT INTO resource (kind, id, revision, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      'INSERT INTO resource (kind, id, revision, body, digest) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     ),
-    update: database.prepare('UPDATE resource SET revision = ?, body = ? WHERE kind = ? AND id = ? AND revision = ?'),
+    update: database.prepare(
+      'UPDATE resource SET revision = ?, body = ?, digest = ? WHERE kind = ? AND id = ? AND revision = ?',
+    ),
     remove: database.prepare('DELETE FROM resource WHERE kind = ? AND id = ?'),
     removeAt: database.prepare('DELETE FROM resource WHERE kind = ? AND id = ? AND revision = ?'),
     revisionOf: database.prepare('SELECT revision FROM resource WHERE kind = ? AND id = ?'),

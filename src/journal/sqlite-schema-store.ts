@@ -53,6 +53,17 @@ const MIGRATIONS: readonly string[] = [
      epoch INTEGER NOT NULL,
      expires_at_ms INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  // The hash chain: a store that was written before it has no hashes below `chained_from`, and no digests beside documents
+  // until they are written again. The totals notice documents that are missing, added or older than they should be.
+  `ALTER TABLE head ADD COLUMN hash TEXT;
+   ALTER TABLE head ADD COLUMN floor_hash TEXT;
+   ALTER TABLE head ADD COLUMN chained_from INTEGER;
+   ALTER TABLE head ADD COLUMN documents INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE head ADD COLUMN revision_sum INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE head ADD COLUMN restoring TEXT;
+   ALTER TABLE commit_log ADD COLUMN hash TEXT;
+   ALTER TABLE resource ADD COLUMN digest TEXT;
+   UPDATE head SET (documents, revision_sum) = (SELECT count(*), coalesce(sum(revision), 0) FROM resource);`,
 ];
 
 /** A connection whose commits are on disk when it says so. The schema is as it is. */

@@ -6,7 +6,17 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
-import { readAnswer, type StoredHead } from './read-answer.ts';
+import {
+  gapsSql,
+  LoadCheck,
+  SEARCHED_MAX,
+  tailStart,
+  type LoadedHead,
+  type LoggedTail,
+  type ResourceRow,
+} from './load-check.ts';
+import { positionOf, readAnswer } from './read-answer.ts';
+import { sha256 } from './sha256-store.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
 import { SqliteGroups } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
@@ -23,6 +33,7 @@ import type {
   ReadAnswer,
   ReadCommit,
   Resource,
+  SnapshotAnswer,
   Store,
   Written,
 } from './store.ts';
@@ -63,8 +74,13 @@ interface HeadRow {
   readonly journal_id: string;
   readonly revision: number;
   readonly commit_id: string | null;
+  readonly hash: string | null;
   readonly floor_revision: number;
   readonly floor_commit_id: string | null;
+  readonly floor_hash: string | null;
+  readonly chained_from: number | null;
+  readonly documents: number;
+  readonly revision_sum: number;
 }
 
 /** Takes a database that `openDatabase` has prepared; use `openSqliteStore`. */
@@ -123,23 +139,37 @@ export class SqliteStore implements Store {
   async read(after: Position, limit: number): Promise<ReadAnswer> {
     return this.#reading(() => {
       const rows = this.#sql.readFrom.all(after.revision, limit + 1) as unknown as CommitRow[];
-      return readAnswer(after, limit, { head: storedHead(this.#head()), rows });
+      return readAnswer(after, limit, { head: storedHead(this.#head()), rows }, sha256);
     });
   }
 
-  async snapshot(take: (page: readonly Resource[]) => void): Promise<Position> {
+  async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
     return this.#reading(() => {
+      const check = new LoadCheck(sha256);
       let page: Resource[] = [];
       for (const row of this.#sql.resources.iterate()) {
-        page.push(row as unknown as Resource);
+        page.push(check.take(row as unknown as ResourceRow));
         if (page.length < SNAPSHOT_PAGE) continue;
         take(page);
         page = [];
       }
       if (page.length > 0) take(page);
-      const { revision, commit_id } = this.#head();
-      return commit_id === null ? { revision } : { revision, commitId: commit_id };
+      const head = storedHead(this.#head());
+      return { ...positionOf(head), damage: check.finish(head, this.#logTail(head)) };
     });
+  }
+
+  #logTail(head: LoadedHead): LoggedTail {
+    const start = tailStart(head);
+    const { floorRevision, floorHash, revision } = head;
+    const before = start === floorRevision ? floorHash : this.#sql.hashAt.get(start)?.['hash'];
+    const rows = this.#sql.readFrom.all(start + 1, -1) as unknown as CommitRow[];
+    const gaps = revision - floorRevision > SEARCHED_MAX ? [] : this.#sql.gaps.all();
+    return {
+      after: { revision: start, hash: (before ?? null) as string | null },
+      rows,
+      gaps: gaps.map(({ gap_from: from, gap_to: to }) => ({ from: Number(from), to: Number(to) })),
+    };
   }
 
   async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
@@ -163,7 +193,7 @@ export class SqliteStore implements Store {
       const forgotten = kept === -1 ? oldest : oldest.slice(0, kept);
       for (const row of forgotten) this.#forget(row);
       const last = forgotten.at(-1);
-      if (last !== undefined) this.#sql.moveFloor.run(last.revision, last.id);
+      if (last !== undefined) this.#sql.moveFloor.run(last.revision, last.id, last.hash);
       return forgotten.length;
     });
   }
@@ -219,18 +249,29 @@ export class SqliteStore implements Store {
   }
 }
 
-function storedHead(row: HeadRow): StoredHead {
-  return { revision: row.revision, floorRevision: row.floor_revision, floorCommitId: row.floor_commit_id };
+function storedHead(row: HeadRow): LoadedHead {
+  return {
+    revision: row.revision,
+    commitId: row.commit_id,
+    hash: row.hash,
+    floorRevision: row.floor_revision,
+    floorCommitId: row.floor_commit_id,
+    floorHash: row.floor_hash,
+    chainedFrom: row.chained_from,
+    totals: { count: row.documents, revisionSum: row.revision_sum },
+  };
 }
 
 function prepareAll(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql);
   return {
-    head: prepare('SELECT journal_id, revision, commit_id, floor_revision, floor_commit_id FROM head'),
-    moveFloor: prepare('UPDATE head SET floor_revision = ?, floor_commit_id = ?'),
+    head: prepare('SELECT * FROM head'),
+    hashAt: prepare('SELECT hash FROM commit_log WHERE revision = ?'),
+    gaps: prepare(gapsSql('(SELECT floor_revision FROM head)', 'commit_log')),
+    moveFloor: prepare('UPDATE head SET floor_revision = ?, floor_commit_id = ?, floor_hash = ?'),
     unlog: prepare('DELETE FROM commit_log WHERE revision = ?'),
     untouch: prepare('DELETE FROM touched WHERE kind = ? AND id = ? AND revision = ?'),
-    resources: prepare('SELECT kind, id, revision, body FROM resource'),
+    resources: prepare('SELECT kind, id, revision, body, digest FROM resource'),
     readFrom: prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c WHERE c.revision >= ? ORDER BY c.revision LIMIT ?`),
   };
 }

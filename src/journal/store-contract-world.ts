@@ -57,8 +57,13 @@ export async function readAll(store: Store, after: Position = { revision: 0 }, l
     all.push(...answer.commits);
     const last = answer.commits.at(-1);
     if (last === undefined) return all;
-    from = { revision: last.revision, commitId: last.id };
+    from = positionOf(last);
   }
+}
+
+/** Where a reader stands once it has a commit. */
+export function positionOf({ revision, id, hash }: ReadCommit): Position {
+  return { revision, commitId: id, ...(hash !== undefined && { hash }) };
 }
 
 export interface Snapshot {
@@ -68,7 +73,8 @@ export interface Snapshot {
 
 export async function snapshotOf(store: Store): Promise<Snapshot> {
   const resources: Resource[] = [];
-  const position = await store.snapshot((page) => resources.push(...page));
+  const { damage, ...position } = await store.snapshot((page) => resources.push(...page));
+  if (damage.length > 0) throw new Error(`damaged: ${JSON.stringify(damage)}`);
   return { position, resources: sorted(resources) };
 }
 

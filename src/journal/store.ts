@@ -1,5 +1,7 @@
 // The store port: write a group of commits atomically, read them back, hold leases. Three implementations pass one
-// contract suite. A store knows nothing of fleets: bodies are text to it.
+// contract suite. A store knows nothing of fleets: bodies are text to it. It continues the hash chain with every group that
+// it writes, and checks it with everything that it reads.
+import type { Damage } from './damage.ts';
 
 /** One change as the store keeps it: `body` is JSON text, null for a deletion. */
 export interface TextChange {
@@ -72,17 +74,26 @@ export type Conflict =
     };
 
 export type Written =
-  /** `revision` is that of the last batch; the group's batches have the revisions just before it, without a gap. */
-  { readonly kind: 'written'; readonly revision: number } | { readonly kind: 'conflict'; readonly conflict: Conflict };
+  /** `revision` and `hash` are those of the last batch; the group's batches have the revisions just before it, without a gap. */
+  | { readonly kind: 'written'; readonly revision: number; readonly hash?: string }
+  | { readonly kind: 'conflict'; readonly conflict: Conflict };
 
 export interface ReadCommit extends TextCommit {
   readonly revision: number;
+  /** Over its content and the hash before it. Commits of a version without the chain have none. */
+  readonly hash?: string;
 }
 
-/** Where a reader stands: the last commit it has. `commitId` is undefined at revision 0. */
+/** Where a reader stands: the last commit it has. `commitId` and `hash` are undefined at revision 0. */
 export interface Position {
   readonly revision: number;
   readonly commitId?: string;
+  readonly hash?: string;
+}
+
+/** The position of a snapshot, and what was found wrong while it was read. */
+export interface SnapshotAnswer extends Position {
+  readonly damage: readonly Damage[];
 }
 
 export type ReadAnswer =
@@ -90,7 +101,9 @@ export type ReadAnswer =
   /** The revisions after the position are compacted: `oldest` is the lowest one that can still be read. */
   | { readonly kind: 'gone'; readonly oldest: number }
   /** The store has another commit at that revision, or does not reach it: it is not the journal that was followed. */
-  | { readonly kind: 'diverged'; readonly head: number };
+  | { readonly kind: 'diverged'; readonly head: number }
+  /** Commits after the position are missing or do not match the hash chain. */
+  | { readonly kind: 'damaged'; readonly damage: Damage };
 
 export interface Resource {
   readonly kind: string;
@@ -135,8 +148,8 @@ export interface Store {
   write(group: Group): Promise<Written>;
   /** The commits after a position, oldest first, at most `limit`. */
   read(after: Position, limit: number): Promise<ReadAnswer>;
-  /** Every resource at one revision, in pages; answers the position of that revision. */
-  snapshot(take: (page: readonly Resource[]) => void): Promise<Position>;
+  /** Every resource at one revision, in pages; answers the position of that revision, and what is damaged. */
+  snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer>;
   history(query: HistoryQuery): Promise<readonly ReadCommit[]>;
   /** Resolves when there may be commits after `revision`, or when `signal` is aborted. Only a hint: it may be early or never. */
   changed(revision: number, signal: AbortSignal): Promise<void>;

@@ -1,5 +1,6 @@
 // Following the journal from any revision: from memory when the watcher keeps up, from the store when it does not.
 import type { Fleet } from '../fleet/index.ts';
+import { StoreDamaged } from './damage.ts';
 import type { Commit } from './request.ts';
 import type { Store } from './store.ts';
 import type { Tail } from './tail.ts';
@@ -51,6 +52,7 @@ async function commitsAfter({ fleet, store, tail }: Watched, revision: number): 
   const answer = await store.read({ revision }, READ_PAGE);
   if (answer.kind === 'diverged') return { kind: 'diverged' };
   if (answer.kind === 'gone') return answer;
+  if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
   // The store may be ahead of the fleet: a watcher is never told more than a reader would see.
   const commits = answer.commits.filter((read) => read.revision <= fleet.revision).map(toCommit);
   return { kind: 'commits', commits };

@@ -3,12 +3,23 @@ import { execFile } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { describeDamage } from '../../src/journal/damage.ts';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
-import { batch, mustWrite, put, readAll } from '../../src/journal/store-contract-world.ts';
+import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import { startCluster } from './cluster.ts';
 import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 
 const run = promisify(execFile);
+
+/** Takes the third migration back. */
+const TO_VERSION_2 = `
+  DROP FUNCTION muster.write_group_chained, muster.write_group;
+  ALTER FUNCTION muster.write_unchained_group RENAME TO write_group;
+  ALTER TABLE muster.head DROP COLUMN hash, DROP COLUMN floor_hash, DROP COLUMN chained_from, DROP COLUMN documents,
+    DROP COLUMN revision_sum, DROP COLUMN restoring;
+  ALTER TABLE muster.commit_log DROP COLUMN hash;
+  ALTER TABLE muster.resource DROP COLUMN digest;
+  UPDATE muster.schema_version SET version = 2;`;
 
 postgresSuite('postgres-start', (postgres) => {
   test('three-processes-start-on-an-empty-database', async () => {
@@ -48,12 +59,66 @@ postgresSuite('postgres-start', (postgres) => {
     const first = await openPostgresStore({ connectionString: url });
     await mustWrite(first, batch([put('a')]));
     await first.close();
+    await sql(url, TO_VERSION_2);
     await sql(url, 'DROP FUNCTION muster.write_group');
     await sql(url, 'UPDATE muster.schema_version SET version = 1');
     const store = await openForTest(url);
     expect(store.journalId).toBe(first.journalId);
     expect(await mustWrite(store, batch([put('b')]))).toBe(2);
     expect(await readAll(store)).toHaveLength(2);
+  });
+
+  test('the-hash-chain-begins-with-the-first-commit-of-this-version-and-anew-behind-a-server-of-the-older-one', async () => {
+    const url = await freshDatabase(postgres.url);
+    const first = await openPostgresStore({ connectionString: url });
+    await mustWrite(first, batch([put('a')]), batch([put('b')]));
+    await first.close();
+    await sql(url, TO_VERSION_2);
+    const store = await openForTest(url);
+    const hashed = async (): Promise<boolean[]> => (await readAll(store)).map((one) => one.hash !== undefined);
+    await mustWrite(store, batch([put('c')]));
+    await mustWrite(store, batch([put('a', { text: 'new' })]));
+    expect(await hashed()).toEqual([false, false, true, true]);
+    await snapshotOf(store);
+    // What a running server of the version before does: it calls the function that it knows.
+    const change = `{"of":[["host","a",2]],"bodies":[{}]}`;
+    await sql(
+      url,
+      `SELECT muster.write_group('{old-5}', '{5}', '{old}', '{null}', '{null}', $1, '{host}', '{a}', '{1}',
+        '{host}', '{a}', '{1}', '{"{}"}', '{}', '{}', '{}', '{}', '{}', '{}', null, null, null, 4, 'muster_head')`,
+      [[change]],
+    );
+    expect(await hashed()).toEqual([false, false, true, true, false]);
+    await mustWrite(store, batch([put('b')]));
+    expect(await hashed()).toEqual([false, false, true, true, false, true]);
+    await snapshotOf(store);
+    const again = await openForTest(url);
+    await mustWrite(again, batch([drop('b')]));
+    await snapshotOf(again);
+  });
+
+  test('damage-is-named-with-its-revision', async () => {
+    const url = await freshDatabase(postgres.url);
+    const store = await openForTest(url);
+    await mustWrite(store, batch([put('a')]), batch([put('b')]), batch([put('c')]), batch([drop('c')]));
+    const damage = async (text: string): Promise<string[]> => {
+      await sql(url, text);
+      return (await store.snapshot(() => undefined)).damage.map(describeDamage);
+    };
+    expect(await damage(`SELECT 1`)).toEqual([]);
+    expect(await damage(`UPDATE muster.resource SET body = '{"id":"z"}' WHERE id = 'a'`)).toEqual([
+      'the document host/a of revision 1 is damaged',
+    ]);
+    expect(await damage(`DELETE FROM muster.resource WHERE id = 'a'`)).toEqual([
+      'there are 1 documents, and should be 2',
+    ]);
+    expect(await damage(`DELETE FROM muster.commit_log WHERE revision = 2`)).toContain(
+      'the commit of revision 2 is missing from the log',
+    );
+    expect(await store.read({ revision: 0 }, 9)).toEqual({
+      kind: 'damaged',
+      damage: { kind: 'missing-commits', from: 2, to: 2 },
+    });
   });
 
   test('a-default-isolation-that-shows-old-rows-is-not-taken-over', async () => {

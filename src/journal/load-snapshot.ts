@@ -1,0 +1,42 @@
+// Every document of a store, parsed. It must never hand on a fleet of which the store says, or the text shows, that it is
+// damaged: whoever works with it would write the damage on.
+import type { Stored } from '../fleet/index.ts';
+import { StoreDamaged, type Damage } from './damage.ts';
+import type { Position, Resource, Store } from './store.ts';
+import { toStored } from './text.ts';
+
+export async function loadSnapshot(store: Store, take: (kind: string, stored: Stored) => void): Promise<Position> {
+  const unreadable: Damage[] = [];
+  // Such as a kind that nobody knows: what the store says of damage explains it better.
+  let failed: { readonly error: unknown } | undefined;
+  const { damage, ...position } = await store.snapshot((page) => {
+    for (const resource of page) {
+      const stored = parsed(resource);
+      if (stored !== undefined) failed ??= failureOf(() => take(resource.kind, stored));
+      else unreadable.push({ kind: 'document', resource: [resource.kind, resource.id], revision: resource.revision });
+    }
+  });
+  // What has a digest is named by the store already.
+  if (damage.length > 0) throw new StoreDamaged(damage);
+  if (unreadable.length > 0) throw new StoreDamaged(unreadable);
+  if (failed !== undefined) throw failed.error;
+  return position;
+}
+
+function failureOf(work: () => void): { readonly error: unknown } | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+function parsed(resource: Resource): Stored | undefined {
+  try {
+    return toStored(resource);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
