@@ -3,6 +3,7 @@
 export const EXPECTED_MARKS: readonly string[] = [
   'agent-follows-holder',
   'agent-refuses-old-view',
+  'caller-denied-in-commit',
   'desk-join-repeated',
   'desk-stale-answer',
   'engine-deadline-passed',

@@ -4,6 +4,7 @@ import type { Fault } from './faults/fault.ts';
 import { FIXED_INSTANCE_SEEDS, FIXED_SCALE_IN_SEEDS, FIXED_SEEDS, type Seeds } from './fixed-seeds.ts';
 import { EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
 import { builds } from './workloads/builds.ts';
+import { callers } from './workloads/callers.ts';
 import { counters } from './workloads/counters.ts';
 import { hosts } from './workloads/hosts.ts';
 import { instances } from './workloads/instances.ts';
@@ -21,7 +22,7 @@ export interface Scenario {
 /** The ground that every room stands on: journal, lease, operations, hosts and their agents. */
 export const HOUSE: Scenario = {
   name: 'house',
-  workloads: [counters, hosts, builds],
+  workloads: [counters, hosts, builds, callers],
   faults: FAULTS,
   seeds: FIXED_SEEDS,
   marks: EXPECTED_MARKS,

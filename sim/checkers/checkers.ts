@@ -1,4 +1,5 @@
 import { acknowledged } from './acknowledged.ts';
+import { authorised } from './authorised.ts';
 import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
@@ -20,6 +21,7 @@ export const CHECKERS: readonly Checker[] = [
   singleDecider,
   journalOrder,
   invariants,
+  authorised,
   agentsForward,
   downWasSilent,
   runsOnce,

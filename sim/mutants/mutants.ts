@@ -1,3 +1,4 @@
+import { authorisedAtTheDoor } from './access.ts';
 import {
   acknowledgedBeforeDurable,
   halfAGroup,
@@ -75,6 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   agentForgets,
   deskWithoutLease,
   deadlineForgotten,
+  authorisedAtTheDoor,
 ];
 
 /** Those that are found in worlds with instances. */

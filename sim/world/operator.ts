@@ -16,6 +16,12 @@ export interface Command<A> {
   readonly once: boolean;
 }
 
+/** What is asked of a server and answered by more than a decision. */
+export interface Errand {
+  readonly tag: string;
+  readonly serve: (life: Life) => Promise<Outcome<unknown>>;
+}
+
 export interface Asked {
   readonly tag: string;
   readonly once: boolean;
@@ -41,7 +47,10 @@ export class Operator {
   readonly #clock: SimClock;
   readonly link: Link;
 
+  readonly name: string;
+
   constructor(name: string, world: World, link: Link) {
+    this.name = name;
     this.#world = world;
     this.#program = new Program(name, world.scheduler, world.calls);
     this.#clock = new SimClock(this.#program);
@@ -54,33 +63,44 @@ export class Operator {
 
   /** Asks until somebody decides. Undefined when nobody did, or it stayed unknown whether it was done. */
   async ask<A>(command: Command<A>): Promise<Outcome<A> | undefined> {
+    const { tag, once, request } = command;
+    const outcome = await this.#insist({ tag, serve: (life) => life.journal.submit(request(life)) }, once);
+    return outcome as Outcome<A> | undefined;
+  }
+
+  /** The same, where a repetition is told from the first by what it finds. */
+  askWith(errand: Errand): Promise<Outcome<unknown> | undefined> {
+    return this.#insist(errand, true);
+  }
+
+  async #insist(errand: Errand, once: boolean): Promise<Outcome<unknown> | undefined> {
     const { scheduler, rng, servers, asked } = this.#world;
-    const record: Asked = { tag: command.tag, once: command.once, arrivals: 0, sentAtStep: scheduler.steps };
+    const record: Asked = { tag: errand.tag, once, arrivals: 0, sentAtStep: scheduler.steps };
     asked.push(record);
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const answer = await this.#try(command, rng.pick(servers), record);
+      const answer = await this.#try(errand, rng.pick(servers), record);
       if (answer.kind === 'outcome') {
         record.answered = { atStep: scheduler.steps, outcome: answer.outcome };
-        return answer.outcome as Outcome<A>;
+        return answer.outcome;
       }
       // Of a command that cannot tell a repetition nobody may send a second one.
-      if (answer.kind === 'unknown' && !command.once) return undefined;
+      if (answer.kind === 'unknown' && !once) return undefined;
       await this.#clock.sleep(rng.between(50, 1500));
     }
     return undefined;
   }
 
-  #try<A>(command: Command<A>, to: Server, record: Asked): Promise<Answer> {
+  #try(errand: Errand, to: Server, record: Asked): Promise<Answer> {
     const message = {
-      label: `command ${command.tag}`,
+      label: `command ${errand.tag}`,
       to,
-      repeatable: command.once,
+      repeatable: record.once,
       serve: (life: Life) => {
         record.arrivals += 1;
-        return decide(life, command);
+        return decide(life, errand);
       },
     };
-    return this.#program.call<Answer>('link', `ask ${to.name} ${command.tag}`, (reply) => {
+    return this.#program.call<Answer>('link', `ask ${to.name} ${errand.tag}`, (reply) => {
       const patience = reply.answer(PATIENCE_MS, { kind: 'unknown' });
       this.link.send(message, (answer) => {
         patience.cancel();
@@ -90,10 +110,10 @@ export class Operator {
   }
 }
 
-async function decide<A>(life: Life, command: Command<A>): Promise<Answer> {
+async function decide(life: Life, errand: Errand): Promise<Answer> {
   if (!life.open) return { kind: 'try-again' };
   try {
-    return { kind: 'outcome', outcome: await life.journal.submit(command.request(life)) };
+    return { kind: 'outcome', outcome: await errand.serve(life) };
   } catch (error) {
     if (error instanceof NotHolder) return { kind: 'try-again' };
     if (!(error instanceof StoreUnavailable)) throw error;

@@ -1,6 +1,7 @@
 // What a server and an agent are made of. The world uses the production code; a mutant replaces one part of it from
 // outside.
 import { hash } from 'node:crypto';
+import { authorizingSubmit, type World as RouteWorld } from '../../src/access/index.ts';
 import { Agent, Desk, ViewsDriver, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
@@ -37,6 +38,8 @@ export interface Parts {
   /** What lies between a server's journal and its connection. */
   readonly client: (store: Store) => Store;
   readonly journal: (options: JournalOptions) => Journal;
+  /** How what callers ask for gets to the journal. */
+  readonly submit: (journal: Journal) => RouteWorld['submit'];
   readonly models: readonly Model[];
   readonly operationKinds: readonly OperationKind[];
   /** What agents are shown. */
@@ -71,6 +74,7 @@ export const productionParts: Parts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
+  submit: authorizingSubmit,
   models: MODELS,
   operationKinds: [...OPERATION_KINDS.values()],
   viewParts: VIEW_PARTS,

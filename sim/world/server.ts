@@ -1,5 +1,6 @@
 // A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal and
 // controllers, reached only through ports that belong to this life.
+import type { World as RouteWorld } from '../../src/access/index.ts';
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
 import type { Log } from '../../src/operations/index.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
@@ -16,6 +17,8 @@ export interface Born {
   readonly ids: Ids;
   readonly log: Log;
   readonly journal: Journal;
+  /** For what is asked by a caller. */
+  readonly submit: RouteWorld['submit'];
   /** Where others reach this server, whichever life it is in. */
   readonly url: string;
   /** Whether it has the credentials of the network back ends that need some. */
@@ -93,7 +96,8 @@ export class Server {
     const journal = parts.journal({ store: parts.client(port), registry, clock, ids, share: SHARE });
     const log = logInto(this.#world, name);
     const hasCredentials = (): boolean => this.hasCredentials;
-    const born: Born = { program, clock, ids, log, journal, url: this.url, hasCredentials };
+    const submit = parts.submit(journal);
+    const born: Born = { program, clock, ids, log, journal, submit, url: this.url, hasCredentials };
     const others = parts.controllers.map((make) => make(born));
     return { ...born, rooms: makeRooms(born, this.#world), others, stop: new AbortController(), open: false };
   }

@@ -61,11 +61,9 @@ export function findTokenTrouble(
 ): TokenTrouble | undefined {
   const now = fleet.get(TOKEN, token.id);
   if (now === undefined) return 'unknown';
-  if (now !== token) {
-    if (now.doc.hash !== token.doc.hash) return 'unknown';
-    if (now.doc.revoked !== undefined) return 'revoked';
-    if (!isSameCaller(now.doc, token.doc)) return 'changed';
-  }
+  if (now !== token && now.doc.hash !== token.doc.hash) return 'unknown';
+  if (now.doc.revoked !== undefined) return 'revoked';
+  if (now !== token && !isSameCaller(now.doc, token.doc)) return 'changed';
   return isExpired(now.doc, nowMs) ? 'expired' : undefined;
 }
 

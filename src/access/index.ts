@@ -8,7 +8,15 @@ export {
   refuseToken,
 } from './authority.ts';
 export type { Authority, StoredToken } from './authority.ts';
-export { consumeJoinToken, createToken, hasAdmin, isExpired, revokedToken, tokensOfHost } from './decide.ts';
+export {
+  consumeJoinToken,
+  createToken,
+  hasAdmin,
+  isExpired,
+  revokedToken,
+  revokeToken,
+  tokensOfHost,
+} from './decide.ts';
 export type { NewToken } from './decide.ts';
 export { guarded } from './idempotency.ts';
 export type { Guard, Written } from './idempotency.ts';
@@ -22,6 +30,7 @@ export { NOBODY, permits, seesSite } from './role.ts';
 export type { Caller } from './role.ts';
 export { BY_ID, closed, ID, optionalFields, read, stream, write } from './route.ts';
 export type * from './route.ts';
+export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_VIEW } from './token-view.ts';
 export { seen, viewOf } from './view.ts';

@@ -6,7 +6,7 @@ import { createServer as createSecure, Server as SecureServer } from 'node:https
 import type { AddressInfo, Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { denyUnlessAuthorized, type Route, type View, type World } from '../access/index.ts';
+import { authorizingSubmit, type Route, type View, type World } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
@@ -149,20 +149,10 @@ function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): P
   const { journal, clock, ids, heartbeatMs } = options;
   const authenticator = new Authenticator(journal.fleet);
   return {
-    world: { journal, clock, ids, hash: hashSecret, closing, submit: submitter(journal) },
+    world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
     gate: new Gate({ journal, clock, authenticator, limits, metrics, closing, revokedShown: options.revokedShown }),
     streams: new Streams({ max: limits.streams, authenticator, clock, closing, heartbeatMs }),
   };
-}
-
-/** Every decision that a caller asks for goes this way: whether it may is part of the decision. */
-function submitter(journal: Journal): World['submit'] {
-  return (authority, request) =>
-    journal.submit({
-      ...request,
-      by: authority.caller.name,
-      authorize: (fleet, nowMs) => denyUnlessAuthorized(fleet, authority, nowMs),
-    });
 }
 
 function newApp(options: ServerOptions, limits: Limits, replies: Replies): FastifyInstance {

@@ -7,6 +7,7 @@ import { idOf } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { idIn, keyOf, prepared, requestFor, type CallerName } from '../api/every-route.ts';
 import { clockAhead, lead, populate, startWorld, type World, type WorldOptions } from '../api/world.ts';
+import { holdWrites } from './hold-writes.ts';
 
 const open: World[] = [];
 const sockets: Socket[] = [];
@@ -106,23 +107,6 @@ describe('a body that is kept back', () => {
     expect(tokensIn(world)).toBe(before);
   });
 });
-
-/** Nothing becomes durable until it is released; `submitted` resolves when the next request is past the door. */
-function holdWrites({ journal }: World): { readonly submitted: Promise<unknown>; readonly release: () => void } {
-  const write = journal.store.write.bind(journal.store);
-  const released = Promise.withResolvers<undefined>();
-  journal.store.write = async (group) => {
-    await released.promise;
-    return write(group);
-  };
-  const submit = journal.submit.bind(journal);
-  const submitted = Promise.withResolvers<undefined>();
-  journal.submit = (request) => {
-    submitted.resolve(undefined);
-    return submit(request);
-  };
-  return { submitted: submitted.promise, release: () => released.resolve(undefined) };
-}
 
 /** Who each route that writes is for, when it is not an administrator. */
 const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };

@@ -1,0 +1,120 @@
+// Callers with tokens, whose requests are let in at one moment and decided at another: bodies come late, tokens are revoked
+// and expire, servers begin to decide meanwhile. A stranger with a made-up token tries the same.
+import { Type } from 'typebox';
+import { createToken, denyUnlessAuthorized, revokeToken, TOKEN, type Authority } from '../../src/access/index.ts';
+import { idOf, put, schemaKind, type FleetReader, type Id } from '../../src/fleet/index.ts';
+import { accept, NotHolder, type Outcome } from '../../src/journal/index.ts';
+import { callerTag } from '../checkers/authorised.ts';
+import type { Rng } from '../kernel/rng.ts';
+import type { Operator } from '../world/operator.ts';
+import { sha256 } from '../world/parts.ts';
+import type { Life } from '../world/server.ts';
+import type { World } from '../world/world.ts';
+import { once } from './commands.ts';
+import type { Workload } from './workload.ts';
+
+const NOTE = schemaKind('sim-note', Type.Object({ by: Type.String() }, { additionalProperties: false }));
+const DEMAND = { access: 'operator' } as const;
+/** A body that is kept back, or a connection that is slow. */
+const BODY_LATE_MAX_MS = 3000;
+const TOKEN_LIFE_MAX_MS = 20_000;
+
+type TokenId = Id<'token'>;
+
+/** Tokens come and go while they are used. */
+class TokenHolder {
+  /** The newest token; undefined before there is one. */
+  token: TokenId | undefined;
+  readonly #name: string;
+  readonly #rng: Rng;
+  readonly #operator: Operator;
+  #count = 0;
+
+  constructor(world: World, name: string) {
+    this.#name = name;
+    this.#rng = world.rng.fork();
+    this.#operator = world.newOperator(`issuer-of-${name}`);
+  }
+
+  async run(world: World): Promise<void> {
+    while (world.troubled) {
+      await this.#issue(world);
+      await this.#operator.pause(this.#rng.between(500, 6000));
+      if (this.#rng.chance(0.7)) await this.#revoke();
+    }
+  }
+
+  async #issue(world: World): Promise<void> {
+    this.#count += 1;
+    const id = idOf(TOKEN, `tk-${this.#name}-${this.#count}`);
+    const role = this.#rng.chance(0.8) ? ('operator' as const) : ('viewer' as const);
+    const expires = this.#rng.chance(0.4);
+    const lifeMs = this.#rng.between(1000, TOKEN_LIFE_MAX_MS);
+    const tag = `issue-${id}`;
+    const isMade = (fleet: FleetReader): boolean => fleet.get(TOKEN, id) !== undefined;
+    const token = { id, name: tag, role, hash: sha256(id), createdBy: tag };
+    await this.#operator.ask(
+      once(tag, isMade, (fleet, _life, nowMs) =>
+        createToken(fleet, { ...token, createdAtMs: nowMs, ...(expires && { expiresAtMs: nowMs + lifeMs }) }),
+      ),
+    );
+    if (world.troubled) this.token = id;
+  }
+
+  async #revoke(): Promise<void> {
+    const id = this.token;
+    if (id === undefined) return;
+    const tag = `revoke-${id}`;
+    const isDone = (fleet: FleetReader): boolean => fleet.get(TOKEN, id)?.doc.revoked !== undefined;
+    await this.#operator.ask(once(tag, isDone, (fleet, _life, nowMs) => revokeToken(fleet, { id, by: tag, nowMs })));
+  }
+}
+
+async function write(world: World, operator: Operator, tokenOf: () => TokenId | undefined): Promise<void> {
+  const rng = world.rng.fork();
+  for (let count = 1; world.troubled; count += 1) {
+    const tag = callerTag(tokenOf(), `${operator.name}-${count}`);
+    const lateMs = rng.below(BODY_LATE_MAX_MS);
+    const token = tokenOf();
+    await operator.askWith({ tag, serve: (life) => serve(life, { tag, token, lateMs }) });
+    await operator.pause(rng.between(50, 1500));
+  }
+}
+
+interface Sent {
+  readonly tag: string;
+  readonly token: TokenId | undefined;
+  readonly lateMs: number;
+}
+
+/** As an API route: the door looks at the headers, then the body comes, then it is decided. */
+async function serve(life: Life, { tag, token, lateMs }: Sent): Promise<Outcome<unknown>> {
+  const { journal, clock, submit } = life;
+  const seen = token === undefined ? undefined : journal.fleet.get(TOKEN, token);
+  const caller = { name: tag, role: seen?.doc.role ?? ('nobody' as const), ...(token !== undefined && { token }) };
+  const authority: Authority = { caller, token: seen, demand: DEMAND };
+  const denial = denyUnlessAuthorized(journal.fleet, authority, clock.nowMs());
+  // A server that does not decide lets a token that it does not know yet go on to the one that does.
+  const goesOn = journal.fence === undefined && seen === undefined;
+  if (denial !== undefined && !goesOn) return { kind: 'refused', revision: journal.fleet.revision, refusal: denial };
+  await clock.sleep(lateMs);
+  if (journal.fence === undefined) throw new NotHolder();
+  const id = idOf(NOTE, tag);
+  return submit(authority, {
+    decide: (fleet) => accept(fleet.get(NOTE, id) === undefined ? [put(NOTE, id, { by: tag })] : [], null),
+  });
+}
+
+export const callers: Workload = {
+  name: 'callers',
+  models: [{ kinds: [NOTE] }],
+  start: (world) => {
+    const holders = ['alice', 'bob'].map((name) => ({ name, holder: new TokenHolder(world, name) }));
+    const over = Promise.all([
+      ...holders.map(({ holder }) => holder.run(world)),
+      ...holders.map(({ name, holder }) => write(world, world.newOperator(name), () => holder.token)),
+      write(world, world.newOperator('stranger'), () => undefined),
+    ]);
+    return { over };
+  },
+};
