@@ -5,6 +5,10 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
 /** Packets are counted: nothing else may run beside them. */
 const PACKETS = 'lab/real/packets.test.ts';
+/** Takes minutes and makes network namespaces: by its own script. */
+const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
+/** Takes minutes and fetches a Debian: by its own script. */
+const PACKAGES = 'test/packaging/built/**/*.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
 
 export default defineConfig({
@@ -29,10 +33,19 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
         },
+      },
+      {
+        extends: true,
+        test: { name: 'ha', include: [HIGH_AVAILABILITY], testTimeout: 600_000, hookTimeout: 300_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'packaging', include: [PACKAGES], testTimeout: 600_000, hookTimeout: 900_000 },
       },
       // The lab itself, by its own script: what the test command needs of it, packets show.
       {

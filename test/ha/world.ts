@@ -1,0 +1,103 @@
+// The reference set-up, whole: three machines, etcd, Patroni, three servers. Stopped and taken away even when a test fails.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureTools } from '../packaging/install.ts';
+import { ensurePostgres } from '../postgres/install.ts';
+import { Database, until } from './database.ts';
+import { Load } from './load.ts';
+import { MACHINES, Network, signal } from './network.ts';
+import { Servers } from './servers.ts';
+
+export interface World {
+  readonly network: Network;
+  readonly database: Database;
+  readonly servers: Servers;
+  readonly folder: string;
+  /** Clients of every server; they have begun. */
+  startLoad(name: string): Promise<Load>;
+  stop(): Promise<void>;
+}
+
+const TOOLS = [
+  { program: 'ip', name: 'iproute2' },
+  { program: 'etcd', name: 'etcd-server' },
+  { program: 'patroni', name: 'patroni' },
+];
+
+/** Why there can be no such set-up here; undefined when there can. */
+export async function whyNot(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'only root can make network namespaces';
+  const postgres = await ensurePostgres();
+  if (postgres.kind === 'missing') return `PostgreSQL: ${postgres.reason}`;
+  const tools = await ensureTools(TOOLS);
+  return tools.kind === 'missing' ? tools.reason : undefined;
+}
+
+export async function startWorld(): Promise<World> {
+  const postgres = await ensurePostgres();
+  if (postgres.kind === 'missing') throw new Error(postgres.reason);
+  const folder = mkdtempSync(join(tmpdir(), 'muster-ha-'));
+  // The user postgres has to get to its own folders in it.
+  chmodSync(folder, 0o755);
+  const network = new Network();
+  const database = new Database({ network, folder, binDir: postgres.binDir, user: userPostgres() });
+  const parts: { servers?: Servers } = {};
+  const stop = async (): Promise<void> => {
+    await parts.servers?.stop();
+    await database.stop();
+    network.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const cleanUp = (): void => {
+    for (const machine of MACHINES) {
+      for (const pid of network.processes(machine)) signal(pid, 'SIGKILL');
+    }
+    network.close();
+  };
+  process.once('exit', cleanUp);
+  try {
+    await database.start();
+    const servers = new Servers({ network, folder, storeUrl: database.storeUrl });
+    parts.servers = servers;
+    await servers.start();
+    return {
+      network,
+      database,
+      servers,
+      folder,
+      startLoad: (name) => startLoad(servers, name),
+      stop: async () => {
+        await stop();
+        process.off('exit', cleanUp);
+      },
+    };
+  } catch (error) {
+    await stop();
+    process.off('exit', cleanUp);
+    throw error;
+  }
+}
+
+async function startLoad(servers: Servers, name: string): Promise<Load> {
+  const load = new Load({
+    name,
+    urls: MACHINES.map((machine) => servers.url(machine)),
+    ca: readFileSync(servers.ca, 'utf8'),
+    token: servers.adminToken(),
+  });
+  await writesGoOn(load, 50);
+  return load;
+}
+
+/** Until so many more writes were acknowledged. */
+export async function writesGoOn(load: Load, more: number): Promise<void> {
+  const enough = load.writes + more;
+  await until(`${more} more acknowledged writes`, async () => (load.writes >= enough ? true : undefined));
+}
+
+function userPostgres(): { readonly uid: number; readonly gid: number } {
+  const id = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
