@@ -23,6 +23,7 @@ export const EXPECTED_MARKS: readonly string[] = [
   'journal-queue-rejected',
   'journal-read-gone',
   'lease-lost',
+  'lease-seized',
   'lease-taken',
   'liveness-own-absence',
   'mass-silence-held',

@@ -1,10 +1,11 @@
 // What a checker is: it watches one world and says what must never be. To add one, write its file and add it to
 // `checkers.ts`.
 import type { Applied, Fleet } from '../../src/fleet/index.ts';
-import type { Commit, Lease } from '../../src/journal/index.ts';
+import type { Commit } from '../../src/journal/index.ts';
 import type { Entry } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Life, Server } from '../world/server.ts';
+import type { LeaseChange } from '../world/store-port.ts';
 import type { World } from '../world/world.ts';
 
 export interface Committed {
@@ -20,7 +21,7 @@ export interface Watch {
   /** One of these commits, and the fleet that follows the disk, which is at this commit now. */
   onApplied?(truth: Fleet, applied: readonly Applied[], entry: Entry): void;
   /** The database changed a lease, or left it. */
-  onLease?(before: Lease | undefined, after: Lease | undefined, asker: string): void;
+  onLease?(change: LeaseChange): void;
   /** A server's fleet has moved on. */
   onCommit?(committed: Committed): void;
   /** A server's fleet was loaded anew as a whole. */

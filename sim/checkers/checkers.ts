@@ -10,6 +10,7 @@ import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
 import { endedByEvidence, joinedByWill, removedWithAll, vouchedOffDistrusted } from './leaving.ts';
 import { epochsGrow, makeBeforeBreak, toTheAble, onlyOneShown } from './designations.ts';
+import { oneWriterPerEpoch } from './one-writer.ts';
 import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
@@ -19,6 +20,7 @@ import { singleDecider } from './single-decider.ts';
 export const CHECKERS: readonly Checker[] = [
   leaseExclusive,
   singleDecider,
+  oneWriterPerEpoch,
   journalOrder,
   invariants,
   authorised,

@@ -1,17 +1,19 @@
-// A lease has one holder at a time: it is taken only after it ran out or was given back, and each taking is a new epoch.
+// A lease has one holder at a time: it is taken only after it ran out, was given back, or its holder's session ended, and
+// each taking is a new epoch.
 import type { Checker } from './checker.ts';
 
 export const leaseExclusive: Checker = {
   name: 'never: two holders of one lease, or an epoch twice',
   watch: (_world, violated) => ({
-    onLease: (before, after, asker) => {
+    onLease: ({ before, after, asker, hadSession }) => {
       if (before === undefined || after === undefined) return;
       const told = `${asker} changed ${before.holder}/${before.epoch} to ${after.holder}/${after.epoch}`;
       if (after.epoch < before.epoch) violated(`${told}: the epoch went back`);
       if (after.epoch === before.epoch) {
         if (after.holder !== before.holder) violated(`${told}: the epoch did not grow`);
         if (before.expiresInMs <= 0 && after.expiresInMs > 0) violated(`${told}: a lease that had run out was renewed`);
-      } else if (before.expiresInMs > 0) violated(`${told}: it was good for ${before.expiresInMs} ms more`);
+      } else if (before.expiresInMs > 0 && hadSession)
+        violated(`${told}: it was good for ${before.expiresInMs} ms more`);
     },
   }),
 };

@@ -29,7 +29,7 @@ export const downWasSilent: Checker = {
       return fell;
     };
     return {
-      onLease: (before, after) => {
+      onLease: ({ before, after }) => {
         if (before?.epoch !== after?.epoch) epochSinceMs = world.scheduler.nowMs;
       },
       onWrite: (entries) => {

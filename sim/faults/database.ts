@@ -18,6 +18,11 @@ export const storeCut: Fault = {
     const { storeLink } = server;
     if (storeLink.cut) return undefined;
     storeLink.cut = true;
+    // Some cuts end the session at the database too, others only silence it.
+    const name = server.life?.program.name;
+    if (name !== undefined && world.rng.chance(0.5)) {
+      world.scheduler.after(world.rng.below(3000), `the session of ${name} ends`, () => world.disk.endSession(name));
+    }
     return `${server.name} for ${forAWhile(world, server, () => (storeLink.cut = false))} ms`;
   },
 };
@@ -41,6 +46,18 @@ export const storeFails: Fault = {
     const { storeLink } = server;
     storeLink.failPercent = world.rng.pick([10, 30, 80]);
     return `${server.name} for ${forAWhile(world, server, () => (storeLink.failPercent = 0))} ms`;
+  },
+};
+
+/** Ended by the database, an administrator or the network, though both ends are well: the holder goes on deciding. */
+export const sessionEnds: Fault = {
+  name: 'session-ends',
+  weight: 4,
+  strike: (world) => {
+    const server = world.servers.find(({ life }) => life?.journal.fence !== undefined);
+    if (server?.life === undefined) return undefined;
+    world.disk.endSession(server.life.program.name);
+    return server.name;
   },
 };
 

@@ -1,4 +1,4 @@
-import { compaction, storeCut, storeFails, storeSlow } from './database.ts';
+import { compaction, sessionEnds, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
 import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } from './hypervisors.ts';
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
@@ -15,6 +15,7 @@ export const FAULTS: readonly Fault[] = [
   staleHolder,
   powerCut,
   storeCut,
+  sessionEnds,
   storeSlow,
   storeFails,
   compaction,

@@ -5,6 +5,7 @@ import { acknowledged } from '../checkers/acknowledged.ts';
 import { fleetsEqual } from '../checkers/fleets-equal.ts';
 import { journalOrder } from '../checkers/journal-order.ts';
 import { leaseExclusive } from '../checkers/lease.ts';
+import { oneWriterPerEpoch } from '../checkers/one-writer.ts';
 import { singleDecider } from '../checkers/single-decider.ts';
 import type { Mutant } from './mutant.ts';
 import { wrappedStore } from './wrapped-store.ts';
@@ -37,7 +38,7 @@ export const noHeadCheck = database(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 130,
+    likely: 57,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({
@@ -49,8 +50,8 @@ export const noHeadCheck = database(
 export const acknowledgedBeforeDurable: Mutant = {
   name: 'acknowledged-before-durable',
   bug: 'the database answers before it has flushed',
-  likely: 26,
-  caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name],
+  likely: 3,
+  caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name, oneWriterPerEpoch.name],
   plant: (parts) => ({
     ...parts,
     database: (disk) => {
@@ -78,6 +79,27 @@ export const leaseTakenWhileHeld = database(
       const lease = await inner.readLease(request.name);
       if (lease !== undefined) await inner.releaseLease(request.name, lease.epoch);
       return inner.acquireLease(request);
+    },
+  }),
+);
+
+export const seizedUnderTheSameEpoch = database(
+  {
+    name: 'seized-under-the-same-epoch',
+    bug: 'a lease whose holder’s session ended is taken without a new epoch',
+    caughtBy: [leaseExclusive.name, oneWriterPerEpoch.name],
+  },
+  (inner, disk) => ({
+    acquireLease: async (request) => {
+      const { name, holder, url, ttlMs } = request;
+      const lease = await inner.readLease(name);
+      const isSeized = lease !== undefined && lease.expiresInMs > 0 && disk.isAbandoned(name, lease.epoch);
+      if (!isSeized) return inner.acquireLease(request);
+      const { epoch } = lease;
+      disk.change((state) => state.leases.set(name, { name, holder, url, epoch, expiresAtMs: disk.nowMs() + ttlMs }));
+      disk.flush();
+      disk.beginTenure(name, { holder, epoch });
+      return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
     },
   }),
 );

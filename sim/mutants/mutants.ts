@@ -6,6 +6,7 @@ import {
   leaseTakenWhileHeld,
   noFenceCheck,
   noHeadCheck,
+  seizedUnderTheSameEpoch,
 } from './database.ts';
 import {
   addressGivenAwayOfSilentHost,
@@ -63,6 +64,7 @@ export const MUTANTS: readonly Mutant[] = [
   noHeadCheck,
   acknowledgedBeforeDurable,
   leaseTakenWhileHeld,
+  seizedUnderTheSameEpoch,
   leaseRenewedByAnybody,
   halfAGroup,
   answersBeforeDurable,

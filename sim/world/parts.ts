@@ -57,6 +57,9 @@ export interface Parts {
   readonly controllers: readonly ((born: Born) => Controller)[];
 }
 
+/** Longer than in production: a holder that stands still for a while may keep its lease, which is what some guards are for. */
+const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
+
 export function sha256(text: string): string {
   return hash('sha256', text);
 }
@@ -84,7 +87,7 @@ export const productionParts: Parts = {
     views: ({ journal, clock }, _world, desk) => new ViewsDriver({ desk, journal, clock }),
   },
   lease: ({ journal, clock, log, program, url }) =>
-    new LeaseController({ journal, clock, log, holder: program.name, url }),
+    new LeaseController({ journal, clock, log, holder: program.name, url, ...LEASE_TIMES }),
   liveness: ({ journal, clock, log }) => new LivenessController({ journal, clock, log }),
   operations: (born, world, desk) => {
     const { journal, clock, log } = born;

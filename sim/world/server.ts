@@ -73,8 +73,13 @@ export class Server {
   }
 
   crash(): void {
+    const { disk, rng, scheduler } = this.#world;
+    const name = this.#life?.program.name;
     this.#life?.program.crash();
     this.#life = undefined;
+    // The system of a killed process closes its connections; one whose machine died leaves the session to the database.
+    if (name === undefined || rng.chance(0.3)) return;
+    scheduler.after(rng.between(1, 300), `the database ends the session of ${name}`, () => disk.endSession(name));
   }
 
   /** Stops as an operator stops it: the lease is handed back. It is started again once its program has ended. */

@@ -19,10 +19,21 @@ import type { Program, Reply } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { StoreLink } from './store-link.ts';
 
+/** What the database made of a request about a lease. */
+export interface LeaseChange {
+  readonly before: Lease | undefined;
+  readonly after: Lease | undefined;
+  readonly asker: string;
+  /** Whether the session of the holder before was there until then. */
+  readonly hadSession: boolean;
+}
+
 /** Told of what the database did, at the moment it did it. */
 export interface StoreWitness {
   wrote(group: Group, written: Written, lease: Lease | undefined, writer: string): void;
-  leased(before: Lease | undefined, after: Lease | undefined, asker: string): void;
+  /** Whether the session of this tenure's holder is still there. */
+  hasSession(lease: Lease): boolean;
+  leased(change: LeaseChange): void;
   fault(who: string, what: string): void;
 }
 
@@ -115,13 +126,30 @@ export class StorePort implements Store {
     return this.#exchange('readLease', () => this.#options.database.readLease(name));
   }
 
+  /** A hint, lost like those of `changed`. */
+  awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+    return this.#options.program.call('store', 'awaitVacancy', (reply) => {
+      signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
+      if (signal.aborted) reply.answer(0, undefined);
+      void this.#vacancy(name, signal, reply);
+    });
+  }
+
+  async #vacancy(name: string, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
+    const { link, database, rng } = this.#options;
+    if (link.cut) return;
+    await database.awaitVacancy(name, signal);
+    if (!signal.aborted && !link.cut) reply.answer(rng.between(1, 200), undefined);
+  }
+
   async close(): Promise<void> {}
 
   async #witnessed<T>(lease: string, change: () => Promise<T>): Promise<T> {
     const { database, witness, program } = this.#options;
     const before = await database.readLease(lease);
+    const hadSession = before !== undefined && witness.hasSession(before);
     const answer = await change();
-    witness.leased(before, await database.readLease(lease), program.name);
+    witness.leased({ before, after: await database.readLease(lease), asker: program.name, hadSession });
     return answer;
   }
 

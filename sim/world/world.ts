@@ -16,7 +16,7 @@ import { Network } from './network.ts';
 import { Operator, type Asked } from './operator.ts';
 import type { Parts } from './parts.ts';
 import { Server, type Life } from './server.ts';
-import type { StoreWitness } from './store-port.ts';
+import type { LeaseChange, StoreWitness } from './store-port.ts';
 import { Tally } from './tally.ts';
 
 export interface WorldOptions {
@@ -129,9 +129,14 @@ export class World implements StoreWitness {
     for (const watch of this.#watches) watch.onApplied?.(this.#truth, applied, entry);
   }
 
-  leased(before: Lease | undefined, after: Lease | undefined, asker: string): void {
+  hasSession(lease: Lease): boolean {
+    return !this.disk.isAbandoned(lease.name, lease.epoch);
+  }
+
+  leased(change: LeaseChange): void {
+    const { before, after, asker } = change;
     if (before?.epoch !== after?.epoch) this.scheduler.note(asker, `database: lease epoch ${after?.epoch ?? 0}`);
-    for (const watch of this.#watches) watch.onLease?.(before, after, asker);
+    for (const watch of this.#watches) watch.onLease?.(change);
   }
 
   committed(server: Server, life: Life, commit: Commit, applied: readonly Applied[]): void {

@@ -18,6 +18,9 @@ import { Desk } from './desk.ts';
 import { InProcessLink } from './in-process-link.ts';
 import { ViewsDriver } from './views-driver.ts';
 
+/** Longer than in production: fewer ticks of the clock that tests move. */
+const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
+
 export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: (facts) => raise(facts) };
 
 function raise(facts: object): never {
@@ -85,7 +88,7 @@ export class Plane {
       }
     });
     await journal.open();
-    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url });
+    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url, ...LEASE_TIMES });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
     const source = { parts: [selfPart, peersPart, servicesPart], kinds };

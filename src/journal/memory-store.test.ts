@@ -11,6 +11,7 @@ storeContract('memory', async () => {
       nowMs += ms;
     },
     shortTtlMs: 10_000,
+    sessions: 'end-with-store',
     close: async () => {},
   };
 });

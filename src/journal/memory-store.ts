@@ -32,6 +32,11 @@ interface StoredLease extends Omit<Lease, 'expiresInMs'> {
   readonly expiresAtMs: number;
 }
 
+interface Tenure {
+  readonly holder: string;
+  readonly epoch: number;
+}
+
 const keyOf = (kind: string, id: string): string => `${kind}/${id}`;
 
 function emptyState(): State {
@@ -55,6 +60,9 @@ export class MemoryDisk {
   #unflushed: ((state: State) => void)[] = [];
   readonly #durable = emptyState();
   readonly #waiters = new Set<() => void>();
+  /** Whose session keeps which lease, under which epoch. Not on the disk: it goes with the session, and with the power. */
+  readonly #tenures = new Map<string, Tenure>();
+  readonly #vacancyWaiters = new Set<() => void>();
 
   constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
     this.journalId = options.journalId;
@@ -83,6 +91,27 @@ export class MemoryDisk {
   powerCut(): void {
     this.#unflushed = [];
     this.#written = copyOf(this.#durable);
+    this.#tenures.clear();
+    for (const wake of [...this.#vacancyWaiters]) wake();
+  }
+
+  beginTenure(lease: string, tenure: Tenure): void {
+    this.#tenures.set(lease, tenure);
+  }
+
+  /** No session keeps the lease under this epoch. */
+  isAbandoned(lease: string, epoch: number): boolean {
+    return this.#tenures.get(lease)?.epoch !== epoch;
+  }
+
+  /** The holder's connection is gone, whether it knows or not. */
+  endSession(holder: string): void {
+    for (const [lease, tenure] of this.#tenures) if (tenure.holder === holder) this.#tenures.delete(lease);
+    for (const wake of [...this.#vacancyWaiters]) wake();
+  }
+
+  whenVacated(signal: AbortSignal): Promise<void> {
+    return waitIn(this.#vacancyWaiters, signal);
   }
 
   announce(): void {
@@ -90,24 +119,30 @@ export class MemoryDisk {
   }
 
   whenAnnounced(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) {
-        resolve();
-        return;
-      }
-      const wake = (): void => {
-        signal.removeEventListener('abort', wake);
-        this.#waiters.delete(wake);
-        resolve();
-      };
-      signal.addEventListener('abort', wake, { once: true });
-      this.#waiters.add(wake);
-    });
+    return waitIn(this.#waiters, signal);
   }
+}
+
+function waitIn(waiters: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const wake = (): void => {
+      signal.removeEventListener('abort', wake);
+      waiters.delete(wake);
+      resolve();
+    };
+    signal.addEventListener('abort', wake, { once: true });
+    waiters.add(wake);
+  });
 }
 
 export class MemoryStore implements Store {
   readonly #disk: MemoryDisk;
+  /** Those who took a lease through this store: their sessions end with it. */
+  readonly #holders = new Set<string>();
 
   constructor(disk: MemoryDisk) {
     this.#disk = disk;
@@ -209,7 +244,9 @@ export class MemoryStore implements Store {
   async acquireLease(request: LeaseRequest): Promise<LeaseAnswer> {
     const nowMs = this.#disk.nowMs();
     const lease = this.#disk.state.leases.get(request.name);
-    if (lease !== undefined && lease.expiresAtMs > nowMs) return { kind: 'refused', lease: seen(lease, nowMs) };
+    const isTaken =
+      lease !== undefined && lease.expiresAtMs > nowMs && !this.#disk.isAbandoned(request.name, lease.epoch);
+    if (isTaken) return { kind: 'refused', lease: seen(lease, nowMs) };
     return this.#keepLease(request, (lease?.epoch ?? 0) + 1, nowMs);
   }
 
@@ -226,6 +263,8 @@ export class MemoryStore implements Store {
     const lease: StoredLease = { name, holder, url, epoch, expiresAtMs: nowMs + ttlMs };
     this.#disk.change((state) => state.leases.set(name, lease));
     this.#disk.flush();
+    this.#disk.beginTenure(name, { holder, epoch });
+    this.#holders.add(holder);
     return { kind: 'held', lease: seen(lease, nowMs) };
   }
 
@@ -235,6 +274,7 @@ export class MemoryStore implements Store {
     const released = { ...lease, expiresAtMs: this.#disk.nowMs() };
     this.#disk.change((state) => state.leases.set(name, released));
     this.#disk.flush();
+    this.#disk.endSession(lease.holder);
   }
 
   async readLease(name: string): Promise<Lease | undefined> {
@@ -242,7 +282,15 @@ export class MemoryStore implements Store {
     return lease === undefined ? undefined : seen(lease, this.#disk.nowMs());
   }
 
-  async close(): Promise<void> {}
+  async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+    const lease = this.#disk.state.leases.get(name);
+    const isTaken = lease !== undefined && lease.expiresAtMs > this.#disk.nowMs();
+    if (isTaken && !this.#disk.isAbandoned(name, lease.epoch)) await this.#disk.whenVacated(signal);
+  }
+
+  async close(): Promise<void> {
+    for (const holder of this.#holders) this.#disk.endSession(holder);
+  }
 }
 
 function headOf(state: State): Position {

@@ -1,7 +1,7 @@
 // Connections to PostgreSQL and transactions on them. It decides what a lost connection means for a write: before COMMIT, or
 // a statement that commits by itself, was sent nothing happened; after that nobody knows. Reads and writes have connections
 // of their own: a reader must never keep the decider waiting.
-import { type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
+import { type ClientBase, type ClientConfig, Pool, type PoolClient, type QueryResult } from 'pg';
 import { commitOutcome, doubtOf, postgresFailure } from './postgres-failure-store.ts';
 import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 import { StoreUnavailable, StoreUnusable } from './store.ts';
@@ -178,7 +178,7 @@ async function commit(client: PoolClient): Promise<void> {
 }
 
 /** The answer to the last of several statements that were sent as one text. */
-export async function lastOf<Row>(client: PoolClient, text: string): Promise<Row | undefined> {
+export async function lastOf<Row>(client: ClientBase, text: string): Promise<Row | undefined> {
   const results = (await client.query(text)) as unknown as QueryResult[];
   return results.at(-1)?.rows[0] as Row | undefined;
 }

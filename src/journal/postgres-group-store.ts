@@ -1,7 +1,7 @@
 // Writes a group in one round trip whatever its size: a function in the database locks and moves the head, checks and
 // writes. The hash chain is continued here, on the head as this store saw it last; where another server has written since,
 // the head is locked and read first.
-import { DatabaseError, type PoolClient } from 'pg';
+import { type ClientBase, DatabaseError, type PoolClient } from 'pg';
 import { chainCommits, type ChainedCommit, type ChainPosition } from './chain.ts';
 import {
   effectsOf,
@@ -31,7 +31,7 @@ export class PostgresGroups {
   }
 
   /** Begins a transaction and locks the head; answers where it is. */
-  async lockHead(client: PoolClient): Promise<ChainPosition> {
+  async lockHead(client: ClientBase): Promise<ChainPosition> {
     const head = await lastOf<DurabilitySettings & { readonly revision: string; readonly hash: string | null }>(
       client,
       `BEGIN ISOLATION LEVEL READ COMMITTED;

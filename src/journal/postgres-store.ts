@@ -1,13 +1,14 @@
 // The store of production: several servers on one PostgreSQL. One commit at a time, ordered by the head row that each of
 // them updates first: revisions have no gaps, and a reader that sees n+1 sees n.
 import { randomUUID } from 'node:crypto';
-import { escapeIdentifier, type PoolClient } from 'pg';
+import { type ClientBase, escapeIdentifier, type PoolClient } from 'pg';
 import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
 import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
 import { PostgresHosts } from './postgres-hosts-store.ts';
 import { PostgresGroups } from './postgres-group-store.ts';
+import { PostgresLeaseSession } from './postgres-lease-session-store.ts';
 import { PostgresLeases } from './postgres-lease-store.ts';
 import { PostgresListener } from './postgres-listener-store.ts';
 import { prepareSchema } from './postgres-schema-store.ts';
@@ -59,7 +60,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const waiters = new HeadWaiters();
     const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters });
     await listener.start();
-    return new PostgresStore({ connections, waiters, listener, journalId, schema });
+    const session = new PostgresLeaseSession(hosts);
+    return new PostgresStore({ connections, session, waiters, listener, journalId, schema });
   } catch (error) {
     await connections.close();
     throw error;
@@ -76,6 +78,7 @@ const channelOf = (schema: string): string => `${schema}_head`;
 
 interface Parts {
   readonly connections: PostgresConnections;
+  readonly session: PostgresLeaseSession;
   readonly waiters: HeadWaiters;
   readonly listener: PostgresListener;
   readonly journalId: string;
@@ -114,6 +117,7 @@ function loadedHead(row: HeadRow): LoadedHead {
 class PostgresStore implements Store {
   readonly journalId: string;
   readonly #connections: PostgresConnections;
+  readonly #session: PostgresLeaseSession;
   readonly #waiters: HeadWaiters;
   readonly #listener: PostgresListener;
   readonly #groups: PostgresGroups;
@@ -121,15 +125,16 @@ class PostgresStore implements Store {
   readonly #schema: string;
   #closing: Promise<void> | undefined;
 
-  constructor({ connections, waiters, listener, journalId, schema }: Parts) {
+  constructor({ connections, session, waiters, listener, journalId, schema }: Parts) {
     this.journalId = journalId;
     this.#connections = connections;
+    this.#session = session;
     this.#waiters = waiters;
     this.#listener = listener;
     this.#schema = escapeIdentifier(schema);
     this.#groups = new PostgresGroups({ schema: this.#schema, channel: channelOf(schema) });
-    const lockHead = (client: PoolClient): Promise<unknown> => this.#groups.lockHead(client);
-    this.#leases = new PostgresLeases({ connections, schema: this.#schema, lockHead });
+    const lockHead = (client: ClientBase): Promise<unknown> => this.#groups.lockHead(client);
+    this.#leases = new PostgresLeases({ connections, session, schema, lockHead });
   }
 
   async write(group: Group): Promise<Written> {
@@ -257,12 +262,18 @@ class PostgresStore implements Store {
     return this.#leases.read(name);
   }
 
+  awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+    return this.#leases.awaitVacancy(name, signal);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#closeAll();
     return this.#closing;
   }
 
   async #closeAll(): Promise<void> {
+    // First what others wait for.
+    await this.#session.close();
     await this.#listener.close();
     await this.#connections.close();
     this.#waiters.wakeAll();

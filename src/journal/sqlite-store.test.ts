@@ -33,6 +33,7 @@ describe.each([
         nowMs += ms;
       },
       shortTtlMs: 10_000,
+      sessions: 'none',
       close: async () => {
         await Promise.all(opened.map((store) => store.close()));
         await rm(folder, { recursive: true });

@@ -215,6 +215,14 @@ export class SqliteStore implements Store {
     await this.#changing(() => this.#leases.release(name, epoch, this.#nowMs()));
   }
 
+  /** One process has the file: a lease that is left by a process that died is given back at the start. */
+  awaitVacancy(_name: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
   async readLease(name: string): Promise<Lease | undefined> {
     return this.#guarded(() => this.#leases.read(name, this.#nowMs()));
   }

@@ -23,6 +23,64 @@ export function leaseContract(make: MakeWorld): void {
   holdingContract(make);
   expiryContract(make);
   fenceContract(make);
+  sessionContract(make);
+}
+
+/** Never waits for longer than a test may take, and says which it was. */
+async function vacated(store: Store, until: () => Promise<void>): Promise<'vacant' | 'given up'> {
+  const giveUp = AbortSignal.timeout(20_000);
+  const waiting = store.awaitVacancy('fleet', giveUp);
+  await until();
+  await waiting;
+  return giveUp.aborted ? 'given up' : 'vacant';
+}
+
+function sessionContract(make: MakeWorld): void {
+  test('waiting for a vacancy ends when it is given up', async () => {
+    const { store, another } = await worldOf(make);
+    held(await (await another()).acquireLease(by('s1')));
+    const over = new AbortController();
+    const waiting = store.awaitVacancy('fleet', over.signal);
+    over.abort();
+    await waiting;
+  });
+
+  test('a holder whose session ended is succeeded at once, under the next epoch, and writes no more', async () => {
+    const world = await worldOf(make);
+    if (world.sessions === 'none') return;
+    const holder = await world.another();
+    const first = held(await holder.acquireLease(by('s1')));
+    held(await holder.renewLease({ ...by('s1'), epoch: first.epoch }));
+    expect(await world.store.acquireLease(by('s2'))).toMatchObject({ kind: 'refused' });
+    expect(await vacated(world.store, () => holder.close())).toBe('vacant');
+    expect((await world.store.readLease('fleet'))?.expiresInMs).toBeGreaterThan(LONG_MS / 2);
+    const second = held(await world.store.acquireLease(by('s2')));
+    expect(second).toMatchObject({ holder: 's2', epoch: first.epoch + 1 });
+    const stale = { lease: 'fleet', epoch: first.epoch, holder: 's1' };
+    expect(await world.store.write({ fence: stale, batches: [batch([put('a')])] })).toMatchObject({
+      conflict: { kind: 'lease', actualEpoch: second.epoch, expired: false },
+    });
+    const fence = { lease: 'fleet', epoch: second.epoch, holder: 's2' };
+    expect(await mustWriteGroup(world.store, { fence, batches: [batch([put('a')])] })).toBe(1);
+    // The same once more: the session that counts is that of the new tenure.
+    const third = await world.another();
+    expect(await third.acquireLease(by('s3'))).toMatchObject({ kind: 'refused', lease: { holder: 's2' } });
+  });
+
+  test('never two winners: many seize the lease of a holder whose session ended', async () => {
+    const world = await worldOf(make);
+    if (world.sessions === 'none') return;
+    const holder = await world.another();
+    const { epoch } = held(await holder.acquireLease(by('s0')));
+    const stores = [world.store, await world.another(), await world.another()];
+    await holder.close();
+    const answers = await Promise.all(stores.map((store, nth) => store.acquireLease(by(`s${nth + 1}`))));
+    const winners = answers.filter((one) => one.kind === 'held');
+    expect(winners).toHaveLength(1);
+    expect(answers.map((one) => [one.lease?.epoch, one.lease?.holder])).toEqual(
+      answers.map(() => [epoch + 1, winners[0]?.lease.holder]),
+    );
+  });
 }
 
 function holdingContract(make: MakeWorld): void {

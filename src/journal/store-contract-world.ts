@@ -10,6 +10,8 @@ export interface ContractWorld {
   readonly pass: (ms: number) => Promise<void>;
   /** A lease time that `pass` can outlast without making the suite slow. */
   readonly shortTtlMs: number;
+  /** Whether a holder's session ends with its store, so that others take its lease at once. One process alone has none. */
+  readonly sessions: 'end-with-store' | 'none';
   readonly close: () => Promise<void>;
 }
 

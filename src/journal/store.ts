@@ -155,10 +155,19 @@ export interface Store {
   changed(revision: number, signal: AbortSignal): Promise<void>;
   /** Forgets up to `limit` of the oldest commits made before `beforeMs`, never the newest one. Answers how many went. */
   compact(beforeMs: number, limit: number): Promise<number>;
+  /**
+   * Takes the lease under the next epoch when it has run out, or when its holder's session with the store has ended: what
+   * is left of its time means nothing then, since the old epoch is refused from now on.
+   */
   acquireLease(request: LeaseRequest): Promise<LeaseAnswer>;
   renewLease(request: LeaseRequest & { readonly epoch: number }): Promise<LeaseAnswer>;
   releaseLease(name: string, epoch: number): Promise<void>;
   readLease(name: string): Promise<Lease | undefined>;
+  /**
+   * Resolves when nobody may be behind the lease any more (for its holder: when its own session has ended), or when `signal`
+   * is aborted. Only a hint that it is time to ask: it may be early or never.
+   */
+  awaitVacancy(name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 

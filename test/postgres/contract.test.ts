@@ -26,6 +26,7 @@ postgresSuite('postgres-contract', (postgres) => {
       another: open,
       pass: (ms) => setTimeout(ms),
       shortTtlMs: 1000, // a busy machine may take half of it between two calls
+      sessions: 'end-with-store',
       close: async () => {
         await Promise.all(opened.map((store) => store.close()));
       },

@@ -1,4 +1,4 @@
-// A TCP proxy before PostgreSQL that can be pointed elsewhere and can cut a connection at a chosen message.
+// A TCP proxy before PostgreSQL that can be pointed elsewhere, can fall silent, and can cut a connection at a chosen message.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
@@ -11,6 +11,7 @@ export class Proxy {
   readonly #sockets = new Set<Socket>();
   #targetPort: number;
   #cut: Cut | undefined;
+  #frozen = false;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -40,6 +41,11 @@ export class Proxy {
     this.cutAll();
   }
 
+  /** From now on nothing comes through, and nobody is told: as when a cable is cut. */
+  freeze(): void {
+    this.#frozen = true;
+  }
+
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -66,12 +72,17 @@ export class Proxy {
     }
     let swallowing = false;
     client.on('data', (bytes) => {
+      if (this.#frozen) return;
       const cut = this.#cutFor(bytes);
       if (cut?.when === 'before-server') return cutBoth();
       swallowing ||= cut !== undefined;
       server.write(bytes);
     });
-    server.on('data', (bytes) => (swallowing ? cutBoth() : client.write(bytes)));
+    server.on('data', (bytes) => {
+      if (this.#frozen) return;
+      if (swallowing) cutBoth();
+      else client.write(bytes);
+    });
   }
 
   #cutFor(bytes: Buffer): Cut | undefined {

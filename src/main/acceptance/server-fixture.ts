@@ -14,6 +14,9 @@ import type { Driver, Log } from '../../operations/index.ts';
 import { LeaseController, OperationsController } from '../../operations/runtime.ts';
 import { EVACUATORS, newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
 
+/** Longer than in production: fewer ticks of the clock that tests move. */
+const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
+
 /** They look often where there are many thousands of agents; here they need not. */
 const LOOK_MS = 2000;
 /** All servers have one address: agents find whoever decides there. */
@@ -97,7 +100,7 @@ export class Server {
     const journal = new Journal({ store: new MortalStore(disk, this.#life), registry: newRegistry(), clock, ids });
     this.journal = journal;
     journal.onCommit(({ revision }, applied) => parts.committed(this, revision, applied));
-    const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS });
+    const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
     const liveness = new LivenessController({ journal, clock, log, lookMs: LOOK_MS });
     this.liveness = liveness;
     this.desk = new Desk({
