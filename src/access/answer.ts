@@ -8,7 +8,15 @@ export function answer(body: object, status = 200): Answer {
 }
 
 function resource<D extends AnyDoc>(view: View<string, D>, stored: Shown<D>, status = 200): Answer {
-  return { kind: 'answer', status, text: view.text(stored), etag: stored.revision };
+  return { kind: 'answer', status, text: view.text(stored), etag: stored.revision, shown: shownBy(view, stored) };
+}
+
+/** For answers that are the text of one document. */
+export function shownBy<D extends AnyDoc>(
+  view: View<string, D>,
+  { id, revision }: Shown<D>,
+): NonNullable<Answer['shown']> {
+  return { kind: view.kind.name, id, revision };
 }
 
 /** The resource after the commit that the route asked for. */

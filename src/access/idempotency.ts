@@ -12,25 +12,42 @@ import {
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { noSuch } from './answer.ts';
-import { IDEMPOTENCY, IDEMPOTENCY_KEPT_MS } from './model.ts';
+import { IDEMPOTENCY, keptUntilHour, keptUntilMs, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
 import type { Caller } from './role.ts';
 import type { After, Answer, Write } from './route.ts';
 import { seen } from './view.ts';
 
-/** Leaves room for the rest of a document of at most 64 KiB, at 3 bytes for each character of the text inside a text. */
-const KEPT_ANSWER_LENGTH_MAX = 20 * 1024;
+const CREATED = 201;
+const ACCEPTED = 202;
+
+/** A longer body would cost more than 300 bytes, in the log, in the table and in the index of what was touched. */
+const KEPT_BODY_LENGTH_MAX = 24;
+
+/** A key and a request as digests; the second of each as versions before made them. */
+export interface Repeatable {
+  readonly id: string;
+  readonly of: string;
+  readonly former: { readonly id: string; readonly request: string };
+  /** The path of the request: the usual place of what it makes is below it. */
+  readonly path: string;
+  readonly nowMs: number;
+}
 
 export interface Guard {
   readonly caller: Caller;
   /** The revision that If-Match names. */
   readonly ifMatch?: number | undefined;
-  readonly idempotency?: { readonly id: string; readonly request: string; readonly nowMs: number } | undefined;
+  readonly idempotency?: Repeatable | undefined;
 }
 
-export interface Written {
-  readonly answer: Answer;
-  readonly replayed: boolean;
+/** What was answered before, and the revision of the commit that it was answered with. */
+export interface Repeated {
+  readonly kind: 'repeated';
+  readonly revision: number;
+  readonly kept: KeptAnswer | FormerKeptAnswer;
 }
+
+export type Written = { readonly kind: 'written'; readonly answer: Answer } | Repeated;
 
 export function guarded(write: Write, guard: Guard): (fleet: FleetReader) => Decision<Written> {
   return (fleet) => {
@@ -41,55 +58,76 @@ export function guarded(write: Write, guard: Guard): (fleet: FleetReader) => Dec
     const decision = write.decide(fleet);
     if (decision.kind === 'refuse') return decision;
     const answer = write.answer(decision.answer, stateAfter(fleet, decision.changes, guard));
-    const changes = [...decision.changes, ...keep(answer, guard)];
-    return accept(changes, { answer, replayed: false });
+    const changes = [...decision.changes, ...keep(answer, { ...write, changes: decision.changes }, guard)];
+    return accept(changes, { kind: 'written', answer });
   };
 }
 
 function replay(fleet: FleetReader, { idempotency }: Guard): Decision<Written> | undefined {
   if (idempotency === undefined) return undefined;
-  const kept = fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, idempotency.id));
-  if (kept === undefined || kept.doc.expiresAtMs <= idempotency.nowMs) return undefined;
-  const { doc } = kept;
-  if (doc.request !== idempotency.request) {
-    const message =
-      'This Idempotency-Key was used for another request. Use a new key, or repeat exactly the request it was made for.';
-    return refuse({ kind: 'conflict', code: 'idempotency-key-reused', message });
-  }
-  return accept([], {
-    replayed: true,
-    answer: { kind: 'answer', status: doc.status, text: bodyOf(doc), headers: doc.headers },
-  });
+  const { id, former, of, nowMs } = idempotency;
+  const stored = fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, id)) ?? fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, former.id));
+  if (stored === undefined || keptUntilMs(stored.doc) <= nowMs) return undefined;
+  const { doc: kept, revision } = stored;
+  const isSame = 'of' in kept ? kept.of === of : kept.request === former.request;
+  if (isSame) return accept([], { kind: 'repeated', revision, kept });
+  const message =
+    'This Idempotency-Key was used for another request. Use a new key, or repeat exactly the request it was made for.';
+  return refuse({ kind: 'conflict', code: 'idempotency-key-reused', message });
 }
 
-interface Kept {
-  readonly body?: string;
-  readonly secrets: readonly string[];
+interface Made {
+  readonly changes: readonly Change[];
+  /** The operation that the commit names. */
+  readonly operation?: string | undefined;
 }
 
-function bodyOf({ body, secrets }: Kept): string {
-  const lost = {
-    note: 'The first answer was too large to keep. The request was carried out; read the resource instead.',
-  };
-  const shown = body === undefined ? lost : (JSON.parse(body) as object);
-  if (secrets.length === 0) return JSON.stringify(shown);
-  const note = `The request was carried out before. ${secrets.join(', ')} was shown then and is not kept; if it is lost, revoke and make another.`;
-  return JSON.stringify({ ...shown, note });
-}
-
-function keep(answer: Answer, { idempotency }: Guard): Change[] {
+function keep(answer: Answer, made: Made, { idempotency }: Guard): Change[] {
   if (idempotency === undefined) return [];
-  const body = answer.text ?? JSON.stringify(answer.body ?? {});
-  const headers = { ...answer.headers, ...(answer.etag !== undefined && { etag: `"${answer.etag}"` }) };
-  const doc = {
-    request: idempotency.request,
+  const { id, of, nowMs } = idempotency;
+  const secrets = Object.keys(answer.secrets ?? {});
+  const doc: KeptAnswer = {
+    of,
     status: answer.status,
-    ...(JSON.stringify(body).length <= KEPT_ANSWER_LENGTH_MAX && { body }),
-    headers,
-    secrets: Object.keys(answer.secrets ?? {}),
-    expiresAtMs: idempotency.nowMs + IDEMPOTENCY_KEPT_MS,
+    untilHour: keptUntilHour(nowMs),
+    ...whatIsShown(answer, made),
+    ...placeOf(answer, idempotency),
+    ...(secrets.length > 0 && { secrets }),
   };
-  return [put(IDEMPOTENCY, idOf(IDEMPOTENCY, idempotency.id), doc)];
+  return [put(IDEMPOTENCY, idOf(IDEMPOTENCY, id), doc)];
+}
+
+function whatIsShown({ status, shown, text, body, type }: Answer, { changes, operation }: Made): Partial<KeptAnswer> {
+  if (shown !== undefined) {
+    const { kind, id, revision } = shown;
+    const change = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
+    return change === -1 ? { shown: [kind, id, revision] } : { change };
+  }
+  if (text !== undefined || body === undefined || type !== undefined) return {};
+  const { operation: begun, ...rest } = body as { readonly operation?: unknown };
+  // What a request began is in its commit: the answer is put together again from both.
+  if (status === ACCEPTED && begun !== operation) return {};
+  const short = status === ACCEPTED ? rest : body;
+  return JSON.stringify(short).length <= KEPT_BODY_LENGTH_MAX ? { body: short } : {};
+}
+
+function placeOf({ status, headers, shown, body }: Answer, { path }: Repeatable): Partial<KeptAnswer> {
+  const { operation } = (body ?? {}) as { readonly operation?: string };
+  const usual = usualLocation({ status, path, id: shown?.id, operation });
+  const location = headers?.['location'];
+  return location === usual ? {} : { location: location ?? '' };
+}
+
+/** Where a client finds what its request made or began, unless the answer says otherwise. */
+export function usualLocation(made: {
+  readonly status: number;
+  readonly path: string;
+  readonly id: string | undefined;
+  readonly operation: string | undefined;
+}): string | undefined {
+  const { status, path, id, operation } = made;
+  if (status === CREATED && id !== undefined) return `${path}/${id}`;
+  return status === ACCEPTED && operation !== undefined ? `/api/v1/operations/${operation}` : undefined;
 }
 
 /** Why the request does not get as far as its own decision. */

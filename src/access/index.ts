@@ -18,12 +18,12 @@ export {
   tokensOfHost,
 } from './decide.ts';
 export type { NewToken } from './decide.ts';
-export { guarded } from './idempotency.ts';
-export type { Guard, Written } from './idempotency.ts';
+export { guarded, usualLocation } from './idempotency.ts';
+export type { Guard, Repeated, Written } from './idempotency.ts';
 export { listAnswer, listQuery, listResources } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
-export type { Token, TokenId } from './model.ts';
+export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';
 export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
 export type { Resource } from './resource.ts';
 export { NOBODY, permits, seesSite } from './role.ts';

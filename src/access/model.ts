@@ -3,11 +3,12 @@
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index, type Model } from '../fleet/index.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
 /** A dead token stays long enough to explain who did what with it. */
 const DEAD_TOKEN_KEPT_MS = 30 * DAY_MS;
 /** How long a repeated request is recognised. */
-export const IDEMPOTENCY_KEPT_MS = DAY_MS;
+const IDEMPOTENCY_KEPT_MS = DAY_MS;
 
 export const TOKEN_NAME = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:@/ -]{0,99}$',
@@ -64,23 +65,57 @@ export const TOKENS_BY_HOST: Index<'token', Token> = {
   keysOf: (doc) => (doc.host === undefined || doc.revoked !== undefined ? [] : [doc.host]),
 };
 
-export const IDEMPOTENCY = schemaKind(
-  'idempotency',
-  Type.Object(
-    {
-      /** SHA-256 over method, URL and body of the request. */
-      request: Type.String(),
-      status: Type.Integer(),
-      /** The answer as JSON text, without its secrets; absent when it was too large to keep. */
-      body: Type.Optional(Type.String()),
-      headers: Type.Record(Type.String(), Type.String()),
-      /** The fields that were shown once. */
-      secrets: Type.Array(Type.String()),
-      expiresAtMs: Type.Integer(),
-    },
-    { additionalProperties: false },
-  ),
-  { expiresAtMs: (doc) => doc.expiresAtMs },
+/**
+ * What is kept of an answer: what it is made from, not its text. Every field costs its length several times over, in the log, in the table
+ * and in memory, for every write with a key.
+ */
+const KeptAnswer = Type.Object(
+  {
+    /** Digest of method, URL and body of the request. */
+    of: Type.String(),
+    status: Type.Integer(),
+    untilHour: Type.Integer({ description: 'hours since 1970' }),
+    /** The answer shows the document that this change of the same commit left. */
+    change: Type.Optional(Type.Integer()),
+    /** The answer shows a document that the commit did not leave: kind, id and revision. */
+    shown: Type.Optional(Type.Tuple([Type.String(), Type.String(), Type.Integer()])),
+    /** A short answer itself, without the operation that it began. Without any of the three it was too long to keep. */
+    body: Type.Optional(Type.Object({})),
+    /** Where it is not the usual place of what was made, or empty where there is none. */
+    location: Type.Optional(Type.String()),
+    /** The fields that were shown once. */
+    secrets: Type.Optional(Type.Array(Type.String())),
+  },
+  { additionalProperties: false },
 );
+
+/** As versions before kept answers: they stay valid for a day after an upgrade. */
+const FormerKeptAnswer = Type.Object(
+  {
+    request: Type.String(),
+    status: Type.Integer(),
+    body: Type.Optional(Type.String()),
+    headers: Type.Record(Type.String(), Type.String()),
+    secrets: Type.Array(Type.String()),
+    expiresAtMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+
+export type KeptAnswer = Static<typeof KeptAnswer>;
+export type FormerKeptAnswer = Static<typeof FormerKeptAnswer>;
+
+export const IDEMPOTENCY = schemaKind('idempotency', Type.Union([KeptAnswer, FormerKeptAnswer]), {
+  expiresAtMs: (doc) => keptUntilMs(doc),
+});
+
+export function keptUntilMs(doc: KeptAnswer | FormerKeptAnswer): number {
+  return 'untilHour' in doc ? doc.untilHour * HOUR_MS : doc.expiresAtMs;
+}
+
+/** The first full hour by which an answer has been kept for long enough. */
+export function keptUntilHour(nowMs: number): number {
+  return Math.ceil((nowMs + IDEMPOTENCY_KEPT_MS) / HOUR_MS);
+}
 
 export const accessModel: Model = { kinds: [TOKEN, IDEMPOTENCY], indexes: [TOKENS_BY_ROLE, TOKENS_BY_HOST] };

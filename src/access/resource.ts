@@ -3,7 +3,7 @@
 import type { Static, TObject, TString } from 'typebox';
 import type { AnyDoc, FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { readResource, resourceAfter } from './answer.ts';
+import { readResource, resourceAfter, shownBy } from './answer.ts';
 import { listAnswer, listQuery, listResources, type Listing } from './list.ts';
 import { permits, type Access } from './role.ts';
 import { BY_ID, read, write, type Call, type Route, type RouteFace, type World } from './route.ts';
@@ -166,7 +166,7 @@ export function deleteRoute<D extends AnyDoc>(of: Resource<string, D>, { decide,
       target: { view, id: params.id },
       why: `delete ${one} ${params.id}`,
       decide: (fleet) => decide(fleet, params),
-      answer: (stored) => ({ kind: 'answer', status: 200, text: view.text(stored) }),
+      answer: (stored) => ({ kind: 'answer', status: 200, text: view.text(stored), shown: shownBy(view, stored) }),
     }),
   });
 }

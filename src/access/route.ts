@@ -44,6 +44,8 @@ export interface Answer {
   readonly text?: string;
   /** Media type of `text` when it is not JSON. */
   readonly type?: string;
+  /** The document that the answer shows and nothing else, so that a repeated request can be shown it again. */
+  readonly shown?: { readonly kind: string; readonly id: string; readonly revision: number };
   /** The revision of the resource that is answered. */
   readonly etag?: number;
   readonly headers?: Readonly<Record<string, string>>;

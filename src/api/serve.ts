@@ -17,6 +17,7 @@ import type { Forwarder } from './forward.ts';
 import { callerOf, forwards, hostNamedIn, type Admitted, type Gate } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
 import { inputChecker } from './input.ts';
+import type { Recall } from './recall.ts';
 import { hasPassed, keepPassed } from './repeated-body.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
 import { refuseUnacceptable } from './restconf/acceptable.ts';
@@ -29,6 +30,7 @@ export interface Serving {
   readonly forwarder: Forwarder;
   readonly streams: Streams;
   readonly replies: Replies;
+  readonly recall: Recall;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -113,7 +115,7 @@ function streamer(route: Kind<'stream'>, serving: Serving): Handler {
   };
 }
 
-function writer(route: Kind<'write'>, { world, replies }: Serving): Handler {
+function writer(route: Kind<'write'>, { world, replies, recall }: Serving): Handler {
   const callOf = callMaker(route);
   return async (request, reply) => {
     const call = callOf(request);
@@ -121,8 +123,10 @@ function writer(route: Kind<'write'>, { world, replies }: Serving): Handler {
     if ('kind' in write) throw refusalProblem(write.refusal);
     const outcome = await submit(write, call, { request, world });
     if (outcome.kind === 'refused') return replies.problem(reply, refusalProblem(outcome.refusal));
-    const { answer, replayed } = outcome.answer;
-    return replies.answer(reply, replayed ? asReplayed(answer) : answer, outcome.revision);
+    const written = outcome.answer;
+    if (written.kind === 'written') return replies.answer(reply, written.answer, outcome.revision);
+    const path = request.url.split('?', 1)[0] ?? '';
+    return replies.answer(reply, asReplayed(await recall(written, path)), outcome.revision);
   };
 }
 

@@ -20,7 +20,9 @@ import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics, type Tally } from './metrics.ts';
 import { notFound } from './not-found.ts';
 import { HttpProblem, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { recaller, type Recall } from './recall.ts';
 import { Replies } from './replies.ts';
+import { SETTING_VIEW } from './settings.ts';
 import { handlerOf } from './serve.ts';
 import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
@@ -107,7 +109,8 @@ export function createServer(options: ServerOptions): Server {
   routes = [...options.routes, ...built.routes];
   const { journal, clock, tallies = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
-  addRoutes(app, routes, { ...parts, forwarder, replies, log: options.log });
+  const recall = recaller({ store: options.journal.store, views: [...options.views, SETTING_VIEW] });
+  addRoutes(app, routes, { ...parts, forwarder, replies, recall, log: options.log });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {
     app,
@@ -206,6 +209,7 @@ function bodyOf(request: FastifyRequest, text: string): unknown {
 interface Wiring extends Parts {
   readonly forwarder: Forwarder;
   readonly replies: Replies;
+  readonly recall: Recall;
   readonly log: Logger;
 }
 

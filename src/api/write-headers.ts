@@ -8,6 +8,15 @@ import { HttpProblem } from './problem.ts';
 
 const KEY_FORM = /^[\x21-\x7e]{1,200}$/;
 
+/** Callers can only collide with themselves: their token is part of what is hashed. */
+const KEY_BYTES = 12;
+/** Tells a repetition from another request with the same key. */
+const REQUEST_BYTES = 9;
+
+function shortened(hex: string, bytes: number): string {
+  return Buffer.from(hex.slice(0, 2 * bytes), 'hex').toString('base64url');
+}
+
 /** The same caller, key and request find the same answer again. The key itself is not kept. */
 export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): Guard['idempotency'] {
   const key = request.headers['idempotency-key'];
@@ -15,9 +24,15 @@ export function idempotencyIn(request: FastifyRequest, { hash, clock }: World): 
   if (typeof key !== 'string' || !KEY_FORM.test(key)) {
     throw badHeader('Idempotency-Key must be 1 to 200 visible characters without spaces.');
   }
-  return {
+  const former = {
     id: hash(`${callerOf(request).token ?? ''}\n${key}`),
     request: hash(`${request.method} ${request.url}\n${canonicalJson(request.body)}`),
+  };
+  return {
+    id: shortened(former.id, KEY_BYTES).replace(/^[-_]/, 'k'), // ids begin with a letter or a digit
+    of: shortened(former.request, REQUEST_BYTES),
+    former,
+    path: request.url.split('?', 1)[0] ?? '',
     nowMs: clock.nowMs(),
   };
 }

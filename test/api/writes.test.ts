@@ -1,6 +1,8 @@
 // Writes: answers, idempotency, If-Match, and what they look like when refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
+import { IDEMPOTENCY, TOKEN, tokenIdIn } from '../../src/access/index.ts';
+import { hashSecret } from '../../src/api/runtime.ts';
+import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type HostId } from '../../src/hosts/index.ts';
 import { populate, startWorld, type World } from './world.ts';
 
@@ -160,9 +162,55 @@ describe('Idempotency-Key', () => {
     expect(again.statusCode).toBe(202);
   });
 
-  test('is forgotten after a day', async () => {
+  test('what was answered is shown again as it was, whatever became of it since', async () => {
+    const first = await site('then', 'k-then');
+    await world.call(admin, { method: 'PATCH', url: '/api/v1/sites/then', payload: { description: 'now' } });
+    const again = await site('then', 'k-then');
+    expect([again.body, again.headers['etag']]).toEqual([first.body, first.headers['etag']]);
+    const remove = () =>
+      world.call(admin, { method: 'DELETE', url: '/api/v1/sites/then', headers: { 'idempotency-key': 'k-gone' } });
+    const removed = await remove();
+    expect(removed.statusCode).toBe(200);
+    expect((await remove()).body).toBe(removed.body);
+    expect((await site('then', 'k-then')).body).toBe(first.body);
+  });
+
+  test('an answer that is too long to keep is replaced by where to look', async () => {
+    const hosts = ['central-0', 'central-1', 'central-2'];
+    const start = () => post('/api/v1/scale-in/start', { hosts }, { 'idempotency-key': 'k-long' });
+    const first = await start();
+    const { operation } = first.json<{ operation: string }>();
+    const again = await start();
+    expect(again.statusCode).toBe(first.statusCode);
+    expect(again.json()).toMatchObject({ operation, note: expect.stringContaining('was carried out') as string });
+    expect(again.headers['location']).toBe(first.headers['location']);
+  });
+
+  test('an answer that the version before has kept is still shown', async () => {
+    const former = {
+      request: hashSecret('POST /api/v1/sites\n{"name":"former"}'),
+      status: 201,
+      body: '{"id":"former"}',
+      headers: { location: '/api/v1/sites/former', etag: '"7"' },
+      secrets: [],
+      expiresAtMs: world.clock.nowMs() + 60_000,
+    };
+    const id = idOf(IDEMPOTENCY, hashSecret(`${tokenIdIn(admin)}\nk-former`));
+    await world.commit(put(IDEMPOTENCY, id, former));
+    const answer = await site('former', 'k-former');
+    expect([answer.statusCode, answer.body, answer.headers['location']]).toEqual([
+      201,
+      '{"id":"former"}',
+      '/api/v1/sites/former',
+    ]);
+    expect((await site('another', 'k-former')).json()).toMatchObject({ code: 'idempotency-key-reused' });
+  });
+
+  test('is kept for a day and forgotten an hour later at the latest', async () => {
     await site('day', 'k7');
-    world.clock.ahead(24 * 3600 * 1000 + 1);
+    world.clock.ahead(24 * 3600 * 1000 - 1000);
+    expect((await site('day', 'k7')).statusCode).toBe(201);
+    world.clock.ahead(3600 * 1000 + 1000);
     const later = await site('day', 'k7');
     expect(later.json()).toMatchObject({ status: 409, code: 'site-exists' });
   });

@@ -1,0 +1,100 @@
+// The answer to a request that was carried out before, made anew from what is kept of it: which document the first answer
+// showed. It is read from the log, as it was then; what it has become since is not shown.
+import {
+  usualLocation,
+  type Answer,
+  type FormerKeptAnswer,
+  type KeptAnswer,
+  type Repeated,
+  type View,
+} from '../access/index.ts';
+import type { AnyDoc } from '../fleet/index.ts';
+import type { ReadCommit, Store, TextChange } from '../journal/index.ts';
+
+/** Something was begun: the commit says which operation. */
+const ACCEPTED = 202;
+
+export type Recall = (repeated: Repeated, path: string) => Promise<Answer>;
+
+interface Sources {
+  readonly store: Pick<Store, 'history'>;
+  readonly views: readonly View<string, never>[];
+}
+
+interface Recalled {
+  readonly text: string;
+  readonly id?: string;
+  readonly etag?: number;
+}
+
+export function recaller({ store, views }: Sources): Recall {
+  const byKind = new Map(views.map((view) => [view.kind.name, view as unknown as View]));
+
+  const render = ({ kind, id, body }: TextChange, revision: number): Recalled | undefined => {
+    const view = byKind.get(kind);
+    if (view === undefined || body === null) return undefined;
+    return { id, etag: revision, text: view.text({ id, revision, doc: JSON.parse(body) as AnyDoc }) };
+  };
+
+  const find = async (kept: KeptAnswer, commit: ReadCommit | undefined): Promise<Recalled | undefined> => {
+    if (kept.body !== undefined) {
+      return { text: JSON.stringify(kept.status === ACCEPTED ? withOperation(kept.body, commit) : kept.body) };
+    }
+    if (kept.shown === undefined) {
+      const change = kept.change === undefined ? undefined : commit?.changes[kept.change];
+      return change === undefined || commit === undefined ? undefined : render(change, commit.revision);
+    }
+    const [kind, id, revision] = kept.shown;
+    const [then] = await store.history({ kind, id, before: revision + 1, limit: 1 });
+    const change =
+      then?.revision === revision ? then.changes.find((one) => one.kind === kind && one.id === id) : undefined;
+    return change === undefined ? undefined : render(change, revision);
+  };
+
+  return async ({ kept, revision }, path) => {
+    if (!('of' in kept)) return formerAnswer(kept);
+    const [newest] = await store.history({ before: revision + 1, limit: 1 });
+    const commit = newest?.revision === revision ? newest : undefined;
+    const found = (await find(kept, commit)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
+    return answerOf(kept, found, { path, operation: commit?.operation });
+  };
+}
+
+interface Made {
+  readonly path: string;
+  readonly operation: string | undefined;
+}
+
+function answerOf(kept: KeptAnswer, { text, id, etag }: Recalled, made: Made): Answer {
+  const { status, location, secrets = [] } = kept;
+  const place = location ?? usualLocation({ status, id, ...made });
+  return {
+    kind: 'answer',
+    status,
+    text: secrets.length === 0 ? text : withNote(text, secrets),
+    ...(etag !== undefined && { etag }),
+    ...(place !== undefined && place !== '' && { headers: { location: place } }),
+  };
+}
+
+function withOperation(body: object, commit: ReadCommit | undefined): object {
+  return { ...(commit?.operation !== undefined && { operation: commit.operation }), ...body };
+}
+
+function lostAnswer(revision: number, commit: ReadCommit | undefined): object {
+  const lost = {
+    note: `The request was carried out at revision ${revision}. Its first answer was too long to keep; read what it changed instead.`,
+    revision,
+  };
+  return withOperation(lost, commit);
+}
+
+function withNote(text: string, secrets: readonly string[]): string {
+  const note = `The request was carried out before. ${secrets.join(', ')} was shown then and is not kept; if it is lost, revoke and make another.`;
+  return JSON.stringify({ ...(JSON.parse(text) as object), note });
+}
+
+function formerAnswer({ status, body, headers, secrets }: FormerKeptAnswer): Answer {
+  const text = body ?? JSON.stringify({ note: 'The first answer was too large to keep. Read the resource instead.' });
+  return { kind: 'answer', status, text: secrets.length === 0 ? text : withNote(text, secrets), headers };
+}
