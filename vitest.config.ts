@@ -41,11 +41,17 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'ha', include: [HIGH_AVAILABILITY], testTimeout: 600_000, hookTimeout: 300_000 },
+        test: {
+          name: 'ha',
+          include: [HIGH_AVAILABILITY],
+          testTimeout: 900_000,
+          hookTimeout: 600_000,
+          fileParallelism: false,
+        },
       },
       {
         extends: true,
-        test: { name: 'packaging', include: [PACKAGES], testTimeout: 600_000, hookTimeout: 900_000 },
+        test: { name: 'packaging', include: [PACKAGES], testTimeout: 900_000, hookTimeout: 1_800_000 },
       },
       // The lab itself, by its own script: what the test command needs of it, packets show.
       {

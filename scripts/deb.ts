@@ -100,12 +100,13 @@ function lockedPackages(manifest: string, folder: string): string {
     rmSync(join(modules, name), { recursive: true, force: true });
   for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
     if (entry.name === 'package.json' && existsSync(entry.parentPath)) dropExtras(entry.parentPath);
+    else if (entry.name.startsWith('.')) rmSync(join(entry.parentPath, entry.name), { recursive: true, force: true });
   }
   return modules;
 }
 
 /** What authors leave beside a package for those who work on it. Licences stay. */
-const EXTRA = /^(\..*|tests?|__tests__|examples?|bench(marks?)?|docs|(?!LICEN).*\.(md|markdown|html|sh))$/;
+const EXTRA = /^(tests?|spec|integration|__tests__|examples?|bench(marks?)?|docs|(?!LICEN).*\.(md|markdown|html|sh))$/;
 
 function dropExtras(folder: string): void {
   for (const name of readdirSync(folder)) {

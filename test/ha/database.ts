@@ -9,7 +9,8 @@ import { MACHINES, signal as send, type MachineName, type Network } from './netw
 import { Program } from './program.ts';
 
 const TEMPLATE = resolve(import.meta.dirname, '../../packaging/reference/patroni.yml');
-const PATIENCE_MS = 120_000;
+/** Only a test that fails waits so long. */
+const PATIENCE_MS = 240_000;
 
 export interface DatabaseOptions {
   readonly network: Network;

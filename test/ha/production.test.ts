@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { connect } from 'node:tls';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { start } from '../cli/muster.ts';
 import { endChild } from '../end-child.ts';
 import { check, GOOD } from './check.ts';
@@ -26,7 +26,7 @@ function suite(): void {
   beforeAll(async () => {
     if (reason !== undefined) throw new Error(reason);
     world = await startWorld();
-  }, 300_000);
+  }, 600_000);
   afterAll(() => world?.stop());
 
   /** A command of the page, where an operator is: not on one of the machines. */
@@ -64,12 +64,13 @@ function suite(): void {
       (await muster('hosts', 'list')).includes('active') ? true : undefined,
     );
     const load = await world.startLoad('upgrade');
+    onTestFinished(() => load.stop());
     const startedAtMs = performance.now();
     for (const machine of MACHINES) {
       await world.servers.program(machine).stop('SIGTERM');
       world.servers.startOne(machine);
       await world.servers.isReady(machine);
-      await writesGoOn(load, 100);
+      await writesGoOn(load, 60);
     }
     const { writesMs, readsMs } = load.unavailability(startedAtMs);
     await load.stop();
@@ -95,10 +96,11 @@ function suite(): void {
 
   test('the-database-is-switched-over-by-command', async () => {
     const load = await world.startLoad('patronictl');
+    onTestFinished(() => load.stop());
     const leader = await world.database.primary();
     const startedAtMs = performance.now();
     await patronictl('switchover', '--master', leader, '--force');
-    await writesGoOn(load, 100);
+    await writesGoOn(load, 60);
     const { writesMs, readsMs } = load.unavailability(startedAtMs);
     await load.stop();
     process.stdout.write(`switchover: no write for ${writesMs.toFixed(0)} ms, no read for ${readsMs.toFixed(0)} ms\n`);
