@@ -5,7 +5,8 @@ import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
 import { dataplaneBenchmark } from './dataplane.ts';
 import { electionBenchmark } from './election.ts';
-import { failoverBenchmark } from './failover.ts';
+import { failoverBenchmarks } from './failover.ts';
+import { leaseKeptBenchmark } from './lease-kept.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
@@ -25,7 +26,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...apiBenchmarks,
   ...coldStartBenchmarks,
   ...agentBenchmarks,
-  failoverBenchmark,
+  ...failoverBenchmarks,
+  leaseKeptBenchmark,
   dataplaneBenchmark,
   openFlowBenchmark,
 ];

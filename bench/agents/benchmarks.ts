@@ -13,7 +13,7 @@ import type { Scope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
 import { cpuSeconds, spawnNode, startServer, type ServerProcess } from '../server-process.ts';
 
-const AGENTS = 10_000;
+export const AGENTS = 10_000;
 /** A process with all of them is slower than its own timeouts when the machine is busy. */
 const AGENT_PROCESSES = 4;
 const HEARTBEAT_MS = 10_000;
@@ -30,8 +30,8 @@ const FILES_NEEDED = AGENTS + 2000;
 const CONNECT_PATIENCE_MS = 100_000;
 
 async function run(scope: Scope) {
-  const files = await openFilesMax();
-  if (files < FILES_NEEDED) return { skipped: `needs ${FILES_NEEDED} open files, this process may have ${files}` };
+  const missing = await tooFewFiles();
+  if (missing !== undefined) return { skipped: missing };
   const server = await serverWithFleet(scope);
   const atRest = await serverWithFleet(scope);
   await startAgents(scope, server);
@@ -72,7 +72,7 @@ async function serverWithFleet(scope: Scope): Promise<ServerProcess> {
 }
 
 /** Resolves when every agent has the view of its host and is in line with it. */
-async function startAgents(scope: Scope, server: ServerProcess): Promise<void> {
+export async function startAgents(scope: Scope, server: ServerProcess): Promise<void> {
   const each = AGENTS / AGENT_PROCESSES;
   await Promise.all(
     Array.from({ length: AGENT_PROCESSES }, (_, nth) => startSome(scope, server, { first: nth * each, count: each })),
@@ -104,6 +104,12 @@ async function cpuShare(scope: Scope, { pid }: ServerProcess): Promise<number> {
   const [startedMs, before] = [performance.now(), await cpuSeconds(pid)];
   await setTimeout(WINDOW_MS, undefined, { signal: scope.signal });
   return ((await cpuSeconds(pid)) - before) / ((performance.now() - startedMs) / 1000);
+}
+
+/** Undefined when this process may open enough files. */
+export async function tooFewFiles(): Promise<string | undefined> {
+  const files = await openFilesMax();
+  return files < FILES_NEEDED ? `needs ${FILES_NEEDED} open files, this process may have ${files}` : undefined;
 }
 
 async function openFilesMax(): Promise<number> {

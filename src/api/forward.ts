@@ -8,6 +8,8 @@ import { HttpProblem, noHolder, unavailable } from './problem.ts';
 const DECIDING_LEASE = 'fleet';
 /** How long a look at the lease is good for: far less than a lease lasts. */
 const LEASE_SEEN_MS = 500;
+/** That nobody decides is over soon: another server takes over within a second. */
+const NOBODY_SEEN_MS = 50;
 const FORWARD_TIMEOUT_MS = 30_000;
 
 export const FORWARDED = 'muster-forwarded';
@@ -57,7 +59,9 @@ export class Forwarder {
     if (this.#seen === undefined || this.#seen.untilMs <= nowMs) {
       const lease = await this.#store.readLease(DECIDING_LEASE);
       const good = lease !== undefined && lease.expiresInMs > 0;
-      this.#seen = { lease: good ? lease : undefined, untilMs: nowMs + LEASE_SEEN_MS };
+      this.#seen = good
+        ? { lease, untilMs: nowMs + LEASE_SEEN_MS }
+        : { lease: undefined, untilMs: nowMs + NOBODY_SEEN_MS };
     }
     return this.#seen.lease;
   }
@@ -72,12 +76,14 @@ export class Forwarder {
       const value = request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
+    const over = new AbortController();
+    const succeeded = this.#untilSucceeded(holder, over.signal);
     try {
       const answer = await fetch(target, {
         method: request.method,
         headers,
         redirect: 'manual',
-        signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+        signal: AbortSignal.any([AbortSignal.timeout(FORWARD_TIMEOUT_MS), succeeded]),
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       });
       const back: Record<string, string> = {};
@@ -89,7 +95,25 @@ export class Forwarder {
     } catch (error) {
       this.#seen = undefined;
       throw holderSilent(error, holder.url);
+    } finally {
+      over.abort('over');
     }
+  }
+
+  /** Aborted when the holder's time is over. One that was paused or cut off never answers, and can commit nothing any more. */
+  #untilSucceeded(holder: Lease, over: AbortSignal): AbortSignal {
+    const succeeded = new AbortController();
+    const look = async (): Promise<void> => {
+      while (!over.aborted) {
+        await this.#clock.sleep(LEASE_SEEN_MS, over);
+        const now = over.aborted ? holder : await this.holder().catch(() => holder); // unknown is not "succeeded"
+        if (now?.epoch === holder.epoch) continue;
+        succeeded.abort('succeeded');
+        return;
+      }
+    };
+    void look();
+    return succeeded.signal;
   }
 }
 

@@ -30,6 +30,7 @@ export class PostgresLeaseSession {
   #session: Session | undefined;
   #last: Promise<unknown> = Promise.resolve();
   readonly #onEnd = new Set<() => void>();
+  #look = new AbortController();
   #closed = false;
 
   constructor(hosts: PostgresHosts) {
@@ -53,6 +54,17 @@ export class PostgresLeaseSession {
       signal.addEventListener('abort', wake, { once: true });
       if (signal.aborted || this.#session === undefined) wake();
     });
+  }
+
+  /** A lease was given back: those who wait for one look at once. */
+  lookNow(): void {
+    this.#look.abort('look');
+    this.#look = new AbortController();
+  }
+
+  /** Aborted when it is time to look. */
+  get looks(): AbortSignal {
+    return this.#look.signal;
   }
 
   /** One after the other. After a failure the connection is given up, and every lock with it. */

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './postgres-connections-store.ts';
 import type { PostgresLeaseSession } from './postgres-lease-session-store.ts';
+import { LEASE_GIVEN_BACK } from './postgres-listener-store.ts';
 import type { Lease, LeaseAnswer, LeaseRequest } from './store.ts';
 
 interface LeaseRow {
@@ -25,6 +26,8 @@ const VACANCY_RETRY_MS = 500;
 interface LeasesOptions {
   readonly connections: PostgresConnections;
   readonly session: PostgresLeaseSession;
+  /** Where a lease that was given back is announced. */
+  readonly channel: string;
   /** As it is, not quoted. */
   readonly schema: string;
   /** Begins the transaction and locks the head row. */
@@ -120,8 +123,9 @@ export class PostgresLeases {
 
   async release(name: string, epoch: number): Promise<void> {
     await this.#options.session.run(async (client, tenures) => {
-      const text = `UPDATE ${this.#table} SET expires_at = clock_timestamp() WHERE name = $1 AND epoch = $2`;
-      await client.query(text, [name, epoch]);
+      const text = `UPDATE ${this.#table} SET expires_at = clock_timestamp() WHERE name = $1 AND epoch = $2
+        RETURNING pg_notify($3, $4)`;
+      await client.query(text, [name, epoch, this.#options.channel, LEASE_GIVEN_BACK]);
       if (tenures.get(name) === epoch) await this.#giveUp(client, tenures, { name, epoch });
     });
   }
@@ -138,9 +142,13 @@ export class PostgresLeases {
       const looking = session.run((client) => this.#looksVacant(client, name));
       const vacant = await looking.catch(() => undefined); // whoever asks for the lease is told why
       if (vacant === true) return;
-      const pauseMs = vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS;
-      await setTimeout(pauseMs, undefined, { signal, ref: false }).catch(() => {}); // aborted: the loop ends
+      await this.#pause(vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS, signal);
     }
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const early = AbortSignal.any([signal, this.#options.session.looks]);
+    await setTimeout(ms, undefined, { signal: early, ref: false }).catch(() => {}); // woken: whoever waits looks again
   }
 
   /** Locks no row, and gives the lock back with the statement: a server that stops here stands in nobody's way. */

@@ -6,21 +6,31 @@ import type { PostgresHosts, PostgresServer } from './postgres-hosts-store.ts';
 
 // Short beside a failover, long beside an attempt to connect.
 const RECONNECT_AFTER_MS = 500;
+/** Said on the same channel as the revisions of the head. An earlier version takes it for a revision that is none. */
+export const LEASE_GIVEN_BACK = 'lease-given-back';
 const LISTEN_TIMEOUT_MS = 5000;
 
 export class PostgresListener {
   readonly #hosts: PostgresHosts;
   readonly #channel: string;
   readonly #waiters: HeadWaiters;
+  readonly #onGivenBack: () => void;
   #client: Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(options: { readonly hosts: PostgresHosts; readonly channel: string; readonly waiters: HeadWaiters }) {
+  constructor(options: {
+    readonly hosts: PostgresHosts;
+    readonly channel: string;
+    readonly waiters: HeadWaiters;
+    /** A lease was given back. */
+    readonly onGivenBack: () => void;
+  }) {
     this.#hosts = options.hosts;
     this.#hosts.onMoved(() => this.#again(this.#client));
     this.#channel = options.channel;
     this.#waiters = options.waiters;
+    this.#onGivenBack = options.onGivenBack;
   }
 
   /** Never fails: without a connection it tries again until it is closed. */
@@ -38,7 +48,10 @@ export class PostgresListener {
       this.#hosts.suspect(server, doubtOf(error) ?? 'lost');
       this.#again(client);
     };
-    client.on('notification', (message) => this.#waiters.announce(Number(message.payload)));
+    client.on('notification', ({ payload }) => {
+      if (payload === LEASE_GIVEN_BACK) this.#onGivenBack();
+      else this.#waiters.announce(Number(payload));
+    });
     client.on('error', onLost);
     client.on('end', () => onLost());
     try {

@@ -58,9 +58,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
     const waiters = new HeadWaiters();
-    const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters });
-    await listener.start();
     const session = new PostgresLeaseSession(hosts);
+    const onGivenBack = (): void => session.lookNow();
+    const listener = new PostgresListener({ hosts, channel: channelOf(schema), waiters, onGivenBack });
+    await listener.start();
     return new PostgresStore({ connections, session, waiters, listener, journalId, schema });
   } catch (error) {
     await connections.close();
@@ -134,7 +135,7 @@ class PostgresStore implements Store {
     this.#schema = escapeIdentifier(schema);
     this.#groups = new PostgresGroups({ schema: this.#schema, channel: channelOf(schema) });
     const lockHead = (client: ClientBase): Promise<unknown> => this.#groups.lockHead(client);
-    this.#leases = new PostgresLeases({ connections, session, schema, lockHead });
+    this.#leases = new PostgresLeases({ connections, session, schema, channel: channelOf(schema), lockHead });
   }
 
   async write(group: Group): Promise<Written> {

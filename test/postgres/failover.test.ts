@@ -94,6 +94,26 @@ postgresSuite('postgres-failover', (postgres) => {
     expect(await writeUnder(stopped, stale)).toMatchObject({ conflict: { kind: 'lease' } });
   });
 
+  test('a-lease-that-is-given-back-is-announced', async () => {
+    const [holder, follower] = [await openForTest(url), await openForTest(url)];
+    const { epoch } = await take(holder, by('s1'));
+    const listening = new Client({ connectionString: url });
+    await listening.connect();
+    onTestFinished(() => listening.end());
+    const payloads: (string | undefined)[] = [];
+    listening.on('notification', ({ payload }) => payloads.push(payload));
+    await listening.query('LISTEN muster_head');
+    const vacant = follower.awaitVacancy('fleet', AbortSignal.timeout(30_000));
+    await holder.releaseLease('fleet', epoch);
+    await vacant;
+    await listening.query('SELECT 1');
+    expect(payloads).toEqual(['lease-given-back']);
+    expect((await take(follower, by('s2'))).epoch).toBe(epoch + 1);
+    await holder.releaseLease('fleet', epoch); // a stale one announces nothing
+    await listening.query('SELECT 1');
+    expect(payloads).toHaveLength(1);
+  });
+
   test('neither-readers-nor-writers-delay-a-renewal', async () => {
     const store = await openForTest(url);
     const { epoch } = await take(store, by('s1'));

@@ -1,0 +1,36 @@
+// A request that was passed on to a server which then falls silent: paused or cut off, it never answers. The caller is told
+// as soon as somebody else decides, not when all patience is over.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { clockAhead, lead, startWorld } from './world.ts';
+
+test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () => {
+  let arrived = (): void => undefined;
+  const arrival = new Promise<void>((resolve) => (arrived = resolve));
+  const silent = createServer(() => arrived()); // and never answers
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const clock = clockAhead();
+  const holder = await startWorld({ leads: false, clock });
+  onTestFinished(() => holder.close());
+  await lead(holder, `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+  const follower = await startWorld({ leads: false, clock, disk: holder.disk });
+  onTestFinished(() => follower.close());
+  const url = await follower.server.listen({ host: '127.0.0.1', port: 0 });
+  const admin = await holder.token('admin');
+  await follower.journal.reached(holder.journal.fleet.revision, 2000);
+
+  const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
+  const asked = fetch(`${url}/api/v1/sites`, { method: 'POST', headers, body: JSON.stringify({ name: 'x' }) });
+  await arrival;
+  const { store } = holder.journal;
+  const lease = await store.readLease('fleet');
+  await store.releaseLease('fleet', lease?.epoch ?? 0);
+  const answer = await asked;
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'unknown' });
+});
