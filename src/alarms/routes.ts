@@ -1,7 +1,8 @@
 // The HTTP surface of alarms: what a person should look at now, in sentences.
 import { Type } from 'typebox';
-import { ID, listRoute, showRoute, viewOf, type Listing, type Route, type View } from '../access/index.ts';
+import { deleteRoute, ID, listRoute, showRoute, viewOf, type Listing, type Route, type View } from '../access/index.ts';
 import type { Reason } from '../fleet/index.ts';
+import { acknowledgeAlarm } from './integrity.ts';
 import { ALARM, type Alarm } from './model.ts';
 
 export type AlarmView = View<'alarm', Alarm>;
@@ -35,5 +36,10 @@ export function alarmRoutes(view: AlarmView): Route[] {
   return [
     listRoute(alarms, { listing, about: 'List what stands and should be looked at', scope: 'site' }),
     showRoute(alarms, { about: 'Show an alarm', scope: 'site' }),
+    deleteRoute(alarms, {
+      about: 'Acknowledge an alarm whose cause does not go away by itself',
+      access: 'admin',
+      decide: (fleet, { id }) => acknowledgeAlarm(fleet, id),
+    }),
   ];
 }

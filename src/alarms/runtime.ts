@@ -1,1 +1,2 @@
 export { alarmRoutes, alarmView } from './routes.ts';
+export { IntegrityController } from './integrity-controller.ts';

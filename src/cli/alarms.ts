@@ -19,6 +19,7 @@ export function alarmsCommand(cli: Cli): Command {
     .description('Show what a person should look at now')
     .option('--site <name>', 'only of this site')
     .option('--severity <severity>', 'only warning or critical ones');
+  command.addCommand(acknowledge(cli));
   examples(command, ['everything that is wrong', 'muster alarms']);
   return act<{ site?: string; severity?: string }>(cli, command, async (session, { options: { site, severity } }) => {
     const alarms = await session.client.list<Alarm>('/api/v1/alarms', { site, severity });
@@ -30,6 +31,20 @@ export function alarmsCommand(cli: Cli): Command {
       { title: 'what', of: (alarm) => sentenceOf(alarm) },
     ];
     await session.list(alarms, columns, 'No alarms.');
+    return undefined;
+  });
+}
+
+function acknowledge(cli: Cli): Command {
+  const command = new Command('acknowledge')
+    .description(
+      'Say that an alarm was looked at whose cause does not go away by itself; retention goes on after a jump of the clock',
+    )
+    .argument('<alarm>', 'its id, as "muster alarms --output json" shows it');
+  examples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:retention']);
+  return act(cli, command, async (session, { args: [id = ''] }) => {
+    const alarm = await session.client.write<Alarm>('DELETE', `/api/v1/alarms/${encodeURIComponent(id)}`);
+    await session.done(alarm, `The alarm ${id} is acknowledged.`);
     return undefined;
   });
 }

@@ -20,6 +20,42 @@ export interface NodeTools {
   tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
 }
 
+/** What is done with a store itself, beside servers or without one. It needs stores of another room and is handed in. */
+export interface StoreTools {
+  verify(asked: StoreAsked & { readonly file?: string }): Promise<StoreVerified>;
+  backup(asked: StoreAsked & { readonly file: string }): Promise<StoreVerified & { readonly file: string }>;
+  restore(asked: StoreAsked & { readonly file: string }): Promise<StoreRestored>;
+}
+
+export interface StoreAsked {
+  readonly data: string;
+  /** `sqlite`, which is in the data folder, or the URL of a PostgreSQL database. */
+  readonly store?: string;
+  readonly progress?: (done: number, all: number) => void;
+}
+
+interface StoreFigures {
+  readonly journalId: string;
+  readonly revision: number;
+  readonly documents: number;
+  readonly commits: number;
+  /** SHA-256 of a backup. */
+  readonly digest?: string;
+}
+
+export interface StoreVerified extends StoreFigures {
+  readonly oldestRevision: number;
+  /** Commits that are older than the hash chain. */
+  readonly unchained: number;
+  readonly intact: boolean;
+  /** What is damaged, in sentences. */
+  readonly damage: readonly string[];
+}
+
+interface StoreRestored extends StoreFigures {
+  readonly file: string;
+}
+
 export interface SwitchAsked {
   /** The folder of the agent. */
   readonly state: string;
@@ -62,6 +98,7 @@ export interface Cli {
   readonly version: string;
   readonly starters: Starters;
   readonly node: NodeTools;
+  readonly stores: StoreTools;
   /** Set by the command that ran. */
   exitCode: number;
 }

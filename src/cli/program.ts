@@ -1,7 +1,7 @@
 // All commands as one program: names, options, help. What they do is in the files beside this one.
 import { Command, CommanderError, Help, Option } from 'commander';
 import { alarmsCommand } from './alarms.ts';
-import { act, type Cli, type NodeTools, type Starters } from './command.ts';
+import { act, type Cli, type NodeTools, type Starters, type StoreTools } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { dataplaneCommand } from './dataplane.ts';
 import { escapingTerminal } from './escape.ts';
@@ -27,6 +27,7 @@ import { servicesCommand } from './services.ts';
 import { DEFAULT_SERVER } from './session.ts';
 import { settingsCommand } from './settings.ts';
 import { sitesCommand } from './sites.ts';
+import { backupCommand, restoreCommand, verifyCommand } from './store-commands.ts';
 import { subnetsCommand } from './subnets.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
@@ -38,6 +39,7 @@ export interface CliOptions {
   readonly version: string;
   readonly starters: Starters;
   readonly node: NodeTools;
+  readonly stores: StoreTools;
 }
 
 /** Runs one command line (without the program's own name) and answers the exit code. */
@@ -104,6 +106,9 @@ function commands(cli: Cli): Command[] {
     historyCommand(cli),
     settingsCommand(cli),
     tokenCommand(cli),
+    verifyCommand(cli),
+    backupCommand(cli),
+    restoreCommand(cli),
     completionCommand(cli),
     versionCommand(cli),
   ];

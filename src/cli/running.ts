@@ -21,11 +21,22 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
     .option('--new-admin-token', 'make a new admin token in the data folder, for when the old one is lost')
     .addOption(
+      new Option(
+        '--accept-loss <revision>',
+        'go on although the store is damaged or lost commits: the revision that the refusal named',
+      ).argParser(revisionGiven),
+    )
+    .addOption(
       new Option('--demo <hosts>', 'simulated hosts: none, small, or how many')
         .argParser(demoHosts)
         .default(demo.fallback),
     )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
+}
+
+function revisionGiven(text: string): string {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Say the revision that the refusal named.');
+  return text;
 }
 
 function demoHosts(text: string): string {

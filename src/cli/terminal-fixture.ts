@@ -1,5 +1,5 @@
 // A terminal for tests: what was written to it, and a command line run on it.
-import type { NodeTools, Starters } from './command.ts';
+import type { NodeTools, Starters, StoreTools } from './command.ts';
 import { runCli } from './program.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,6 +22,12 @@ const NO_SWITCH: NodeTools = {
   tracePacket: () => Promise.reject(new Error('there is no switch here')),
 };
 
+const NO_STORE: StoreTools = {
+  verify: () => Promise.reject(new Error('there is no store here')),
+  backup: () => Promise.reject(new Error('there is no store here')),
+  restore: () => Promise.reject(new Error('there is no store here')),
+};
+
 export async function ran(words: readonly string[], options: RanOptions = {}): Promise<Ran> {
   const texts = { out: '', err: '' };
   const terminal: Terminal = {
@@ -40,6 +46,6 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
     },
   };
   const { starters = IDLE, node = NO_SWITCH } = options;
-  const code = await runCli(words, { terminal, version: '1.2.3', starters, node });
+  const code = await runCli(words, { terminal, version: '1.2.3', starters, node, stores: NO_STORE });
   return { code, ...texts };
 }

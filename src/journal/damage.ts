@@ -51,10 +51,13 @@ export class StoreDamaged extends Error {
   readonly code = 'store-damaged';
   readonly retryable = false;
   readonly damage: readonly Damage[];
+  /** Where the store's head is, if that is known. */
+  readonly head: number | undefined;
 
-  constructor(damage: readonly Damage[]) {
+  constructor(damage: readonly Damage[], head?: number) {
     super(damage.map(describeDamage).join('; '));
     this.name = 'StoreDamaged';
     this.damage = damage;
+    this.head = head;
   }
 }

@@ -1,3 +1,5 @@
+export { describeDamage, StoreDamaged } from './damage.ts';
+export type { Divergence } from './divergence.ts';
 export { Journal } from './journal.ts';
 export type { JournalOptions } from './journal.ts';
 export type { Clock, Ids } from './ports.ts';

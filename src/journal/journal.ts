@@ -2,6 +2,7 @@
 // until a group is durable. It must never show or answer what the store may still lose.
 import { Fleet, mark, type Applied, type Registry, type Stored } from '../fleet/index.ts';
 import { StoreDamaged } from './damage.ts';
+import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
 import type { DecidedGroup } from './group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
@@ -23,6 +24,10 @@ export interface JournalOptions {
   readonly pollMs?: number;
   /** How many requests make it worth while to begin a write before the rest is decided. */
   readonly share?: number;
+  /** Told of the newest position that is known to be durable, before anybody is answered. Must not throw and must not wait. */
+  readonly seen?: (position: Position) => void;
+  /** Told when commits that this server has seen are not in the store any more, before the fleet is loaded anew. */
+  readonly diverged?: (divergence: Divergence) => void;
   /** Told of a commit listener that threw: a bug that is nobody's request. */
   readonly listenerFailed?: (error: unknown) => void;
 }
@@ -42,6 +47,8 @@ export class Journal {
   readonly #clock: Clock;
   readonly #pollMs: number;
   readonly #listenerFailed: (error: unknown) => void;
+  readonly #seen: (position: Position) => void;
+  readonly #diverged: (divergence: Divergence) => void;
   readonly #tail = new Tail();
   readonly #listeners = new Set<CommitListener>();
   readonly #rebuilt = new Set<() => void>();
@@ -62,6 +69,8 @@ export class Journal {
     this.#clock = options.clock;
     this.#pollMs = options.pollMs ?? POLL_MS;
     this.#listenerFailed = options.listenerFailed ?? (() => undefined);
+    this.#seen = options.seen ?? (() => undefined);
+    this.#diverged = options.diverged ?? (() => undefined);
     this.#pipeline = this.newPipeline({
       fleet: this.fleet,
       store: this.store,
@@ -79,6 +88,11 @@ export class Journal {
 
   get journalId(): string {
     return this.store.journalId;
+  }
+
+  /** The newest commit that this server has seen durable. */
+  get position(): Position {
+    return this.#position;
   }
 
   /** The lease under which this server decides; undefined while another one does. */
@@ -228,6 +242,7 @@ export class Journal {
   /** This is what the server has seen durable from now on. */
   #moveTo(position: Position): void {
     this.#position = position;
+    this.#seen(position);
   }
 
   #announce(commit: Commit, applied: readonly Applied[]): void {
@@ -253,18 +268,26 @@ export class Journal {
       if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
       if (answer.kind !== 'commits') {
         mark(`journal-read-${answer.kind}`);
+        if (answer.kind === 'diverged') this.#diverged(await this.#divergence(answer.head));
         await this.#rebuild();
         return;
       }
       for (const read of answer.commits) this.#take(read);
-      if (answer.commits.length > 0) this.#tail.wake();
+      if (answer.commits.length > 0) {
+        this.#seen(this.#position);
+        this.#tail.wake();
+      }
       if (answer.commits.length < READ_PAGE) return;
     }
   }
 
+  #divergence(head: number): Promise<Divergence> {
+    return findDivergence(this.store, this.#tail.all(), { lostTo: this.#position.revision, head });
+  }
+
   #take(read: ReadCommit): void {
     const commit = toCommit(read);
-    this.#moveTo(positionOf(read));
+    this.#position = positionOf(read);
     this.#announce(commit, this.fleet.apply(commit.revision, commit.changes));
     this.#waiting.resolve(commit.id);
   }

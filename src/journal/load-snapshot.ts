@@ -17,8 +17,8 @@ export async function loadSnapshot(store: Store, take: (kind: string, stored: St
     }
   });
   // What has a digest is named by the store already.
-  if (damage.length > 0) throw new StoreDamaged(damage);
-  if (unreadable.length > 0) throw new StoreDamaged(unreadable);
+  if (damage.length > 0) throw new StoreDamaged(damage, position.revision);
+  if (unreadable.length > 0) throw new StoreDamaged(unreadable, position.revision);
   if (failed !== undefined) throw failed.error;
   return position;
 }

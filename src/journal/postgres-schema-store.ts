@@ -10,6 +10,7 @@ import {
 } from './postgres-connections-store.ts';
 import { createWriteChainedGroup } from './postgres-chained-group-store.ts';
 import { createWriteGroup } from './postgres-group-function-store.ts';
+import { halfRestored } from './restore.ts';
 import { StoreUnusable } from './store.ts';
 
 /** One step each, never edited once released; the version counts those that were applied. `s` is the quoted schema. */
@@ -59,9 +60,13 @@ const MIGRATIONS: readonly ((s: string) => string)[] = [
   createWriteChainedGroup,
 ];
 
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 export interface SchemaOptions {
   readonly schema: string;
   readonly newJournalId: () => string;
+  /** Else a store that was not restored to its end is refused. */
+  readonly mayBeHalfRestored?: boolean;
 }
 
 interface Opened extends DurabilitySettings {
@@ -93,7 +98,11 @@ export function prepareSchema(connections: PostgresConnections, options: SchemaO
       `UPDATE ${s}.head SET (documents, revision_sum) = (SELECT count(*), coalesce(sum(revision), 0) FROM ${s}.resource)
        WHERE documents IS NULL`,
     );
-    const head = await client.query<{ journal_id: string }>(`SELECT journal_id FROM ${s}.head`);
+    const head = await client.query<{ journal_id: string; restoring: string | null }>(
+      `SELECT journal_id, restoring FROM ${s}.head`,
+    );
+    const mark = head.rows[0]?.restoring ?? undefined;
+    if (mark !== undefined && options.mayBeHalfRestored !== true) throw halfRestored(`schema ${options.schema}`, mark);
     return { end: 'commit', answer: head.rows[0]?.journal_id ?? '' };
   });
 }

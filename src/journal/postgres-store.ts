@@ -6,7 +6,7 @@ import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
 import { historySql } from './history-sql.ts';
 import { lastOf, PostgresConnections } from './postgres-connections-store.ts';
-import { PostgresHosts } from './postgres-hosts-store.ts';
+import { HEAD_COLUMNS, type HeadRow, loadedHead } from './postgres-head-store.ts';
 import { PostgresGroups } from './postgres-group-store.ts';
 import { PostgresLeaseSession } from './postgres-lease-session-store.ts';
 import { PostgresLeases } from './postgres-lease-store.ts';
@@ -21,7 +21,7 @@ import {
   type LoggedTail,
   type ResourceRow,
 } from './load-check.ts';
-import { parsePostgresUrl, type PostgresUrl } from './postgres-url.ts';
+import { postgresHosts } from './postgres-url-store.ts';
 import { positionOf, readAnswer } from './read-answer.ts';
 import { sha256 } from './sha256-store.ts';
 import {
@@ -36,7 +36,6 @@ import {
   type Resource,
   type SnapshotAnswer,
   type Store,
-  StoreUnusable,
   type Written,
 } from './store.ts';
 import { touchedBy } from './stored-changes.ts';
@@ -53,7 +52,7 @@ export interface PostgresStoreOptions {
 
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { connectionString, schema = 'muster' } = options;
-  const hosts = new PostgresHosts(urlOf(connectionString));
+  const hosts = postgresHosts(connectionString);
   const connections = new PostgresConnections(hosts);
   try {
     const journalId = await prepareSchema(connections, { schema, newJournalId: randomUUID });
@@ -69,12 +68,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-function urlOf(connectionString: string): PostgresUrl {
-  const parsed = parsePostgresUrl(connectionString, process.env);
-  if (parsed.kind === 'refused') throw new StoreUnusable('store-url', parsed.detail);
-  return parsed.url;
-}
-
 const channelOf = (schema: string): string => `${schema}_head`;
 
 interface Parts {
@@ -84,35 +77,6 @@ interface Parts {
   readonly listener: PostgresListener;
   readonly journalId: string;
   readonly schema: string;
-}
-
-const HEAD_COLUMNS = `h.revision AS head, h.commit_id AS head_commit_id, h.hash AS head_hash, h.floor_revision,
-  h.floor_commit_id, h.floor_hash, h.chained_from, h.documents, h.revision_sum`;
-
-interface HeadRow {
-  readonly head: string;
-  readonly head_commit_id: string | null;
-  readonly head_hash: string | null;
-  readonly floor_revision: string;
-  readonly floor_commit_id: string | null;
-  readonly floor_hash: string | null;
-  readonly chained_from: string | null;
-  readonly documents: string | null;
-  readonly revision_sum: string | null;
-}
-
-function loadedHead(row: HeadRow): LoadedHead {
-  const { documents, revision_sum: sum } = row;
-  return {
-    revision: Number(row.head),
-    commitId: row.head_commit_id,
-    hash: row.head_hash,
-    floorRevision: Number(row.floor_revision),
-    floorCommitId: row.floor_commit_id,
-    floorHash: row.floor_hash,
-    chainedFrom: row.chained_from === null ? null : Number(row.chained_from),
-    totals: documents === null || sum === null ? undefined : { count: Number(documents), revisionSum: Number(sum) },
-  };
 }
 
 class PostgresStore implements Store {

@@ -1,5 +1,19 @@
+import type { StoreReader } from './dump.ts';
+import type { PostgresRestoreOptions } from './postgres-restore-store.ts';
 import type { PostgresStoreOptions } from './postgres-store.ts';
+import type { RestoreTarget } from './restore.ts';
 import type { Store } from './store.ts';
+
+export type { CommitRow } from './commit-row.ts';
+export type { DumpHead, DumpSink, StoreReader } from './dump.ts';
+export type { ResourceRow } from './load-check.ts';
+export type { RestoreTarget } from './restore.ts';
+export { sha256 } from './sha256-store.ts';
+export { openSqliteReader } from './sqlite-reader-store.ts';
+export { repairSqlite } from './sqlite-repair-store.ts';
+export { openSqliteRestore } from './sqlite-restore-store.ts';
+export { Verifier } from './verify.ts';
+export type { Verified } from './verify.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
@@ -11,4 +25,19 @@ export { openSqliteStore } from './sqlite-store.ts';
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { openPostgresStore: open } = await import('./postgres-store.ts');
   return open(options);
+}
+
+export async function openPostgresReader(connectionString: string): Promise<StoreReader> {
+  const { openPostgresReader: open } = await import('./postgres-reader-store.ts');
+  return open({ connectionString });
+}
+
+export async function openPostgresRestore(options: PostgresRestoreOptions): Promise<RestoreTarget> {
+  const { openPostgresRestore: open } = await import('./postgres-restore-store.ts');
+  return open(options);
+}
+
+export async function repairPostgres(connectionString: string): Promise<readonly string[]> {
+  const { repairPostgres: repair } = await import('./postgres-repair-store.ts');
+  return repair(connectionString);
 }

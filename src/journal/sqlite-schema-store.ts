@@ -1,6 +1,7 @@
 // Opens the SQLite file, makes sure that a commit will be on disk when it is acknowledged, and brings the schema up to date.
 // It must never open a file that a newer program has written.
 import { DatabaseSync } from 'node:sqlite';
+import { halfRestored } from './restore.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
 import { StoreUnusable } from './store.ts';
 
@@ -66,6 +67,8 @@ const MIGRATIONS: readonly string[] = [
    UPDATE head SET (documents, revision_sum) = (SELECT count(*), coalesce(sum(revision), 0) FROM resource);`,
 ];
 
+export const SCHEMA_VERSION = MIGRATIONS.length;
+
 /** A connection whose commits are on disk when it says so. The schema is as it is. */
 export function connect(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -79,11 +82,24 @@ export function connect(path: string): DatabaseSync {
   }
 }
 
+/** Refuses a file that was not restored to its end. */
 export function openDatabase(path: string, newJournalId: () => string): DatabaseSync {
+  return openMigrated(path, newJournalId, (database) => {
+    const mark = database.prepare('SELECT restoring FROM head').get()?.['restoring'];
+    if (typeof mark === 'string') throw halfRestored(path, mark);
+  });
+}
+
+export function openDatabaseToRestore(path: string, newJournalId: () => string): DatabaseSync {
+  return openMigrated(path, newJournalId, () => undefined);
+}
+
+function openMigrated(path: string, newJournalId: () => string, check: (database: DatabaseSync) => void): DatabaseSync {
   try {
     const database = connect(path);
     try {
       migrate(database, path, newJournalId);
+      check(database);
       return database;
     } catch (error) {
       database.close();

@@ -20,6 +20,7 @@ import { sha256 } from './sha256-store.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
 import { SqliteGroups } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
+import { type HeadRow, storedHead } from './sqlite-head-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
 import { SqliteWriter } from './sqlite-writer-store.ts';
@@ -68,19 +69,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 interface Thread {
   readonly writer: SqliteWriter;
   readonly always: boolean;
-}
-
-interface HeadRow {
-  readonly journal_id: string;
-  readonly revision: number;
-  readonly commit_id: string | null;
-  readonly hash: string | null;
-  readonly floor_revision: number;
-  readonly floor_commit_id: string | null;
-  readonly floor_hash: string | null;
-  readonly chained_from: number | null;
-  readonly documents: number;
-  readonly revision_sum: number;
 }
 
 /** Takes a database that `openDatabase` has prepared; use `openSqliteStore`. */
@@ -255,19 +243,6 @@ export class SqliteStore implements Store {
       throw sqliteFailure(error);
     }
   }
-}
-
-function storedHead(row: HeadRow): LoadedHead {
-  return {
-    revision: row.revision,
-    commitId: row.commit_id,
-    hash: row.hash,
-    floorRevision: row.floor_revision,
-    floorCommitId: row.floor_commit_id,
-    floorHash: row.floor_hash,
-    chainedFrom: row.chained_from,
-    totals: { count: row.documents, revisionSum: row.revision_sum },
-  };
 }
 
 function prepareAll(database: DatabaseSync) {

@@ -31,6 +31,11 @@ export class Tail {
     this.wake();
   }
 
+  /** Everything that is kept, oldest first. */
+  all(): readonly Commit[] {
+    return this.#commits;
+  }
+
   /** The commits after a revision; undefined when the tail does not reach back that far. */
   after(revision: number, limit: number): readonly Commit[] | undefined {
     const first = this.#commits[0]?.revision;

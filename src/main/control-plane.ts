@@ -2,13 +2,15 @@
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { divergedHistory } from '../alarms/index.ts';
+import { IntegrityController } from '../alarms/runtime.ts';
 import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { sensesOf } from '../election/index.ts';
 import { ElectionController } from '../election/runtime.ts';
 import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
-import { Journal } from '../journal/index.ts';
+import type { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
@@ -17,11 +19,13 @@ import { realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import { listenAddress } from './listen-address.ts';
+import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';
 import { startNetworks, type Networks } from './networks.ts';
 import { EVACUATORS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
 import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
+import { Witness } from './witness.ts';
 
 export interface ControlPlaneOptions {
   readonly dataFolder: string;
@@ -32,6 +36,8 @@ export interface ControlPlaneOptions {
   readonly tls?: CertificatePaths;
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
+  /** The revision to which an operator lets history fall back, where the store is damaged or lost commits. */
+  readonly acceptLoss?: number;
   /** A file with the credentials of network back ends. */
   readonly networkCredentials?: string;
   readonly version: string;
@@ -77,16 +83,33 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-async function openJournal({ store }: OpenStore, log: Logger): Promise<Journal> {
-  const listenerFailed = (err: unknown): void => log.error({ err }, 'a listener to the journal failed');
-  const journal = new Journal({ store, registry: newRegistry(), clock, ids, listenerFailed });
-  await journal.open();
-  return journal;
+/** The journal with its witness, and the controller that puts on record what they notice. */
+async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: ControlPlaneOptions) {
+  const witness = new Witness(dataFolder);
+  const noticed: { integrity?: IntegrityController } = {};
+  const { journal, accepted } = await openJournal({
+    ...{ open, witness, log, acceptLoss },
+    journal: {
+      ...{ registry: newRegistry(), clock, ids },
+      seen: (position) => witness.record(open.store.journalId, position),
+      diverged: (divergence) => {
+        witness.hold();
+        noticed.integrity?.report(divergedHistory(divergence));
+      },
+      listenerFailed: (err) => log.error({ err }, 'a listener to the journal failed'),
+    },
+  });
+  const recorded = (): void => witness.release(journal.journalId, journal.position);
+  const integrity = new IntegrityController({ journal, clock, log, recorded });
+  noticed.integrity = integrity;
+  for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
+  if (accepted.length === 0) recorded();
+  return { journal, integrity, witness };
 }
 
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const journal = await openJournal(open, log);
+  const { journal, integrity, witness } = await openChecked(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
@@ -124,12 +147,13 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [...(reloader === undefined ? [] : [reloader]), { run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, { desk, liveness, networks }, log), liveness, desk],
+    [...controllersOf(journal, { desk, liveness, networks }, log), integrity, liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
     await parts.stop();
     await open.close();
+    witness.close();
   };
   try {
     await Promise.race([

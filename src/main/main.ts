@@ -22,9 +22,19 @@ async function run(): Promise<number> {
       demo: async (options) => (await import('./demo.ts')).demo(options as never, version),
       agent: async (options) => (await import('./agent.ts')).agent(options as never),
     },
+    stores: {
+      verify: async (asked) => (await stores()).verify(asked),
+      backup: async (asked) => (await stores()).backup(asked),
+      restore: async (asked) => (await stores()).restore(asked),
+    },
     node: {
       compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),
       tracePacket: async (options) => (await import('./node-tools.ts')).tracePacket(options),
     },
   });
+}
+
+async function stores() {
+  const { storeTools } = await import('./store-tools.ts');
+  return storeTools(version, () => Date.now());
 }

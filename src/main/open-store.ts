@@ -1,19 +1,29 @@
 // Which store: the embedded one in the data folder, or PostgreSQL by its URL.
 import { join } from 'node:path';
 import type { Store } from '../journal/index.ts';
-import { describePostgresUrl, openPostgresStore, openSqliteStore, parsePostgresUrl } from '../journal/runtime.ts';
+import {
+  describePostgresUrl,
+  openPostgresStore,
+  openSqliteStore,
+  parsePostgresUrl,
+  repairPostgres,
+  repairSqlite,
+} from '../journal/runtime.ts';
 import { DECIDING_LEASE } from '../operations/runtime.ts';
 import { lockFolder, prepareFolder } from './data-folder.ts';
+import { demandBegun, demandDatabase, tracesIn } from './begun-before.ts';
 import { CannotStart, cannotOpenStore } from './start-failure.ts';
 
 export interface OpenStore {
   /** For sentences: without a password. */
   readonly name: string;
   readonly store: Store;
+  /** Makes a damaged store whole again as far as that can be; answers what became of which document. */
+  repair(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-const DATABASE_FILE = 'muster.db';
+export const DATABASE_FILE = 'muster.db';
 
 export async function openStore(wanted: string, dataFolder: string): Promise<OpenStore> {
   if (wanted === 'sqlite') return openEmbedded(dataFolder);
@@ -27,11 +37,14 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
   const folder = lockFolder(dataFolder);
   const path = join(dataFolder, DATABASE_FILE);
   try {
+    const traces = demandDatabase(dataFolder, path);
     const store = await opened(path, () => openSqliteStore({ path }));
+    await demandBegun(store, { dataFolder, name: path, traces });
     await takeOverFromTheDead(store);
     return {
       name: path,
       store,
+      repair: () => repairSqlite(path),
       close: async () => {
         await store.close();
         folder.release();
@@ -55,8 +68,11 @@ async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   const parsed = parsePostgresUrl(url, process.env);
   if (parsed.kind === 'refused') throw new CannotStart(`The URL of the store cannot be used: ${parsed.detail}.`);
   const name = describePostgresUrl(parsed.url);
+  // Before the store is looked at: another server that begins it now writes its traces after its first commit.
+  const traces = tracesIn(dataFolder);
   const store = await opened(name, () => openPostgresStore({ connectionString: url }));
-  return { name, store, close: () => store.close() };
+  await demandBegun(store, { dataFolder, name, traces });
+  return { name, store, repair: () => repairPostgres(url), close: () => store.close() };
 }
 
 async function opened(name: string, open: () => Promise<Store>): Promise<Store> {

@@ -1,7 +1,7 @@
 // Every room that this program is made of, in one place: what it keeps, what it can be set to, the long work it knows, and
 // how it explains itself. A new room is added here and nowhere else.
 import { accessModel } from '../access/index.ts';
-import { alarmsModel } from '../alarms/index.ts';
+import { alarmsModel, integritySentences } from '../alarms/index.ts';
 import { agentSentences } from '../agent/index.ts';
 import { heartbeatsPart, mayHaveTunnelsTo, networksPart, peersPart, servicesPart } from '../dataplane/index.ts';
 import {
@@ -129,6 +129,7 @@ export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
 
 export const explain: Explain = explainer([
   operationSentences,
+  integritySentences,
   joinSentences,
   livenessSentences,
   scaleInSentences,

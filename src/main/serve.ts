@@ -18,6 +18,8 @@ export interface ServeOptions {
   readonly tlsKey?: string;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
+  /** A revision, as text. */
+  readonly acceptLoss?: string;
   readonly networkCredentials?: string;
   /** How many simulated hosts, as text. */
   readonly demo: string;
@@ -75,6 +77,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     insecure: options.insecure === true,
     newAdminToken: options.newAdminToken === true,
     version,
+    ...(options.acceptLoss !== undefined && { acceptLoss: Number(options.acceptLoss) }),
     ...(advertise !== undefined && { advertise }),
     ...(networkCredentials !== undefined && { networkCredentials }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),

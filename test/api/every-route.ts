@@ -178,6 +178,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/gates': { who: SEE_FLEET },
   'GET /api/v1/alarms': { who: SEE_LIST },
   'GET /api/v1/alarms/:id': { who: SEE_SITE },
+  'DELETE /api/v1/alarms/:id': { who: RULE_FLEET },
   'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
   'POST /api/v1/agent/heartbeat': { who: AGENT, body: { serviceVersion: 1 } },
   'GET /api/v1/agent/view': { who: AGENT },

@@ -1,0 +1,71 @@
+// Raises alarms about the store as soon as this server decides: what it noticed while another one did, or before its start was
+// over, is not forgotten.
+import { accept, NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { raiseFinding, type IntegrityFinding } from './integrity.ts';
+
+export interface IntegrityOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lookMs?: number;
+  /** Called when everything that was reported is on record. */
+  readonly recorded?: () => void;
+}
+
+/** By whom the commits are, where it is not the controller itself. */
+export interface Recorded extends IntegrityFinding {
+  readonly by?: string;
+}
+
+const LOOK_MS = 1000;
+
+export class IntegrityController {
+  readonly #options: IntegrityOptions;
+  #pending: Recorded[] = [];
+
+  constructor(options: IntegrityOptions) {
+    this.#options = options;
+  }
+
+  /** Says it loudly at once, and by an alarm as soon as this server decides. */
+  report(finding: Recorded): void {
+    this.#options.log.error({ ...finding.facts, alarm: finding.code }, `integrity: ${finding.code}`);
+    if (this.#pending.every(({ code, place }) => code !== finding.code || place !== finding.place)) {
+      this.#pending.push(finding);
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, lookMs = LOOK_MS } = this.#options;
+    while (!signal.aborted) {
+      await this.look();
+      await clock.sleep(lookMs, signal);
+    }
+  }
+
+  async look(): Promise<void> {
+    const { journal, clock, recorded } = this.#options;
+    if (this.#pending.length === 0) return;
+    const nowMs = clock.nowMs();
+    // Another server may have noticed the same, and decides.
+    const isRaised = (one: Recorded): boolean => raiseFinding(journal.fleet, one, nowMs).length === 0;
+    this.#pending = this.#pending.filter((one) => !isRaised(one));
+    try {
+      for (const finding of journal.fence === undefined ? [] : [...this.#pending]) await this.#record(finding, nowMs);
+    } catch (error) {
+      // Tried again at the next look.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+    }
+    if (this.#pending.length === 0) recorded?.();
+  }
+
+  async #record(finding: Recorded, nowMs: number): Promise<void> {
+    await this.#options.journal.submit({
+      by: finding.by ?? 'integrity',
+      why: `${finding.code} ${finding.place}`,
+      decide: (fleet): Decision<unknown> => accept(raiseFinding(fleet, finding, nowMs), undefined),
+    });
+    this.#pending = this.#pending.filter((one) => one !== finding);
+  }
+}

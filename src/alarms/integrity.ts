@@ -1,0 +1,71 @@
+// Alarms about the store itself: history that was lost, damage that was accepted or found, a clock that jumped. They stand
+// until an operator acknowledges them: their cause does not go away by itself.
+import { idOf, remove, type Change, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
+import { accept, refuse, type Decision, type Divergence } from '../journal/index.ts';
+import { ALARM, alarmId, raised, type Alarm } from './model.ts';
+
+type StoredAlarm = Stored<'alarm', Alarm>;
+
+/** Which alarms an operator acknowledges. All others are cleared by whoever raised them. */
+const ACKNOWLEDGED = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
+export type IntegrityCode = (typeof ACKNOWLEDGED)[number];
+
+export interface IntegrityFinding {
+  readonly code: IntegrityCode;
+  /** What makes it another one than those before it, such as the range of revisions. */
+  readonly place: string;
+  readonly facts: Omit<Reason, 'code'>;
+}
+
+export function raiseFinding(fleet: FleetReader, { code, place, facts }: IntegrityFinding, nowMs: number): Change[] {
+  return raised(fleet, alarmId(code, place), {
+    severity: 'critical',
+    reason: { ...facts, code } as Reason,
+    sinceMs: nowMs,
+  });
+}
+
+/** Commits that were acknowledged are not in the store any more, because a standby that lagged was promoted. */
+export function divergedHistory({ lostFrom, lostTo, head }: Divergence): IntegrityFinding {
+  const place = `${lostFrom ?? 'unknown'}-${lostTo}`;
+  return {
+    code: 'history-diverged',
+    place,
+    facts: { ...(lostFrom !== undefined && { lostFrom }), lostTo, head, place },
+  };
+}
+
+export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<StoredAlarm> {
+  const alarm = fleet.get(ALARM, idOf(ALARM, id));
+  if (alarm === undefined) {
+    return refuse({ kind: 'not-found', code: 'no-such-alarm', message: `There is no alarm ${id}. See: muster alarms` });
+  }
+  if (!ACKNOWLEDGED.some((code) => code === alarm.doc.reason.code)) {
+    const message = `The alarm ${id} is cleared when its cause is gone, not by acknowledging it.`;
+    return refuse({ kind: 'conflict', code: 'alarm-clears-itself', message });
+  }
+  return accept([remove(ALARM, alarm.id)], alarm);
+}
+
+type Sentences = Readonly<Record<string, (reason: Reason) => string>>;
+
+const ACKNOWLEDGE = (code: string, place: string): string =>
+  `acknowledge it with: muster alarms acknowledge ${code}:${place}`;
+
+export const integritySentences: Sentences = {
+  'history-diverged': ({ lostFrom, lostTo, head, place }) =>
+    `The store fell back to an older state: the commits of revisions ${lostFrom === undefined ? 'up' : `${String(lostFrom)}`} to ${String(lostTo)} ` +
+    `were acknowledged and are lost (it went on from revision ${String(head)}). Compare the fleet with what was asked for ` +
+    `meanwhile, then ${ACKNOWLEDGE('history-diverged', String(place))}.`,
+  'loss-accepted': ({ revision, lostTo, detail, place }) =>
+    `The server was started with --accept-loss ${String(revision)}` +
+    `${lostTo === undefined ? '' : `: the commits of revisions ${Number(revision) + 1} to ${String(lostTo)} are lost`}` +
+    `${detail === undefined ? '' : `: ${String(detail)}`}. Compare the fleet with what was asked for, then ` +
+    `${ACKNOWLEDGE('loss-accepted', String(place))}.`,
+  'store-damaged': ({ detail, place }) =>
+    `The database is damaged: ${String(detail)}. Back it up now, look at it with "muster verify", restore a backup if need be, ` +
+    `then ${ACKNOWLEDGE('store-damaged', String(place))}.`,
+  'clock-jumped': ({ detail }) =>
+    `The clock of this server is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an operator ` +
+    `has looked at the clock and confirmed it with: muster alarms acknowledge clock-jumped:retention`,
+};

@@ -1,0 +1,114 @@
+// muster verify, backup and restore: on the store itself, not through the API. Only options and texts are here.
+import { Command } from 'commander';
+import { act, examples, type Cli, type StoreAsked, type StoreVerified } from './command.ts';
+import { EXIT } from './exit-code.ts';
+import type { Session } from './session.ts';
+import { harmless } from './text-width.ts';
+
+interface StoreOption {
+  readonly store?: string;
+}
+
+const STORE_ABOUT = 'sqlite in --data, or the URL of a PostgreSQL database (env MUSTER_STORE; else sqlite)';
+
+/** What goes on beyond this is told of. */
+const PROGRESS_AFTER_MS = 2000;
+
+const CODES = `
+Exit codes of its own:
+    0  everything is as it was written
+    1  there is damage, or it cannot be read`;
+
+export function verifyCommand(cli: Cli): Command {
+  const command = new Command('verify')
+    .description('Check a store or a backup from beginning to end, and change nothing: documents, commits, hash chain')
+    .argument('[file]', 'a backup; else the store')
+    .option('--store <store>', STORE_ABOUT);
+  examples(
+    command,
+    ['the store of the server in ./data, while it runs or not', 'muster verify'],
+    ['a backup', 'muster verify muster-backup.gz'],
+  );
+  command.addHelpText('after', CODES);
+  return act<StoreOption>(cli, command, async (session, { args: [file], options }) => {
+    const asked = { ...storeOf(options), progress: progressOf(session, 'checked') };
+    const verified = await cli.stores.verify(file === undefined ? asked : { ...asked, file });
+    if (session.output === 'table') session.terminal.out(verifiedText(verified));
+    else await session.value(verified);
+    return verified.intact ? EXIT.ok : EXIT.refused;
+  });
+}
+
+export function backupCommand(cli: Cli): Command {
+  const command = new Command('backup')
+    .description('Write everything that the store has to a file, as of one moment, while servers go on')
+    .argument('<file>', 'where to; it must not exist; compressed if it ends in .gz')
+    .option('--store <store>', STORE_ABOUT);
+  examples(
+    command,
+    ['of the server in ./data', 'muster backup muster-backup.gz'],
+    ['of several servers', 'muster backup muster-backup.gz --store postgres://muster@db/muster'],
+  );
+  return act<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
+    const asked = { ...storeOf(options), file, progress: progressOf(session, 'written') };
+    const written = await cli.stores.backup(asked);
+    const damage = written.intact ? '' : `\nThe store is damaged: ${harmless(written.damage.join('; '))}.`;
+    await session.done(
+      written,
+      `Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
+        `SHA-256 ${written.digest ?? ''}${damage}`,
+    );
+    return written.intact ? EXIT.ok : EXIT.refused;
+  });
+}
+
+export function restoreCommand(cli: Cli): Command {
+  const command = new Command('restore')
+    .description('Fill an empty store from a backup; it becomes a journal of its own, and revisions go on')
+    .argument('<file>', 'the backup')
+    .option('--store <store>', STORE_ABOUT);
+  examples(
+    command,
+    ['into a new data folder', 'muster restore muster-backup.gz --data ./data-new'],
+    ['into an empty database', 'muster restore muster-backup.gz --store postgres://muster@db/muster'],
+  );
+  return act<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
+    const asked = { ...storeOf(options), file, progress: progressOf(session, 'restored') };
+    const restored = await cli.stores.restore(asked);
+    await session.done(
+      restored,
+      `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +
+        `The journal is ${restored.journalId}. Tokens are those of the backup.`,
+    );
+    return undefined;
+  });
+}
+
+function storeOf({ data, store }: StoreOption & { readonly data: string }): StoreAsked {
+  const wanted = store ?? process.env['MUSTER_STORE'];
+  return wanted === undefined ? { data } : { data, store: wanted };
+}
+
+/** On standard error, once a second, and only of what takes long. */
+function progressOf(session: Session, verb: string): (done: number, all: number) => void {
+  const startedMs = session.nowMs();
+  let toldMs = startedMs + PROGRESS_AFTER_MS - 1000;
+  return (done, all) => {
+    if (session.nowMs() - toldMs < 1000) return;
+    toldMs = session.nowMs();
+    session.terminal.err(`${done} of about ${all} documents and commits ${verb}\n`);
+  };
+}
+
+function verifiedText(verified: StoreVerified): string {
+  const { revision, oldestRevision, documents, commits, unchained, digest, damage, intact, journalId } = verified;
+  const lines = [
+    `Journal    ${journalId}`,
+    `Revision   ${revision} (history from ${oldestRevision} on)`,
+    `Documents  ${documents}`,
+    `Commits    ${commits}${unchained === 0 ? '' : `, ${unchained} of them older than the hash chain`}`,
+    ...(digest === undefined ? [] : [`SHA-256    ${digest}`]),
+    ...(intact ? ['Everything is as it was written.'] : damage.map((one) => `Damage     ${harmless(one)}`)),
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,92 @@
+// Opens the journal of a server: what is damaged or lost is named, and the start refused unless exactly that was accepted.
+import type { Logger } from 'pino';
+import type { IntegrityFinding } from '../alarms/index.ts';
+import { Journal, StoreDamaged, type JournalOptions } from '../journal/index.ts';
+import type { OpenStore } from './open-store.ts';
+import { CannotStart } from './start-failure.ts';
+import type { Witness } from './witness.ts';
+
+export interface OpenJournal {
+  readonly open: OpenStore;
+  readonly witness: Witness;
+  readonly log: Logger;
+  /** The revision to which an operator lets history fall back. */
+  readonly acceptLoss: number | undefined;
+  readonly journal: Omit<JournalOptions, 'store'>;
+}
+
+export interface Opened {
+  readonly journal: Journal;
+  /** What was accepted, to be put on record. */
+  readonly accepted: readonly IntegrityFinding[];
+}
+
+export async function openJournal(options: OpenJournal): Promise<Opened> {
+  const { open, acceptLoss } = options;
+  const journal = new Journal({ ...options.journal, store: open.store });
+  const repaired = await openRepaired(journal, options);
+  const lost = await examineWitness(journal, options);
+  const accepted = [...repaired, ...lost];
+  if (acceptLoss !== undefined && accepted.length === 0) {
+    throw new CannotStart(
+      `--accept-loss ${acceptLoss} was given, but nothing is lost: the store is at revision ${journal.fleet.revision}. ` +
+        `Start without it.`,
+    );
+  }
+  return { journal, accepted };
+}
+
+async function openRepaired(journal: Journal, { open, log, acceptLoss }: OpenJournal): Promise<IntegrityFinding[]> {
+  try {
+    await journal.open();
+    return [];
+  } catch (error) {
+    if (!(error instanceof StoreDamaged) || error.head === undefined) throw error;
+    const { head, message } = error;
+    if (acceptLoss !== head) throw refusal(`The store ${open.name} is damaged: ${message}.`, head);
+    log.error({ damage: error.damage, acceptLoss }, 'the store is damaged, which was accepted');
+    const notes = await open.repair();
+    for (const note of notes) log.warn({ note }, 'repaired');
+    await journal.open();
+    return [acceptedLoss(head, { detail: shortened([message, ...notes].join('; ')) })];
+  }
+}
+
+async function examineWitness(
+  journal: Journal,
+  { witness, open, log, acceptLoss }: OpenJournal,
+): Promise<IntegrityFinding[]> {
+  const finding = await witness.examine(open.store, journal.fleet.revision);
+  if (finding.kind === 'nothing-known' && finding.why !== undefined) log.warn({ why: finding.why }, 'no witness');
+  if (finding.kind !== 'lost') return [];
+  const { seen, head, fallsBackTo } = finding;
+  if (acceptLoss !== fallsBackTo) {
+    const range = fallsBackTo + 1 === seen ? `revision ${seen} was` : `revisions ${fallsBackTo + 1} to ${seen} were`;
+    throw refusal(
+      `The store ${open.name} has lost commits: ${range} acknowledged, and ${fallsBackTo === head ? `it ends at ${head}` : 'it has others there'}. ` +
+        `Was an older database put in its place?`,
+      fallsBackTo,
+    );
+  }
+  log.error({ seen, head, fallsBackTo }, 'the store has lost commits, which was accepted');
+  return [acceptedLoss(fallsBackTo, { lostTo: seen })];
+}
+
+function acceptedLoss(revision: number, facts: Readonly<Record<string, string | number>>): IntegrityFinding {
+  const place = String(revision);
+  return { code: 'loss-accepted', place, facts: { ...facts, revision, place } };
+}
+
+/** An alarm is a document, and those do not grow. */
+const DETAIL_MAX = 2000;
+
+function shortened(text: string): string {
+  return text.length <= DETAIL_MAX ? text : `${text.slice(0, DETAIL_MAX)}…`;
+}
+
+function refusal(what: string, revision: number): CannotStart {
+  return new CannotStart(
+    `${what} Bring the right database back, or restore a backup ("muster restore"). To go on with what is there, and accept ` +
+      `that the rest is lost, start once with --accept-loss ${revision}.`,
+  );
+}

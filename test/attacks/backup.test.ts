@@ -1,0 +1,161 @@
+// A backup is whole or refused, and what is restored from it is the fleet that it was taken of, on either store.
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { openSqliteRestore } from '../../src/journal/sqlite-restore-store.ts';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
+import type { Store } from '../../src/journal/store.ts';
+import { storeTools } from '../../src/main/store-tools.ts';
+import { newFolder, run, startServer } from '../cli/muster.ts';
+import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
+
+const tools = storeTools('1.2.3', () => 1_790_000_000_000);
+
+/** Commits, deletions, a compacted history. */
+async function fill(store: Store): Promise<void> {
+  for (let nth = 0; nth < 20; nth += 1) {
+    await mustWrite(
+      store,
+      batch([put(`h${nth % 7}`, { nth, text: 'ä\u2028"\\' })], { why: 'fill', operation: `op-${nth}` }),
+    );
+  }
+  await mustWrite(store, batch([drop('h3'), put('h9')]));
+  await store.compact(Infinity, 5);
+}
+
+async function contentOf(store: Store) {
+  const { position, resources } = await snapshotOf(store);
+  const commits = await readAll(store, { revision: 5 });
+  return { position, resources, commits, touched: await store.history({ kind: 'host', id: 'h2', limit: 9 }) };
+}
+
+async function embedded(): Promise<{ data: string; open: () => Promise<Store> }> {
+  const data = newFolder();
+  return { data, open: () => openSqliteStore({ path: join(data, 'muster.db') }) };
+}
+
+async function withStore<T>(open: () => Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await open();
+  return work(store).finally(() => store.close());
+}
+
+describe('a backup of the embedded store', () => {
+  test.each(['backup', 'backup.gz'])(
+    'as %s: restored into another, it is the same, and another journal',
+    async (name) => {
+      const from = await embedded();
+      await withStore(from.open, fill);
+      const file = join(newFolder(), name);
+      const written = await tools.backup({ data: from.data, file });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(await tools.verify({ data: '.', file })).toMatchObject({
+        intact: true,
+        digest: written.digest,
+        revision: 21,
+      });
+      await expect(tools.backup({ data: from.data, file })).rejects.toThrow('exists already');
+      const into = await embedded();
+      expect(await tools.restore({ data: into.data, file })).toMatchObject({ revision: 21, digest: written.digest });
+      await withStore(into.open, async (store) => {
+        expect(await contentOf(store)).toEqual(await withStore(from.open, contentOf));
+        expect(store.journalId).not.toBe(await withStore(from.open, async ({ journalId }) => journalId));
+        expect(await mustWrite(store, batch([put('h1')]))).toBe(22);
+      });
+      await expect(tools.restore({ data: into.data, file })).rejects.toThrow('not empty');
+    },
+  );
+
+  test.each(['backup', 'backup.gz'])('%s that was cut or changed is refused, and changes nothing', async (name) => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const file = join(newFolder(), name);
+    await tools.backup({ data: from.data, file });
+    const whole = readFileSync(file);
+    const into = await embedded();
+    const refused = async (): Promise<void> => {
+      await expect(tools.verify({ data: '.', file })).rejects.toThrow(/damaged|not whole|not a backup|format/i);
+      await expect(tools.restore({ data: into.data, file })).rejects.toThrow(/damaged|not whole|not a backup|format/i);
+    };
+    for (const part of [0, 0.3, 0.7, 0.999]) {
+      copyFileSync(file, `${file}.whole`);
+      truncateSync(file, Math.floor(whole.length * part));
+      await refused();
+    }
+    for (const place of [0.1, 0.4, 0.6, 0.9]) {
+      const changed = Buffer.from(whole);
+      const at = Math.floor(whole.length * place);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      writeFileSync(file, changed);
+      await refused();
+    }
+    writeFileSync(file, whole);
+    expect(await tools.restore({ data: into.data, file })).toMatchObject({ revision: 21 });
+  });
+
+  test('a restore that was killed is recognised: nothing serves it, and it can be run again', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const file = join(newFolder(), 'backup');
+    await tools.backup({ data: from.data, file });
+    const into = await embedded();
+    const killed = openSqliteRestore(join(into.data, 'muster.db'), 'another');
+    await killed.begin('abc');
+    await killed.resources([{ kind: 'host', id: 'a', revision: 1, body: '{}', digest: null }]);
+    await killed.close();
+    await expect(into.open()).rejects.toMatchObject({ code: 'half-restored' });
+    expect((await run(['serve', '--data', into.data, '--listen', '127.0.0.1:0'])).err).toContain('half restored');
+    await tools.restore({ data: into.data, file });
+    expect(await withStore(into.open, contentOf)).toEqual(await withStore(from.open, contentOf));
+  });
+
+  test('verify finds a document that is not what the log says, although its digest fits', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const database = new DatabaseSync(join(from.data, 'muster.db'));
+    database.exec(`UPDATE resource SET digest = NULL, body = '{}' WHERE id = 'h2'`);
+    database.close();
+    const { damage } = await tools.verify({ data: from.data });
+    expect(damage).toEqual(['the document host/h2 is not what revision 17 wrote']);
+  });
+});
+
+test('online, with the commands: the restored server has the fleet and takes the tokens of the old one', async () => {
+  const data = join(newFolder(), 'data');
+  const server = await startServer(data);
+  await server.json('sites', 'create', 'north');
+  const file = join(newFolder(), 'fleet.gz');
+  const backup = await server.json<{ digest: string; revision: number }>('backup', file);
+  const before = await server.json('sites', 'list');
+  await server.json('sites', 'create', 'later');
+  expect((await server.muster('verify', file)).out).toContain(backup.digest);
+  await server.stop();
+  const other = join(newFolder(), 'data');
+  const restored = await run(['restore', file, '--data', other, '--output', 'json']);
+  expect(JSON.parse(restored.out)).toMatchObject({ revision: backup.revision });
+  const again = await startServer(other);
+  const sites = await again.json('sites', 'list', '--token-file', join(data, 'admin-token'));
+  expect(sites).toEqual(before);
+  await again.stop();
+});
+
+postgresSuite('backups between stores', (postgres) => {
+  test('from SQLite to PostgreSQL and back', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const [first, second] = [join(newFolder(), 'first.gz'), join(newFolder(), 'second')];
+    await tools.backup({ data: from.data, file: first });
+    const store = await freshDatabase(postgres.url);
+    await tools.restore({ data: from.data, store, file: first });
+    await expect(tools.restore({ data: from.data, store, file: first })).rejects.toThrow('not empty');
+    const shared = await openForTest(store);
+    expect(await contentOf(shared)).toEqual(await withStore(from.open, contentOf));
+    expect(await tools.verify({ data: '.', store })).toMatchObject({ intact: true, revision: 21, commits: 16 });
+    await mustWrite(shared, batch([put('h1', { text: 'later' })]));
+    await tools.backup({ data: '.', store, file: second });
+    const into = await embedded();
+    await tools.restore({ data: into.data, file: second });
+    expect(await withStore(into.open, contentOf)).toEqual(await contentOf(shared));
+  });
+});
