@@ -1,4 +1,4 @@
 export { ALARM, alarmId, alarmsModel, cleared, raised } from './model.ts';
 export type { Alarm } from './model.ts';
-export { divergedHistory, integritySentences } from './integrity.ts';
+export { clockJumped, damagedFile, divergedHistory, integritySentences, isClockDoubted } from './integrity.ts';
 export type { IntegrityFinding } from './integrity.ts';

@@ -11,6 +11,8 @@ export interface IntegrityOptions {
   readonly lookMs?: number;
   /** Called when everything that was reported is on record. */
   readonly recorded?: () => void;
+  /** Counts what was reported. */
+  readonly counted?: (code: string) => void;
 }
 
 /** By whom the commits are, where it is not the controller itself. */
@@ -33,7 +35,13 @@ export class IntegrityController {
     this.#options.log.error({ ...finding.facts, alarm: finding.code }, `integrity: ${finding.code}`);
     if (this.#pending.every(({ code, place }) => code !== finding.code || place !== finding.place)) {
       this.#pending.push(finding);
+      this.#options.counted?.(finding.code);
     }
+  }
+
+  /** Whether something of this kind is not on record yet. */
+  hasPending(code: IntegrityFinding['code']): boolean {
+    return this.#pending.some((one) => one.code === code);
   }
 
   async run(signal: AbortSignal): Promise<void> {

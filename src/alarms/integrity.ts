@@ -20,7 +20,7 @@ export interface IntegrityFinding {
 export function raiseFinding(fleet: FleetReader, { code, place, facts }: IntegrityFinding, nowMs: number): Change[] {
   return raised(fleet, alarmId(code, place), {
     severity: 'critical',
-    reason: { ...facts, code } as Reason,
+    reason: { ...facts, code },
     sinceMs: nowMs,
   });
 }
@@ -33,6 +33,23 @@ export function divergedHistory({ lostFrom, lostTo, head }: Divergence): Integri
     place,
     facts: { ...(lostFrom !== undefined && { lostFrom }), lostTo, head, place },
   };
+}
+
+/** The database's own check of its file has found something. */
+export function damagedFile(findings: readonly string[]): IntegrityFinding {
+  const place = 'quick-check';
+  return { code: 'store-damaged', place, facts: { detail: findings.join('; ').slice(0, 2000), place } };
+}
+
+const RETENTION_PLACE = 'retention';
+
+/** Retention pauses while this is pending or stands. */
+export function clockJumped(detail: string): IntegrityFinding {
+  return { code: 'clock-jumped', place: RETENTION_PLACE, facts: { detail } };
+}
+
+export function isClockDoubted(fleet: FleetReader): boolean {
+  return fleet.get(ALARM, alarmId('clock-jumped', RETENTION_PLACE)) !== undefined;
 }
 
 export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<StoredAlarm> {
@@ -53,15 +70,23 @@ const ACKNOWLEDGE = (code: string, place: string): string =>
   `acknowledge it with: muster alarms acknowledge ${code}:${place}`;
 
 export const integritySentences: Sentences = {
-  'history-diverged': ({ lostFrom, lostTo, head, place }) =>
-    `The store fell back to an older state: the commits of revisions ${lostFrom === undefined ? 'up' : `${String(lostFrom)}`} to ${String(lostTo)} ` +
-    `were acknowledged and are lost (it went on from revision ${String(head)}). Compare the fleet with what was asked for ` +
-    `meanwhile, then ${ACKNOWLEDGE('history-diverged', String(place))}.`,
-  'loss-accepted': ({ revision, lostTo, detail, place }) =>
-    `The server was started with --accept-loss ${String(revision)}` +
-    `${lostTo === undefined ? '' : `: the commits of revisions ${Number(revision) + 1} to ${String(lostTo)} are lost`}` +
-    `${detail === undefined ? '' : `: ${String(detail)}`}. Compare the fleet with what was asked for, then ` +
-    `${ACKNOWLEDGE('loss-accepted', String(place))}.`,
+  'history-diverged': ({ lostFrom, lostTo, head, place }) => {
+    const range = lostFrom === undefined ? `up to ${String(lostTo)}` : `${String(lostFrom)} to ${String(lostTo)}`;
+    return (
+      `The store fell back to an older state: the commits of revisions ${range} were acknowledged and are lost (it went on ` +
+      `from revision ${String(head)}). Compare the fleet with what was asked for meanwhile, then ` +
+      `${ACKNOWLEDGE('history-diverged', String(place))}.`
+    );
+  },
+  'loss-accepted': ({ revision, lostTo, detail, place }) => {
+    const lost =
+      lostTo === undefined ? '' : `: the commits of revisions ${Number(revision) + 1} to ${String(lostTo)} are lost`;
+    const more = detail === undefined ? '' : `: ${String(detail)}`;
+    return (
+      `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with what was asked ` +
+      `for, then ${ACKNOWLEDGE('loss-accepted', String(place))}.`
+    );
+  },
   'store-damaged': ({ detail, place }) =>
     `The database is damaged: ${String(detail)}. Back it up now, look at it with "muster verify", restore a backup if need be, ` +
     `then ${ACKNOWLEDGE('store-damaged', String(place))}.`,

@@ -23,6 +23,7 @@ export class Metrics {
   readonly #rateLimited: Counter;
   readonly #storeUp: Gauge;
   readonly #holderKnown: Gauge;
+  readonly #integrity: Counter;
 
   constructor() {
     const registers = [this.registry];
@@ -35,6 +36,12 @@ export class Metrics {
     this.#rateLimited = new Counter({
       name: 'muster_rate_limited_total',
       help: 'Requests refused for coming too fast',
+      registers,
+    });
+    this.#integrity = new Counter({
+      name: 'muster_integrity_findings_total',
+      help: 'Lost history, damage and jumps of the clock that this server noticed, by the code of the alarm',
+      labelNames: ['code'],
       registers,
     });
     this.#storeUp = new Gauge({
@@ -51,6 +58,10 @@ export class Metrics {
 
   heartbeatSeen(): void {
     this.#heartbeats.inc();
+  }
+
+  integrityFinding(code: string): void {
+    this.#integrity.inc({ code });
   }
 
   rateLimited(): void {

@@ -24,19 +24,19 @@ import {
 import { postgresHosts } from './postgres-url-store.ts';
 import { positionOf, readAnswer } from './read-answer.ts';
 import { sha256 } from './sha256-store.ts';
-import {
-  type Group,
-  type HistoryQuery,
-  type Lease,
-  type LeaseAnswer,
-  type LeaseRequest,
-  type Position,
-  type ReadAnswer,
-  type ReadCommit,
-  type Resource,
-  type SnapshotAnswer,
-  type Store,
-  type Written,
+import type {
+  Group,
+  HistoryQuery,
+  Lease,
+  LeaseAnswer,
+  LeaseRequest,
+  Position,
+  ReadAnswer,
+  ReadCommit,
+  Resource,
+  SnapshotAnswer,
+  Store,
+  Written,
 } from './store.ts';
 import { touchedBy } from './stored-changes.ts';
 

@@ -23,6 +23,8 @@ export interface RetentionOptions {
     warn(facts: object, message: string): void;
   };
   readonly lookMs?: number;
+  /** Asked before each look: false while the clock is not trusted, and then nothing is forgotten. */
+  readonly mayForget?: () => boolean;
 }
 
 const LOOK_MS = 60_000;
@@ -51,7 +53,8 @@ export class RetentionController {
 
   /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next look. */
   async look(signal: AbortSignal): Promise<void> {
-    const { journal, log } = this.#options;
+    const { journal, log, mayForget } = this.#options;
+    if (mayForget?.() === false) return;
     try {
       const documents = await this.#forgetDocuments(signal);
       const commits = await this.#compact(signal);

@@ -48,10 +48,11 @@ async function world() {
     put(WORK, id as Id<'work'>, endsAtMs === undefined ? {} : { endsAtMs });
   const part = (id: string, of: string) => put(PART, id as Id<'part'>, { of });
   const log = { info: () => undefined, warn: () => undefined };
-  const controller = new RetentionController({ journal, clock, log });
+  const trust = { clock: true };
+  const controller = new RetentionController({ journal, clock, log, mayForget: () => trust.clock });
   const look = () => controller.look(new AbortController().signal);
   const passDays = (days: number): void => void (nowMs += days * DAY_MS);
-  return { journal, store, lead, commit, work, part, look, passDays, now: () => nowMs };
+  return { journal, store, lead, commit, work, part, look, passDays, trust, now: () => nowMs };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -130,6 +131,19 @@ describe('retention', () => {
     w.passDays(91);
     await w.look();
     expect(await w.store.history({ limit: 10 })).toHaveLength(1);
+  });
+
+  test('never: something is forgotten while the clock is not trusted', async () => {
+    const w = await world();
+    await w.commit(w.work('ended', START_MS));
+    await w.commit(w.work('other'));
+    w.passDays(100);
+    w.trust.clock = false;
+    await w.look();
+    expect([w.journal.fleet.count(WORK), (await w.store.history({ limit: 10 })).length]).toEqual([2, 2]);
+    w.trust.clock = true;
+    await w.look();
+    expect(w.journal.fleet.count(WORK)).toBe(1);
   });
 
   test('a-server-that-does-not-decide-forgets-nothing', async () => {

@@ -10,6 +10,7 @@ export type { ResourceRow } from './load-check.ts';
 export type { RestoreTarget } from './restore.ts';
 export { sha256 } from './sha256-store.ts';
 export { openSqliteReader } from './sqlite-reader-store.ts';
+export { startQuickCheck } from './sqlite-quick-check-store.ts';
 export { repairSqlite } from './sqlite-repair-store.ts';
 export { openSqliteRestore } from './sqlite-restore-store.ts';
 export { Verifier } from './verify.ts';
@@ -17,6 +18,7 @@ export type { Verified } from './verify.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
+export { ClockWatch, describeJump, jumpSince } from './clock-watch.ts';
 export { RetentionController } from './retention-controller.ts';
 export { RETENTION } from './retention.ts';
 export { openSqliteStore } from './sqlite-store.ts';

@@ -42,9 +42,9 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
     const head = database.prepare('SELECT * FROM head').get() as unknown as HeadRow;
     await sink.head({ ...storedHead(head), journalId: head.journal_id });
     const resources = database.prepare('SELECT kind, id, revision, body, digest FROM resource ORDER BY kind, id');
-    await inPages<ResourceRow>(resources.iterate(), (page) => sink.resources(page));
+    await inPages(resources.iterate() as unknown as Iterable<ResourceRow>, (page) => sink.resources(page));
     const commits = database.prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c ORDER BY c.revision`);
-    await inPages<CommitRow>(commits.iterate(), (page) => sink.commits(page));
+    await inPages(commits.iterate() as unknown as Iterable<CommitRow>, (page) => sink.commits(page));
   } catch (error) {
     throw sqliteFailure(error);
   } finally {
@@ -52,10 +52,12 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
   }
 }
 
-async function inPages<T>(rows: Iterable<unknown>, take: (page: readonly T[]) => void | Promise<void>): Promise<void> {
+type Take<T> = (page: readonly T[]) => void | Promise<void>;
+
+async function inPages<T>(rows: Iterable<T>, take: Take<T>): Promise<void> {
   let page: T[] = [];
   for (const row of rows) {
-    page.push(row as T);
+    page.push(row);
     if (page.length < DUMP_PAGE) continue;
     await take(page);
     page = [];

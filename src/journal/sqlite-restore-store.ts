@@ -19,13 +19,6 @@ export function openSqliteRestore(path: string, journalId: string): RestoreTarge
     ),
     touch: database.prepare('INSERT OR IGNORE INTO touched (kind, id, revision) VALUES (?, ?, ?)'),
   };
-  const guarded = async (work: () => void): Promise<void> => {
-    try {
-      work();
-    } catch (error) {
-      throw sqliteFailure(error);
-    }
-  };
   return {
     journalId,
     begin: (mark) => guarded(() => begin(database, path, mark)),
@@ -70,4 +63,12 @@ function finish(database: DatabaseSync, head: DumpHead, journalId: string): void
       ...[head.floorHash, head.chainedFrom],
     );
   database.exec('COMMIT');
+}
+
+async function guarded(work: () => void): Promise<void> {
+  try {
+    work();
+  } catch (error) {
+    throw sqliteFailure(error);
+  }
 }

@@ -131,7 +131,9 @@ class LineFile {
     const text = `${JSON.stringify(line)}\n`;
     this.#hash.update(text);
     if (this.#into.write(text)) return;
-    await Promise.race([this.#done, new Promise((resolve) => this.#into.once('drain', resolve))]);
+    const drained = Promise.withResolvers<undefined>();
+    this.#into.once('drain', () => drained.resolve(undefined));
+    await Promise.race([this.#done, drained.promise]);
   }
 
   /** Of what was written so far. */

@@ -23,6 +23,12 @@ export function steadyTime(wallMs: () => number, monotonicMs: () => number): () 
   };
 }
 
+/** The wall clock as it is, and one that cannot be set. */
+export const readClocks = (): { readonly wallMs: number; readonly monotonicMs: number } => ({
+  wallMs: Date.now(),
+  monotonicMs: performance.now(),
+});
+
 export const realClock: Clock = {
   nowMs: steadyTime(
     () => Date.now(),

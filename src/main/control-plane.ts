@@ -2,7 +2,7 @@
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { divergedHistory } from '../alarms/index.ts';
+import { clockJumped, damagedFile, divergedHistory, isClockDoubted } from '../alarms/index.ts';
 import { IntegrityController } from '../alarms/runtime.ts';
 import { Desk, ViewsDriver } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
@@ -11,11 +11,11 @@ import { ElectionController } from '../election/runtime.ts';
 import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
-import { RetentionController } from '../journal/runtime.ts';
+import { ClockWatch, describeJump, jumpSince, RetentionController } from '../journal/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
-import { realClock } from './clock.ts';
+import { readClocks, realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import { listenAddress } from './listen-address.ts';
@@ -64,6 +64,7 @@ interface Rooms {
   readonly desk: Desk;
   readonly liveness: LivenessController;
   readonly networks: Networks;
+  readonly integrity: IntegrityController;
 }
 
 interface Runner {
@@ -85,6 +86,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 
 /** The journal with its witness, and the controller that puts on record what they notice. */
 async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: ControlPlaneOptions) {
+  const metrics = new Metrics();
+  const counted = (code: string): void => metrics.integrityFinding(code);
   const witness = new Witness(dataFolder);
   const noticed: { integrity?: IntegrityController } = {};
   const { journal, accepted } = await openJournal({
@@ -100,20 +103,25 @@ async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: Con
     },
   });
   const recorded = (): void => witness.release(journal.journalId, journal.position);
-  const integrity = new IntegrityController({ journal, clock, log, recorded });
+  const integrity = new IntegrityController({ journal, clock, log, recorded, counted });
   noticed.integrity = integrity;
+  open.check((findings) => {
+    if (findings.length > 0) integrity.report(damagedFile(findings));
+  });
+  const [newest] = await open.store.history({ limit: 1 });
+  const jump = jumpSince(newest?.atMs, clock.nowMs());
+  if (jump !== undefined) integrity.report(clockJumped(describeJump(jump)));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
   if (accepted.length === 0) recorded();
-  return { journal, integrity, witness };
+  return { journal, integrity, witness, metrics };
 }
 
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const { journal, integrity, witness } = await openChecked(open, options);
+  const { journal, integrity, witness, metrics } = await openChecked(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController } = {};
   const liveness = new LivenessController({ journal, clock, log });
-  const metrics = new Metrics();
   const certificate = options.tls && certificateToStartWith(options.tls);
   const networks = startNetworks(journal, options.networkCredentials, log);
   const heard = (host: string, isUp: boolean): void => {
@@ -147,7 +155,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [...(reloader === undefined ? [] : [reloader]), { run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, { desk, liveness, networks }, log), integrity, liveness, desk],
+    [...controllersOf(journal, { desk, liveness, networks, integrity }, log), integrity, liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -170,8 +178,19 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   return { url, journal, desk, networks, tokenFile, broken: parts.broken, reloadCertificate, stop };
 }
 
+/** Looks at the clock each time that something may be forgotten: a clock that jumped is reported, and retention pauses. */
+function clockGuard(journal: Journal, integrity: IntegrityController): () => boolean {
+  const watch = new ClockWatch(readClocks());
+  return () => {
+    const jump = watch.look(readClocks());
+    if (jump !== undefined) integrity.report(clockJumped(describeJump(jump)));
+    return !integrity.hasPending('clock-jumped') && !isClockDoubted(journal.fleet);
+  };
+}
+
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
-function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, log: Logger): Runner[] {
+function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
+  const { desk, liveness, networks, integrity } = rooms;
   const common = { journal, clock, log, ids };
   const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
   const election = new ElectionController({ ...common, ...senses });
@@ -181,7 +200,7 @@ function controllersOf(journal: Journal, { desk, liveness, networks }: Rooms, lo
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
     new TunnelKeysController(common),
-    new RetentionController(common),
+    new RetentionController({ ...common, mayForget: clockGuard(journal, integrity) }),
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
   ];

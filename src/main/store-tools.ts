@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StoreTools, StoreAsked } from '../cli/index.ts';
-import { EXIT, Failure } from '../cli/index.ts';
+import { EXIT, Failure, type StoreAsked, type StoreTools } from '../cli/index.ts';
 import { describeDamage, StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 import {
   describePostgresUrl,
@@ -148,14 +147,22 @@ async function withTarget<T>({ data, store }: StoreAsked, work: (target: Restore
     const parsed = parsePostgresUrl(store, process.env);
     const name = parsed.kind === 'refused' ? 'the store' : describePostgresUrl(parsed.url);
     const target = await openPostgresRestore({ connectionString: store, name, journalId });
-    return work(target).finally(() => target.close());
+    return workOn(target, work);
   }
   const folder = lockFolder(data);
   try {
     const target = openSqliteRestore(join(data, DATABASE_FILE), journalId);
-    return await work(target).finally(() => target.close());
+    return await workOn(target, work);
   } finally {
     folder.release();
+  }
+}
+
+async function workOn<T>(target: RestoreTarget, work: (target: RestoreTarget) => Promise<T>): Promise<T> {
+  try {
+    return await work(target);
+  } finally {
+    await target.close();
   }
 }
 

@@ -38,7 +38,11 @@ async function embedded(): Promise<{ data: string; open: () => Promise<Store> }>
 
 async function withStore<T>(open: () => Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await open();
-  return work(store).finally(() => store.close());
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 describe('a backup of the embedded store', () => {

@@ -13,6 +13,8 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
+import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
+import { batch } from '../../src/journal/store-contract-world.ts';
 import { newFolder, run, startServer, type Ended } from '../cli/muster.ts';
 
 /** A data folder of a server that made three sites and was killed. Its log is still in the WAL. */
@@ -155,4 +157,26 @@ describe('a store that is gone', () => {
     writeFileSync(join(data, 'lock-owner'), '1\n', { mode: 0o600 });
     expect((await sitesOf(data)).sites).toEqual(['central']);
   });
+});
+
+test('a start long after the last commit: nothing is forgotten until an admin has looked at the clock', async () => {
+  const data = join(newFolder(), 'data');
+  mkdirSync(data, { mode: 0o700 });
+  const store = await openSqliteStore({ path: database(data) });
+  const atMs = Date.now() - 40 * 24 * 3600 * 1000;
+  const body = JSON.stringify({ name: 'north', changedBy: 'test', changedAtMs: atMs });
+  await store.write({ batches: [batch([{ kind: 'site', id: 'north', body }], { atMs })] });
+  await store.close();
+  const server = await startServer(data);
+  let alarms = await server.json<{ id: string; sentence: string }[]>('alarms');
+  while (alarms.length === 0) alarms = await server.json('alarms');
+  expect(alarms).toMatchObject([{ id: 'clock-jumped:retention' }]);
+  expect(alarms[0]?.sentence).toContain('40 days');
+  const metrics = await fetch(`${server.url}/metrics`, {
+    headers: { authorization: `Bearer ${readFileSync(join(data, 'admin-token'), 'utf8').trim()}` },
+  });
+  expect(await metrics.text()).toContain('muster_integrity_findings_total{code="clock-jumped"} 1');
+  expect(await server.muster('alarms', 'acknowledge', 'clock-jumped:retention')).toMatchObject({ code: 0 });
+  expect(await server.json('alarms')).toEqual([]);
+  await server.stop();
 });

@@ -77,6 +77,8 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
   };
   child.stdout.on('data', take('out'));
   child.stderr.on('data', take('err'));
+  // A program that ends at once may not read it.
+  child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const ended = new Promise<Ended>((done) => {
     child.on('close', (code, signal) => done({ code, signal, ...texts }));

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { Fleet, Registry, type Fleet as AnyFleet } from '../fleet/index.ts';
+import {
+  acknowledgeAlarm,
+  clockJumped,
+  divergedHistory,
+  integritySentences,
+  isClockDoubted,
+  raiseFinding,
+} from './integrity.ts';
+import { ALARM, alarmId, alarmsModel, raised } from './model.ts';
+
+function fleetWith(...findings: readonly Parameters<typeof raiseFinding>[1][]): AnyFleet {
+  const fleet = new Fleet(new Registry([alarmsModel]));
+  fleet.loaded(0);
+  findings.forEach((finding, at) => fleet.apply(at + 1, raiseFinding(fleet, finding, 1000)));
+  return fleet;
+}
+
+describe('alarms about the store', () => {
+  test('history that diverged: one alarm for each range, with the revisions in its sentence', () => {
+    const lost = divergedHistory({ lostFrom: 41, lostTo: 57, head: 44 });
+    const fleet = fleetWith(lost);
+    expect(raiseFinding(fleet, lost, 2000)).toEqual([]);
+    const alarm = fleet.get(ALARM, alarmId('history-diverged', '41-57'));
+    expect(integritySentences['history-diverged']?.(alarm!.doc.reason)).toContain('revisions 41 to 57');
+    const unknown = divergedHistory({ lostFrom: undefined, lostTo: 57, head: 44 });
+    expect(unknown.place).toBe('unknown-57');
+  });
+
+  test('the clock is doubted until the alarm is acknowledged', () => {
+    const fleet = fleetWith(clockJumped('it went back'));
+    expect(isClockDoubted(fleet)).toBe(true);
+    const decision = acknowledgeAlarm(fleet, 'clock-jumped:retention');
+    if (decision.kind === 'accept') fleet.apply(2, decision.changes);
+    expect(isClockDoubted(fleet)).toBe(false);
+    expect(acknowledgeAlarm(fleet, 'clock-jumped:retention')).toMatchObject({ refusal: { code: 'no-such-alarm' } });
+  });
+
+  test('an alarm that is cleared by its cause is not acknowledged', () => {
+    const fleet = fleetWith();
+    fleet.apply(
+      1,
+      raised(fleet, alarmId('mass-silence', 'x'), {
+        severity: 'critical',
+        reason: { code: 'mass-silence' },
+        sinceMs: 1,
+      }),
+    );
+    expect(acknowledgeAlarm(fleet, 'mass-silence:x')).toMatchObject({ refusal: { code: 'alarm-clears-itself' } });
+  });
+});

@@ -1,0 +1,52 @@
+// Whether the clock can be trusted with forgetting: the wall clock is compared with one that cannot be set, and a start with
+// the last commit. Pure: both clocks come in as values.
+
+/** Both clocks, read at the same moment. */
+export interface ClockReading {
+  /** Milliseconds since 1970, as the machine says. */
+  readonly wallMs: number;
+  /** Milliseconds since some moment; nobody can set it. */
+  readonly monotonicMs: number;
+}
+
+export type ClockJump =
+  /** The wall clock went further than time did, or back. */
+  | { readonly kind: 'jumped'; readonly byMs: number }
+  /** So long after the last commit that the clock is more likely wrong than the server was off. */
+  | { readonly kind: 'long-after'; readonly lastCommitMs: number; readonly nowMs: number };
+
+/** Between two looks, a minute apart: time servers that slew a clock stay far below, those that step it do not. */
+const JUMP_MS = 5000;
+
+const DAY_MS = 24 * 3600 * 1000;
+const OFF_DAYS_MAX = 30;
+
+export class ClockWatch {
+  #last: ClockReading;
+
+  constructor(first: ClockReading) {
+    this.#last = first;
+  }
+
+  /** Compares with the reading before. */
+  look(now: ClockReading): ClockJump | undefined {
+    const byMs = now.wallMs - this.#last.wallMs - (now.monotonicMs - this.#last.monotonicMs);
+    this.#last = now;
+    return Math.abs(byMs) > JUMP_MS ? { kind: 'jumped', byMs: Math.round(byMs) } : undefined;
+  }
+}
+
+/** What a start makes of the time of the last commit. */
+export function jumpSince(lastCommitMs: number | undefined, nowMs: number): ClockJump | undefined {
+  if (lastCommitMs === undefined || nowMs - lastCommitMs <= OFF_DAYS_MAX * DAY_MS) return undefined;
+  return { kind: 'long-after', lastCommitMs, nowMs };
+}
+
+export function describeJump(jump: ClockJump): string {
+  if (jump.kind === 'jumped') {
+    const seconds = Math.round(Math.abs(jump.byMs) / 1000);
+    return `it went ${seconds} s ${jump.byMs < 0 ? 'back' : 'ahead'} of the time that passed`;
+  }
+  const days = Math.floor((jump.nowMs - jump.lastCommitMs) / DAY_MS);
+  return `it says that the last commit was ${days} days before this start`;
+}
