@@ -13,6 +13,7 @@ import {
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { noSuch } from './answer.ts';
 import { IDEMPOTENCY, keptUntilHour, keptUntilMs, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
+import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
 import type { After, Answer, Write } from './route.ts';
 import { seen } from './view.ts';
@@ -131,7 +132,13 @@ export function usualLocation(made: {
 }
 
 /** Why the request does not get as far as its own decision. */
-function barrier(fleet: FleetReader, { target }: Write, { caller, ifMatch }: Guard): Decision<never> | undefined {
+function barrier(
+  fleet: FleetReader,
+  { target, creates }: Write,
+  { caller, ifMatch }: Guard,
+): Decision<never> | undefined {
+  const denied = creates === undefined ? undefined : denyForeignNames(fleet, caller, creates);
+  if (denied !== undefined) return refuse(denied);
   if (target === undefined) return undefined;
   const view = target.view as unknown as Parameters<typeof seen>[1];
   const stored = seen(fleet, view, { caller, id: target.id });

@@ -104,11 +104,13 @@ export function createRoute<D extends AnyDoc, B extends TObject<{ name: TString 
     path,
     tag,
     body: schema,
+    asksForNames: true,
     answers: { 201: { about: `the ${one}`, schema: view.schema } },
     handle: (call, world) => {
       const asked = askedBy(call, world);
       const { name } = call.body as { readonly name: string };
       return {
+        creates: { view, names: [name], fieldOf: () => '/name' },
         why: `create ${one} ${name}`,
         decide: (fleet) => decide(fleet, call.body, asked),
         answer: (_, after) => resourceAfter(view, after, { id: name, status: 201, location: `${path}/${name}` }),

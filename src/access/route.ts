@@ -4,6 +4,7 @@ import { Type, type Static, type TObject, type TProperties, type TSchema } from 
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
 import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal/index.ts';
 import type { Authority } from './authority.ts';
+import type { NewNames } from './new-names.ts';
 import type { Access, Caller } from './role.ts';
 import type { View } from './view.ts';
 
@@ -66,6 +67,8 @@ export interface After {
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
   readonly target?: { readonly view: View<string, never>; readonly id: string; readonly optional?: boolean };
+  /** The names of what is made: those that are taken in another site are refused without a word about it. */
+  readonly creates?: NewNames;
   readonly why?: string | undefined;
   readonly operation?: string | undefined;
   /** Pure: ids and times are captured before. */
@@ -114,6 +117,8 @@ export interface RouteFace {
   readonly body?: TSchema;
   /** For a body that may be larger than those of others. */
   readonly bodyBytesMax?: number;
+  /** Makes, or would make, something by a name of the caller's choice: callers who try out names are stopped here. */
+  readonly asksForNames?: true;
   /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
   readonly bodyRepeats?: true;
   /** Successful answers by status. */

@@ -81,11 +81,8 @@ export class Authenticator {
   #look(shown: string, nowMs: number): Authenticated {
     const before = this.#seen.get(shown)?.found;
     this.#seen.delete(shown);
-    const text = shown.slice(BEARER.length);
-    const id = tokenIdIn(text);
-    const stored = id === undefined ? undefined : this.#fleet.get(TOKEN, id as TokenId);
+    const stored = this.#match(shown);
     if (stored === undefined) return UNKNOWN;
-    if (!timingSafeEqual(hash('sha256', text, 'buffer'), Buffer.from(stored.doc.hash, 'hex'))) return UNKNOWN;
     const { revoked, host } = stored.doc;
     if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
@@ -94,6 +91,23 @@ export class Authenticator {
     const found: Authenticated = { kind: 'caller', known: { caller: callerOfToken(stored), token: stored, bucket } };
     this.#seen.set(shown, { stored, found });
     return found;
+  }
+
+  /** The token whose secret this is, whatever became of it. */
+  #match(shown: string): StoredToken | undefined {
+    const text = shown.slice(BEARER.length);
+    const id = tokenIdIn(text);
+    const stored = id === undefined ? undefined : this.#fleet.get(TOKEN, id as TokenId);
+    if (stored === undefined) return undefined;
+    const isRight = timingSafeEqual(hash('sha256', text, 'buffer'), Buffer.from(stored.doc.hash, 'hex'));
+    return isRight ? stored : undefined;
+  }
+
+  /** Who shows a token that is or was theirs: for the record alone, since it may be over. */
+  identify(headers: IncomingHttpHeaders): Caller | undefined {
+    const shown = shownIn(headers);
+    const stored = shown === undefined ? undefined : this.#match(shown);
+    return stored === undefined ? undefined : callerOfToken(stored);
   }
 
   /** Whether what a caller has proved still holds: for requests whose body came late, and for streams. */

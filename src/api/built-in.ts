@@ -2,6 +2,7 @@
 import type { Route, View } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import type { Journal } from '../journal/index.ts';
+import { auditRoute, type Audited } from './audit.ts';
 import { ChangeViews } from './change-view.ts';
 import { historyRoute } from './history.ts';
 import { openApi, openApiRoute } from './openapi.ts';
@@ -12,6 +13,7 @@ import { watchRoute } from './watch.ts';
 export interface BuiltInOptions extends Probed {
   readonly views: readonly View<string, never>[];
   readonly settings: readonly Setting[];
+  readonly audited: Audited;
   readonly version?: string;
   /** Everything that is served, these included. */
   readonly routes: () => readonly Route[];
@@ -30,6 +32,7 @@ export function builtInRoutes(options: BuiltInOptions): BuiltIn {
     ...settingRoutes(options.settings),
     historyRoute(views),
     watchRoute(views),
+    auditRoute(options.audited),
     ...probeRoutes(options),
     openApiRoute(describe),
   ];

@@ -24,6 +24,8 @@ export class Metrics {
   readonly #storeUp: Gauge;
   readonly #holderKnown: Gauge;
   readonly #integrity: Counter;
+  readonly #refused: Counter<'method' | 'route' | 'code'>;
+  readonly #refusalsLost: Counter;
 
   constructor() {
     const registers = [this.registry];
@@ -54,6 +56,17 @@ export class Metrics {
       help: 'Whether some server held the deciding lease at the time of the scrape, as this server sees it',
       registers,
     });
+    this.#refused = new Counter({
+      name: 'muster_requests_refused_total',
+      help: 'Requests refused (4xx), by route and code of the problem',
+      labelNames: ['method', 'route', 'code'],
+      registers,
+    });
+    this.#refusalsLost = new Counter({
+      name: 'muster_refusals_lost_total',
+      help: 'Lines of refusals that could not be kept for the audit',
+      registers,
+    });
   }
 
   heartbeatSeen(): void {
@@ -71,6 +84,14 @@ export class Metrics {
   storeProbed({ isUp, hasHolder }: { readonly isUp: boolean; readonly hasHolder: boolean }): void {
     this.#storeUp.set(isUp ? 1 : 0);
     this.#holderKnown.set(hasHolder ? 1 : 0);
+  }
+
+  refused(labels: { readonly method: string; readonly route: string; readonly code: string }): void {
+    this.#refused.inc(labels);
+  }
+
+  refusalsLost(lines: number): void {
+    this.#refusalsLost.inc(lines);
   }
 
   async text(): Promise<string> {

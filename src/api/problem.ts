@@ -22,6 +22,7 @@ export class HttpProblem extends Error {
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly field: string | undefined;
   readonly #options: HttpProblemOptions;
 
   constructor(options: HttpProblemOptions) {
@@ -30,6 +31,7 @@ export class HttpProblem extends Error {
     this.status = options.status;
     this.code = options.code;
     this.headers = options.headers ?? {};
+    this.field = options.field;
     this.#options = options;
   }
 

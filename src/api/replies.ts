@@ -2,9 +2,10 @@
 // not in a hook after the response, which would cost as much as the rest of a small answer.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Answer } from '../access/index.ts';
+import { NOBODY, type Answer } from '../access/index.ts';
 import type { Forwarded } from './forward.ts';
 import type { Metrics } from './metrics.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import { PROBLEM_TYPE, type HttpProblem } from './problem.ts';
 import { restconfProblem, YANG_JSON } from './restconf/errors.ts';
 
@@ -15,10 +16,12 @@ const NO_CONTENT = 204;
 export class Replies {
   readonly #metrics: Metrics;
   readonly #log: Logger;
+  readonly #trail: AuditTrail;
 
-  constructor(options: { readonly metrics: Metrics; readonly log: Logger }) {
+  constructor(options: { readonly metrics: Metrics; readonly log: Logger; readonly trail: AuditTrail }) {
     this.#metrics = options.metrics;
     this.#log = options.log;
+    this.#trail = options.trail;
   }
 
   answer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
@@ -65,6 +68,7 @@ export class Replies {
 
   problem(reply: FastifyReply, problem: HttpProblem): FastifyReply {
     const { id } = reply.request;
+    this.#trail.note(reply.request, problem);
     if (isRestconf(reply.request)) return this.#restconfProblem(reply, problem);
     void reply
       .code(problem.status)
@@ -98,7 +102,14 @@ export class Replies {
     const { admitted } = request;
     const ms = admitted === undefined ? 0 : performance.now() - admitted.startedMs;
     this.#metrics.requests.observe(admitted?.route, status, ms);
-    if (this.#log.isLevelEnabled('debug')) this.#log.debug(accessFacts(request, status, ms), 'answered');
+    if (this.#log.isLevelEnabled('debug')) this.#log.debug(this.#accessFacts(request, status, ms), 'answered');
+  }
+
+  /** The path without its query, and whose token it was: nothing of what was sent or answered. */
+  #accessFacts(request: FastifyRequest, status: number, ms: number): object {
+    const { method, url, id: requestId, ip } = request;
+    const by = this.#trail.callerOf(request)?.name ?? NOBODY.name;
+    return { requestId, method, path: url.split('?', 1)[0], status, ms: Math.round(ms * 10) / 10, by, ip };
   }
 }
 
@@ -110,11 +121,4 @@ function isPlain({ status, type, etag, secrets }: Answer): boolean {
 /** What no route takes is answered in the words of the surface that it was meant for. */
 function isRestconf({ admitted, url }: FastifyRequest): boolean {
   return admitted === undefined ? /^\/restconf(?:[/?]|$)/.test(url) : admitted.route.dialect === 'restconf';
-}
-
-/** The path without its query, and whose token it was: nothing of what was sent or answered. */
-function accessFacts(request: FastifyRequest, status: number, ms: number): object {
-  const { method, url, id: requestId, ip, admitted } = request;
-  const by = admitted?.caller.name ?? 'anonymous';
-  return { requestId, method, path: url.split('?', 1)[0], status, ms: Math.round(ms * 10) / 10, by, ip };
 }

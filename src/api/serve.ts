@@ -13,6 +13,7 @@ import {
   type Written,
 } from '../access/index.ts';
 import { NotHolder } from '../journal/index.ts';
+import type { AuditTrail } from './audit-trail.ts';
 import type { Forwarder } from './forward.ts';
 import { callerOf, forwards, hostNamedIn, type Admitted, type Gate } from './gate.ts';
 import { idempotencyIn, ifMatchIn } from './write-headers.ts';
@@ -31,17 +32,19 @@ export interface Serving {
   readonly streams: Streams;
   readonly replies: Replies;
   readonly recall: Recall;
+  readonly trail: AuditTrail;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 type Kind<K extends Route['kind']> = Extract<Route, { kind: K }>;
 
 export function handlerOf(route: Route, serving: Serving): Handler {
-  const { world, gate } = serving;
+  const { world, gate, trail } = serving;
   const away = awayOf(route, serving);
   const handleHere = handlerAtHome(route, serving);
   const handler: Handler = (request, reply) => {
     gate.confirm(route, request);
+    if (route.asksForNames === true) trail.demandNameBudget(request);
     return handleHere(request, reply);
   };
   if (away === undefined) return handler;

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { authorizingSubmit, type Route, type View, type World } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
+import { AuditTrail } from './audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Forwarder } from './forward.ts';
@@ -52,6 +53,8 @@ export interface ServerOptions {
   /** Where others reach this server, when that is not where it listens. */
   readonly url?: string;
   readonly version?: string;
+  /** Where refused requests are kept for the audit; without it they are only logged. */
+  readonly auditFolder?: string;
   readonly heartbeatMs?: number;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
   readonly revokedShown?: (host: string) => Refusal | undefined;
@@ -87,13 +90,21 @@ const PARAM_LENGTH_MAX = 600;
 
 export function createServer(options: ServerOptions): Server {
   const closing = new AbortController();
+  let url: string | undefined;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const metrics = options.metrics ?? new Metrics();
   const parts = partsOf(options, { closing: closing.signal, limits, metrics });
-  const replies = new Replies({ metrics, log: options.log });
+  const server = (): string => options.url ?? url ?? 'not listening';
+  const trail = new AuditTrail({
+    ...options,
+    metrics,
+    server,
+    folder: options.auditFolder,
+    authenticator: parts.authenticator,
+  });
+  const replies = new Replies({ metrics, log: options.log, trail });
   const app = newApp(options, limits, replies);
   let routes: readonly Route[] = [];
-  let url: string | undefined;
   const forwarder = new Forwarder({
     store: options.journal.store,
     clock: options.clock,
@@ -105,12 +116,13 @@ export function createServer(options: ServerOptions): Server {
     forwarder: () => forwarder,
     isServing: () => !closing.signal.aborted,
     routes: () => routes,
+    audited: { files: trail.files, server },
   });
   routes = [...options.routes, ...built.routes];
   const { journal, clock, tallies = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
   const recall = recaller({ store: options.journal.store, views: [...options.views, SETTING_VIEW] });
-  addRoutes(app, routes, { ...parts, forwarder, replies, recall, log: options.log });
+  addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log: options.log });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {
     app,
@@ -131,6 +143,7 @@ export function createServer(options: ServerOptions): Server {
     },
     close: async () => {
       await stop();
+      await trail.close();
       for (const unfollow of stops) unfollow();
     },
   };
@@ -146,12 +159,14 @@ interface Parts {
   readonly world: World;
   readonly gate: Gate;
   readonly streams: Streams;
+  readonly authenticator: Authenticator;
 }
 
 function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): Parts {
   const { journal, clock, ids, heartbeatMs } = options;
   const authenticator = new Authenticator(journal.fleet);
   return {
+    authenticator,
     world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
     gate: new Gate({ journal, clock, authenticator, limits, metrics, closing, revokedShown: options.revokedShown }),
     streams: new Streams({ max: limits.streams, authenticator, clock, closing, heartbeatMs }),
@@ -210,6 +225,7 @@ interface Wiring extends Parts {
   readonly forwarder: Forwarder;
   readonly replies: Replies;
   readonly recall: Recall;
+  readonly trail: AuditTrail;
   readonly log: Logger;
 }
 

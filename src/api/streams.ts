@@ -13,6 +13,9 @@ const HEARTBEAT_MS = 15_000;
 /** Timers count milliseconds in 31 bits; a token that ends later is looked at again then. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
+/** The only form in which a comment means nothing. */
+const EVENT_STREAM = 'text/event-stream';
+
 export interface StreamsOptions {
   readonly max: number;
   readonly authenticator: Authenticator;
@@ -71,8 +74,8 @@ export class Streams {
     const out = new ResponseOut(raw);
     const known = request.admitted?.known;
     const alive = setInterval(() => {
-      if (this.#isAuthorized(known)) out.sendIfIdle(': still here\n\n');
-      else out.stop();
+      if (!this.#isAuthorized(known)) out.stop();
+      else if (streamed.type === EVENT_STREAM) out.sendIfIdle(': still here\n\n');
     }, heartbeatMs);
     void this.#stopAtExpiry(out, known);
     const running = streamed.run(out).finally(() => {

@@ -42,6 +42,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   dataplane: ['show', 'diff', 'trace'],
   operations: ['list', 'show', 'wait', 'cancel', 'retry'],
   settings: ['list', 'show', 'set', 'reset'],
+  audit: ['export'],
   token: ['list', 'create', 'revoke'],
 };
 const SINGLE = ['serve', 'demo', 'agent', 'scale-out', 'gates', 'alarms', 'watch', 'history', 'completion'];

@@ -1,6 +1,7 @@
 // All commands as one program: names, options, help. What they do is in the files beside this one.
 import { Command, CommanderError, Help, Option } from 'commander';
 import { alarmsCommand } from './alarms.ts';
+import { auditCommand } from './audit.ts';
 import { act, type Cli, type NodeTools, type Starters, type StoreTools } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { dataplaneCommand } from './dataplane.ts';
@@ -104,6 +105,7 @@ function commands(cli: Cli): Command[] {
     alarmsCommand(cli),
     watchCommand(cli),
     historyCommand(cli),
+    auditCommand(cli),
     settingsCommand(cli),
     tokenCommand(cli),
     verifyCommand(cli),

@@ -26,8 +26,6 @@ export interface JoinHosts {
   readonly operation: OperationId;
   readonly deadlineMs: number;
   readonly by: string;
-  /** The site that whoever asks is bound to: what was of another one is not theirs to let in again. */
-  readonly boundTo?: string | undefined;
   readonly why?: string;
   readonly nowMs: number;
 }
@@ -67,9 +65,9 @@ interface Registered {
 /** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
 export function registerHosts(
   fleet: FleetReader,
-  { hosts, by, boundTo, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'boundTo' | 'nowMs'>,
+  { hosts, by, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'nowMs'>,
 ): Registered | Refusal {
-  const problem = batchProblem(fleet, hosts, boundTo);
+  const problem = batchProblem(fleet, hosts);
   if (problem !== undefined) return problem;
   const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
   const [site] = sites;
@@ -132,19 +130,12 @@ function keptOf(before: Host): Partial<Host> {
 }
 
 /** What is wrong with a list of hosts: every bad name is told, not the first one only. */
-function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[], boundTo?: string): Refusal | undefined {
+function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal | undefined {
   const names = hosts.map((spec) => spec.name);
   const twice = [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
   if (twice.length > 0) return listed('invalid', 'duplicate-host', 'Named more than once', twice);
   const known = names.filter((name) => isId(name) && isTaken(fleet, name));
   if (known.length > 0) return listed('conflict', 'host-exists', 'Already in the fleet', known);
-  const foreign = names.filter(
-    (name) => boundTo !== undefined && (findHost(fleet, name)?.doc.site ?? boundTo) !== boundTo,
-  );
-  if (foreign.length > 0) {
-    const what = `Your token is bound to site "${boundTo}", and these were hosts of another site`;
-    return listed('forbidden', 'other-site', what, foreign);
-  }
   for (const [at, { site = DEFAULT_SITE }] of hosts.entries()) {
     if (fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, `/hosts/${at}/site`);
   }

@@ -13,6 +13,7 @@ import {
   TOKEN_VIEW,
   write,
   type Caller,
+  type NewNames,
   type Route,
 } from '../access/index.ts';
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
@@ -60,6 +61,11 @@ export function specsOf<S extends { readonly site?: string | undefined }>(
   return away === -1 ? hosts.map((spec) => ({ ...spec, site })) : otherSite(caller, `/hosts/${away}/site`);
 }
 
+/** The names that hosts are to have. */
+export function hostNames(hosts: readonly { readonly name: string }[]): NewNames {
+  return { view: HOST_VIEW, names: hosts.map(({ name }) => name), fieldOf: (at) => `/hosts/${at}/name` };
+}
+
 export function joinRoutes(): Route[] {
   return [joinRoute, joinTokenRoute()];
 }
@@ -71,6 +77,7 @@ const joinRoute = write({
   about: 'Join hosts: register them all, or none, and start the operation that brings them into service',
   access: 'operator',
   scope: 'site',
+  asksForNames: true,
   body: closed(JOIN),
   answers: {
     202: {
@@ -83,10 +90,11 @@ const joinRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-    const asked = { by: caller.name, boundTo: caller.site, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'join hosts',
       operation,
+      creates: hostNames(hosts),
       decide: (fleet) => joinHosts(fleet, { hosts, operation, deadlineMs, ...asked }),
       answer: () => ({
         // Small however many there are, so that it is kept for a repetition.

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { answer, closed, refused, write } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { JOIN, specsOf } from './join-routes.ts';
+import { hostNames, JOIN, specsOf } from './join-routes.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { scaleOut } from './scale-out.ts';
 
@@ -14,6 +14,7 @@ export const scaleOutRoute = write({
   about: 'Bring hosts into service, new ones and removed ones, all or none, and spread services over them when asked',
   access: 'operator',
   scope: 'site',
+  asksForNames: true,
   body: closed({
     ...JOIN,
     rebalance: Type.Optional(Type.Boolean({ description: 'spread services anew once the hosts are in service' })),
@@ -29,10 +30,11 @@ export const scaleOutRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS, rebalance = false } = body;
-    const asked = { by: caller.name, boundTo: caller.site, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'scale out',
       operation,
+      creates: hostNames(hosts),
       decide: (fleet) => scaleOut(fleet, { hosts, rebalance, operation, deadlineMs, ...asked }),
       answer: () => ({
         ...answer({ operation, count: hosts.length }, 202),

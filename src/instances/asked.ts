@@ -39,6 +39,8 @@ export interface CreateInstances {
   readonly by: string;
   readonly why?: string | undefined;
   readonly admin: boolean;
+  /** The site that whoever asks is bound to: hosts of others are not there for them. */
+  readonly boundTo?: string | undefined;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly credentials: boolean;
   readonly nowMs: number;
@@ -58,12 +60,17 @@ export interface Asked {
   readonly revision: number;
 }
 
+/** What the instances of a request are called. */
+export function instanceNames({ name, count }: Pick<CreateInstances, 'name' | 'count'>): string[] {
+  return count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
+}
+
 /** The request with everything it names, or what is wrong with it. */
 export function understood(fleet: FleetReader, command: CreateInstances): Asked | Refusal {
   const { name, count, project } = command;
   const flavor = fleet.get(FLAVOR, idOf(FLAVOR, command.flavor))?.doc;
   if (flavor === undefined) return unknownFlavor(command.flavor, '/flavor');
-  const names = count === 1 ? [name] : Array.from({ length: count }, (_, nth) => `${name}-${nth + 1}`);
+  const names = instanceNames(command);
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
   const { networks, admin, by, nowMs, securityGroups } = command;
@@ -89,7 +96,7 @@ function networkOf(nic: ResolvedNic): string {
   return nic.kind === 'port' ? nic.port.doc.network : nic.network;
 }
 
-function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): Refusal | undefined {
+function placeProblem(fleet: FleetReader, { place, project, boundTo }: CreateInstances): Refusal | undefined {
   const { group, site, onlyHost } = place;
   if (group !== undefined) {
     const stored = fleet.get(GROUP, idOf(GROUP, group))?.doc;
@@ -97,9 +104,10 @@ function placeProblem(fleet: FleetReader, { place, project }: CreateInstances): 
     if (stored.project !== project) return groupOfOther(group, project);
   }
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, '/site');
-  if (onlyHost !== undefined && findHost(fleet, onlyHost) === undefined)
-    return { ...unknownHost(onlyHost), field: '/host' };
-  return undefined;
+  if (onlyHost === undefined) return undefined;
+  const host = findHost(fleet, onlyHost);
+  const isThere = host !== undefined && (boundTo === undefined || host.doc.site === boundTo);
+  return isThere ? undefined : { ...unknownHost(onlyHost), field: '/host' };
 }
 
 function namesProblem(fleet: FleetReader, names: readonly string[]): Refusal | undefined {

@@ -94,6 +94,7 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     by: caller.name,
     why: reason,
     admin: caller.role === 'admin',
+    boundTo: caller.site,
     credentials,
     nowMs,
     deadlineMs: body.deadlineMs ?? BUILD_DEADLINE_MS,

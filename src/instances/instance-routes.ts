@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import {
   answer,
   BY_ID,
+  denyForeignNames,
   ID,
   listRoute,
   noSuch,
@@ -16,12 +17,14 @@ import {
   type Call,
   type Caller,
   type Listing,
+  type NewNames,
   type Route,
   type World,
 } from '../access/index.ts';
 import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
+import { instanceNames } from './asked.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
 import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
 import { gateRoutes } from './gate-routes.ts';
@@ -111,6 +114,7 @@ function createRoute({ credentials }: InstanceRoutes): Route {
     about: 'Create instances: take or make their ports, find each a host, and start the operation that builds them',
     access: 'operator',
     scope: 'site',
+    asksForNames: true,
     body: NEW_INSTANCES,
     answers: {
       202: {
@@ -124,6 +128,7 @@ function createRoute({ credentials }: InstanceRoutes): Route {
       return {
         why: command.why ?? whyOf(command),
         operation: command.operation,
+        creates: namesOf(command),
         decide: (fleet) => createInstances(fleet, command),
         answer: (created) => started(created),
       };
@@ -137,6 +142,10 @@ function commandOf({ body, caller }: Asking, { clock, ids }: World, credentials:
   const operation = idOf(OPERATION, ids.next('op'));
   const newId = (prefix: string): string => ids.next(prefix);
   return createCommand(body, { caller, nowMs: clock.nowMs(), credentials, operation, newId });
+}
+
+function namesOf(command: CreateInstances): NewNames {
+  return { view: INSTANCE_VIEW, names: instanceNames(command), fieldOf: () => '/name' };
 }
 
 function whyOf({ name, count }: CreateInstances): string {
@@ -163,6 +172,7 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     about: 'Ask where instances would go, or why they would not; nothing is made',
     access: 'viewer',
     scope: 'site',
+    asksForNames: true,
     elsewhere: 'forward',
     body: NEW_INSTANCES,
     answers: { 200: { about: 'how many would find a host, and why the others would not', schema: Previewed } },
@@ -171,6 +181,8 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
       if ('code' in command) return refused(command);
       const outcome = await world.submit(call.authority, {
         decide: (fleet): Decision<Preview> => {
+          const denied = denyForeignNames(fleet, call.caller, namesOf(command));
+          if (denied !== undefined) return { kind: 'refuse', refusal: denied };
           const preview = previewInstances(fleet, command);
           return 'code' in preview ? { kind: 'refuse', refusal: preview } : accept([], preview);
         },

@@ -206,8 +206,10 @@ function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
   ];
 }
 
-function serverOptions({ insecure, advertise, version }: ControlPlaneOptions, certificate: Certificate | undefined) {
+function serverOptions(options: ControlPlaneOptions, certificate: Certificate | undefined) {
+  const { insecure, advertise, version, dataFolder } = options;
   return {
+    auditFolder: join(dataFolder, 'audit'),
     insecure,
     version,
     ...(advertise !== undefined && { url: advertise }),

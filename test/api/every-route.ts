@@ -51,6 +51,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/whoami': { who: SEE_LIST },
   'GET /api/v1/watch': { who: SEE_LIST },
   'GET /api/v1/history': { who: SEE_LIST },
+  'GET /api/v1/audit': { who: RULE_FLEET },
   'GET /api/v1/settings': { who: SEE_FLEET },
   'GET /api/v1/settings/:name': { who: SEE_FLEET },
   'PUT /api/v1/settings/:name': { who: RULE_FLEET, body: { value: 5 } },

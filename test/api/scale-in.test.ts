@@ -327,7 +327,7 @@ describe('a removed host of another site', () => {
     );
     const hosts = [{ name: 'central-0' }, { name: 'north-0' }, { name: 'new' }];
     const refused = await post(north, path, { hosts, ...more });
-    expect(refused.json()).toMatchObject({ status: 403, code: 'other-site', field: '/hosts', hosts: ['central-0'] });
+    expect(refused.json()).toMatchObject({ status: 409, code: 'name-unavailable', field: '/hosts/0/name' });
     expect([stateOf('central-0'), stateOf('north-0'), stateOf('new')]).toEqual(['removed', 'removed', undefined]);
     expect((await post(north, path, { hosts: hosts.slice(1), ...more })).statusCode).toBe(202);
     // Somebody who has to do with all sites may bring it in where it is now.

@@ -49,7 +49,7 @@ export function clockAhead(): World['clock'] {
   };
 }
 
-export interface WorldOptions extends Partial<Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url'>> {
+export interface WorldOptions extends Partial<Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url' | 'auditFolder'>> {
   /** A disk that another server is on. */
   readonly disk?: MemoryDisk;
   readonly clock?: World['clock'];
@@ -82,7 +82,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     hash: hashSecret,
     holderUrl: () => undefined,
   });
-  const { limits = NO_LIMITS, heartbeatMs, url } = options;
+  const { limits = NO_LIMITS, heartbeatMs, url, auditFolder } = options;
   const server = createServer({
     ...surfaceOf(desk, startNetworks(journal, undefined, log)),
     journal,
@@ -93,6 +93,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     limits,
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(url !== undefined && { url }),
+    ...(auditFolder !== undefined && { auditFolder }),
   });
   const over = new AbortController();
   const running = [journal.follow(over.signal), desk.run(over.signal)];

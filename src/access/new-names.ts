@@ -1,0 +1,29 @@
+// Names are ids of the whole fleet. A caller that is bound to a site learns of a name that is taken where it may not look only
+// that it cannot have it: not by what, not where, not in which state. Every route that makes something by a name asks here.
+import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
+import { seesSite, type Caller } from './role.ts';
+import type { View } from './view.ts';
+
+/** The names that a request wants for what it makes. */
+export interface NewNames {
+  readonly view: View<string, never>;
+  readonly names: readonly string[];
+  /** Where the nth of them is in the request, as a JSON pointer. */
+  readonly fieldOf: (at: number) => string;
+}
+
+export const NAME_UNAVAILABLE = 'name-unavailable';
+
+/** Undefined for a caller that sees all sites: it is told what is in the way. */
+export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {
+  if (caller.site === undefined) return undefined;
+  const view = wanted.view as unknown as View;
+  const isForeign = (name: string): boolean => {
+    const stored = fleet.get(view.kind, name as Id<string>);
+    return stored !== undefined && !seesSite(caller, view.siteOf(stored.doc, stored.id, fleet));
+  };
+  const at = wanted.names.findIndex(isForeign);
+  if (at === -1) return undefined;
+  const message = 'This name is not available. Choose another one.';
+  return { kind: 'conflict', code: NAME_UNAVAILABLE, message, field: wanted.fieldOf(at) };
+}

@@ -1,0 +1,95 @@
+// muster audit: who did what, and who was refused, for whoever has to account for it.
+import { Command } from 'commander';
+import { act, examples, group, type Cli } from './command.ts';
+import { parseDuration } from './duration.ts';
+import { EXIT, Failure, usage } from './exit-code.ts';
+import type { Session } from './session.ts';
+
+interface ExportOptions {
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** The last line: without it the export is cut off. */
+interface End {
+  readonly type: 'end';
+  readonly server: string;
+  readonly commits: number;
+  readonly refusals: number;
+}
+
+const PROGRESS_MS = 2000;
+
+export function auditCommand(cli: Cli): Command {
+  return group('audit', 'Who did what, and who was refused', exportCommand(cli));
+}
+
+function exportCommand(cli: Cli): Command {
+  const command = new Command('export')
+    .description(
+      'Write every commit and every refused request as JSON lines, oldest first. Refusals are those of the server that is asked',
+    )
+    .option('--since <time>', 'only what is younger: 24h, or a time such as 2026-11-16T08:00:00Z')
+    .option('--until <time>', 'only what is older, in the same forms');
+  examples(
+    command,
+    ['the last day', 'muster audit export --since 24h > audit.jsonl'],
+    ['who was refused', `muster audit export | grep '"type":"refusal"'`],
+  );
+  return act<ExportOptions>(cli, command, async (session, { options }) => {
+    const nowMs = session.nowMs();
+    const query = { sinceMs: timeIn(options.since, nowMs), untilMs: timeIn(options.until, nowMs) };
+    const signal = session.terminal.interrupted();
+    const end = await copied(session, await session.client.stream('/api/v1/audit', { query, signal }), signal);
+    if (signal.aborted) throw new Failure(EXIT.interrupted, 'Interrupted: the export is not complete.');
+    if (end === undefined) {
+      throw new Failure(
+        EXIT.unreachable,
+        'The export was cut off before its end. Run it again, or a shorter time of it.',
+      );
+    }
+    session.note(`${end.commits} commits and ${end.refusals} lines of refusals, from ${end.server}.`);
+    return undefined;
+  });
+}
+
+function timeIn(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{4}-\d\d-\d\d/.test(text)) {
+    const atMs = Date.parse(text);
+    if (Number.isNaN(atMs)) throw usage(`"${text}" is not a time. Write it like 2026-11-16T08:00:00Z, or like 24h.`);
+    return atMs;
+  }
+  return Math.max(0, nowMs - parseDuration(text));
+}
+
+/** Writes lines as they come, whole ones only; answers the last one. */
+async function copied(
+  session: Session,
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): Promise<End | undefined> {
+  const decoder = new TextDecoder();
+  let [rest, lines, saidAtMs, end]: [string, number, number, End | undefined] = ['', 0, session.nowMs(), undefined];
+  try {
+    for await (const chunk of stream) {
+      const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = texts.pop() ?? '';
+      if (texts.length === 0) continue;
+      session.terminal.out(`${texts.join('\n')}\n`);
+      lines += texts.length;
+      end = endIn(texts.at(-1) ?? '');
+      if (session.nowMs() - saidAtMs < PROGRESS_MS) continue;
+      saidAtMs = session.nowMs();
+      session.note(`${lines} lines so far`);
+    }
+  } catch (error) {
+    // A connection that breaks is an export without an end.
+    if (!(error instanceof Error) || (!signal.aborted && error.name !== 'TypeError')) throw error;
+  }
+  return end;
+}
+
+function endIn(text: string): End | undefined {
+  return text.startsWith('{"type":"end",') ? (JSON.parse(text) as End) : undefined;
+}
