@@ -1,10 +1,10 @@
 // Runs a program of this project with the Node it is pinned to, whatever Node started this file. Plain JavaScript that
 // Node 20 understands, and no dependencies: it must work before anything else does.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const PINNED_MAJOR = '24';
@@ -24,13 +24,13 @@ export async function runPinned(entry, args) {
     await import(pathToFileURL(entry).href);
     return;
   }
-  const node = findPinnedNode();
-  if (node === undefined) {
-    process.stderr.write(missing());
+  const found = findPinnedNode();
+  if ('problem' in found) {
+    process.stderr.write(missing(found.problem));
     process.exitCode = 1;
     return;
   }
-  startAndFollow(node, [...NODE_OPTIONS, entry, ...args]);
+  startAndFollow(found.node, [...NODE_OPTIONS, entry, ...args]);
 }
 
 /** Types are stripped and code is compiled once, not at every start. Node 24 has it; without a place to write it does nothing. */
@@ -38,28 +38,81 @@ function keepCompiledCode() {
   nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/muster', import.meta.url)));
 }
 
-/** The package may lie at another level when this one is a dependency or linked, so Node's own resolution finds it. */
+/**
+ * The Node of the package for this platform, or why it is not to be started. What runs is what package-lock.json says: a package of
+ * the pinned version, installed with the integrity that the lock file has, and a program that lies inside it.
+ * @returns {{ node: string } | { problem: string }}
+ */
 function findPinnedNode() {
+  const name = `node-${process.platform}-${process.arch}`;
+  /** @type {{ optionalDependencies?: Record<string, string> }} */
+  const { optionalDependencies = {} } = readJson(new URL('../package.json', import.meta.url));
+  const pinned = optionalDependencies[name];
+  if (pinned === undefined) return { problem: `none comes with muster for ${process.platform} on ${process.arch}.` };
+  // The package may lie at another level when this one is a dependency or linked, so Node's own resolution finds it.
+  const found = resolved(`${name}/package.json`);
+  if (found === undefined) return { problem: 'the one that comes with muster is missing.' };
+  /** @type {{ name?: string, version?: string, bin?: { node?: string } }} */
+  const manifest = readJson(pathToFileURL(found));
+  if (manifest.name !== name || manifest.version !== pinned) {
+    return { problem: `${dirname(found)} is ${manifest.name} ${manifest.version}, not ${name} ${pinned}.` };
+  }
+  const folder = realpathSync(dirname(found));
+  const node = join(folder, manifest.bin?.node ?? 'bin/node');
+  if (!existsSync(node)) return { problem: `${node} is missing.` };
+  if (!realpathSync(node).startsWith(folder + sep)) return { problem: `${node} leads out of its package.` };
+  const problem = lockProblem(name);
+  return problem === undefined ? { node } : { problem };
+}
+
+/**
+ * npm notes the integrity of what it installed beside the packages. In a checkout it must be the one of the lock file; an installed
+ * muster has no lock file of its own.
+ * @param {string} name
+ */
+function lockProblem(name) {
+  const wanted = integrityIn(new URL('../package-lock.json', import.meta.url), name);
+  const installed = integrityIn(new URL('../node_modules/.package-lock.json', import.meta.url), name);
+  if (wanted === undefined || installed === undefined || wanted === installed) return undefined;
+  return `the ${name} that is installed is not the one that package-lock.json names.`;
+}
+
+/**
+ * Undefined where there is no such file; empty where the file does not know the package.
+ * @param {URL} lock
+ * @param {string} name
+ */
+function integrityIn(lock, name) {
+  if (!existsSync(lock)) return undefined;
+  /** @type {{ packages?: Record<string, { integrity?: string }> }} */
+  const { packages = {} } = readJson(lock);
+  return packages[`node_modules/${name}`]?.integrity ?? '';
+}
+
+/**
+ * @param {URL} file
+ * @returns {object}
+ */
+function readJson(file) {
+  return /** @type {object} */ (JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/** @param {string} specifier */
+function resolved(specifier) {
   try {
-    const manifest = createRequire(import.meta.url).resolve('node/package.json');
-    /** @type {{ bin: { node: string } }} */
-    const { bin } = JSON.parse(readFileSync(manifest, 'utf8'));
-    const node = join(dirname(manifest), bin.node);
-    return existsSync(node) ? node : undefined;
+    return createRequire(import.meta.url).resolve(specifier);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return undefined;
     throw error;
   }
 }
 
-function missing() {
+/** @param {string} problem */
+function missing(problem) {
   return [
-    `muster: Node ${PINNED_MAJOR} is needed, this is Node ${process.versions.node}, and the one that comes with muster is missing.`,
-    'It is put in place by the install script of the npm package "node", which npm 12 runs only when it is allowed to.',
-    'Where muster is installed, run one of these:',
-    '  npm install-scripts approve node && npm rebuild node   (npm 12)',
-    '  npm rebuild node                                       (npm 11 or older, after an install with --ignore-scripts)',
-    `Or start muster with Node ${PINNED_MAJOR}.`,
+    `muster: Node ${PINNED_MAJOR} is needed and this is Node ${process.versions.node}: ${problem}`,
+    'Where muster is installed, run "npm install", without --omit=optional.',
+    `Or start muster with a Node ${PINNED_MAJOR} of your own.`,
     '',
   ].join('\n');
 }

