@@ -1,6 +1,6 @@
 // GET /api/v1/hosts/:id/tenants: who sees what.
 import { describe, expect, test } from 'vitest';
-import type { Answer, Caller, Refused } from '../access/index.ts';
+import type { Answer, Caller, Refused, World as RouteWorld } from '../access/index.ts';
 import { findHost, type Evacuator } from '../hosts/index.ts';
 import { explainer } from '../operations/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
@@ -16,7 +16,8 @@ async function ask(
 ): Promise<unknown> {
   const [route] = tenantRoutes({ evacuators: [evacuator], explain: explainer([instanceSentences]) });
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
-  const given = { journal: world.journal, clock: world.clock };
+  const submit: RouteWorld['submit'] = (_, request) => world.journal.submit({ ...request, by: 'test' });
+  const given = { journal: world.journal, clock: world.clock, submit };
   const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }
