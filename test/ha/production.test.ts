@@ -34,7 +34,7 @@ function suite(): void {
     const servers = ['--server', world.servers.url('m2'), '--token-file', join(world.folder, 'm1/muster/admin-token')];
     const env = { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.servers.ca };
     const { stdout } = await promisify(execFile)(process.execPath, [MUSTER, ...servers, ...args], { env });
-    process.stdout.write(`$ muster ${args.join(' ')}\n${stdout}`);
+    process.stdout.write(`$ muster ${args.join(' ')}\n${stdout}`.replaceAll(/:[0-9a-f]{24}@/g, ':…@'));
     return stdout;
   }
 
@@ -92,6 +92,36 @@ function suite(): void {
     }
     // Servers still forward to each other.
     await muster('sites', 'create', 'north');
+  });
+
+  test('a-backup-under-load-is-restored-into-a-new-database', async () => {
+    const load = await world.startLoad('backup');
+    onTestFinished(() => load.stop());
+    const before = load.acknowledged.map(({ id }) => id);
+    const file = join(world.folder, 'muster-backup.gz');
+    await muster('backup', file, '--store', world.database.storeUrl);
+    await muster('verify', file);
+    const primary = await world.database.primary();
+    await world.database.query(primary, 'CREATE DATABASE restored OWNER muster');
+    const restored = world.database.storeUrl.replace(/\/muster$/, '/restored');
+    await muster('restore', file, '--store', restored);
+    await muster('verify', '--store', restored);
+    await load.stop();
+    // Everything that was acknowledged before the backup began, and nothing that never was.
+    const rows = await world.database.query<{ id: string }>(
+      primary,
+      `SELECT id FROM muster.resource WHERE kind = 'token'`,
+      'restored',
+    );
+    const there = new Set(rows.map(({ id }) => id));
+    expect(before.filter((id) => !there.has(id))).toEqual([]);
+    const original = await world.database.query<{ id: string }>(
+      primary,
+      `SELECT id FROM muster.resource WHERE kind = 'token'`,
+      'muster',
+    );
+    const known = new Set(original.map(({ id }) => id));
+    expect([...there].filter((id) => !known.has(id))).toEqual([]);
   });
 
   test('the-database-is-switched-over-by-command', async () => {
