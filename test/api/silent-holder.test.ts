@@ -25,7 +25,9 @@ test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () 
   await follower.journal.reached(holder.journal.fleet.revision, 2000);
 
   const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
-  const asked = fetch(`${url}/api/v1/sites`, { method: 'POST', headers, body: JSON.stringify({ name: 'x' }) });
+  // Less patient than the server that passes it on: without an answer by then this fails.
+  const signal = AbortSignal.timeout(20_000);
+  const asked = fetch(`${url}/api/v1/sites`, { method: 'POST', headers, body: JSON.stringify({ name: 'x' }), signal });
   await arrival;
   const { store } = holder.journal;
   const lease = await store.readLease('fleet');
