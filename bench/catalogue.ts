@@ -8,6 +8,7 @@ import { electionBenchmark } from './election.ts';
 import { failoverBenchmarks } from './failover.ts';
 import { leaseKeptBenchmark } from './lease-kept.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
+import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
@@ -24,6 +25,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...scaleInPlanBenchmarks,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
+  listsBenchmark,
   ...coldStartBenchmarks,
   ...agentBenchmarks,
   ...failoverBenchmarks,

@@ -28,11 +28,15 @@ export async function recordedJournal(scope: Scope, store: Store): Promise<Recor
   const journal = await leadingJournal(scope, countingGroups(store, sizes), newRegistry());
   let position: Position = await store.snapshot(() => undefined);
   const readOn = async (limit: number): Promise<Commits> => {
-    const answer = await store.read(position, limit);
-    if (answer.kind !== 'commits' || answer.commits.length !== limit) throw new Error('the store lost commits');
-    const { revision, id } = answer.commits.at(-1)!;
-    position = { revision, commitId: id };
-    return answer.commits;
+    const commits: ReadCommit[] = [];
+    while (commits.length < limit) {
+      const answer = await store.read(position, limit - commits.length);
+      const last = answer.kind === 'commits' ? answer.commits.at(-1) : undefined;
+      if (answer.kind !== 'commits' || last === undefined) throw new Error('the store lost commits');
+      position = { revision: last.revision, commitId: last.id };
+      commits.push(...answer.commits);
+    }
+    return commits;
   };
   const takeWritten = async (): Promise<readonly Commits[]> => {
     const written: Commits[] = [];

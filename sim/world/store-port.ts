@@ -3,13 +3,13 @@
 import {
   StoreUnavailable,
   type Group,
+  type HistoryPage,
   type HistoryQuery,
   type Lease,
   type LeaseAnswer,
   type LeaseRequest,
   type Position,
   type ReadAnswer,
-  type ReadCommit,
   type Resource,
   type SnapshotAnswer,
   type Store,
@@ -81,7 +81,7 @@ export class StorePort implements Store {
     return position;
   }
 
-  history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
+  history(query: HistoryQuery): Promise<HistoryPage> {
     return this.#exchange('history', () => this.#options.database.history(query));
   }
 

@@ -35,7 +35,7 @@ export interface Listing<K extends string, D extends AnyDoc> {
   readonly sorts: Readonly<Record<string, (doc: D) => SortValue>>;
 }
 
-interface ListQuery extends Readonly<Record<string, unknown>> {
+export interface ListQuery extends Readonly<Record<string, unknown>> {
   readonly limit?: number;
   readonly after?: string;
   readonly sort?: string;
@@ -60,6 +60,14 @@ export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K
     ...filters,
   };
   return closed(fields);
+}
+
+/** Whether a page of this list means looking through the whole kind: by a sort, or by filters of which none has an index. */
+export function scansFleet<K extends string, D extends AnyDoc>(listing: Listing<K, D>, query: ListQuery): boolean {
+  const { sort = 'id' } = query;
+  if (sort !== 'id' && !(sort === 'name' && listing.nameIsId === true)) return true;
+  const asked = Object.entries(listing.filters).filter(([name]) => query[name] !== undefined);
+  return asked.length > 0 && asked.every(([, { index }]) => index === undefined);
 }
 
 /** Of things that are shown as the schema says. */

@@ -121,6 +121,13 @@ export interface RouteFace {
   readonly asksForNames?: true;
   /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
   readonly bodyRepeats?: true;
+  /** Asked by whoever watches over this server: it is answered whatever strangers at the same address do. */
+  readonly isProbe?: true;
+  /**
+   * Whether answering a call means looking through the fleet. Such calls are answered in turn by caller, with turns of the
+   * event loop between them.
+   */
+  readonly scansFleet?: (query: unknown) => boolean;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, AnswerFace>>;
 }

@@ -4,6 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { newBucket, type Bucket } from './rate-limit.ts';
 import { Recent } from './recent.ts';
+import { newUsage, type Usage } from './usage.ts';
 import {
   callerOfToken,
   findTokenTrouble,
@@ -23,6 +24,7 @@ export interface Known {
   /** Whose secret the caller has shown. */
   readonly token: StoredToken;
   readonly bucket: Bucket;
+  readonly usage: Usage;
   /** The last body of a route whose callers repeat themselves. */
   said?: Said;
 }
@@ -87,8 +89,12 @@ export class Authenticator {
     if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
     // A token that was changed is no reason to begin to count anew.
-    const bucket = before?.kind === 'caller' ? before.known.bucket : newBucket(nowMs);
-    const found: Authenticated = { kind: 'caller', known: { caller: callerOfToken(stored), token: stored, bucket } };
+    const { bucket, usage } =
+      before?.kind === 'caller' ? before.known : { bucket: newBucket(nowMs), usage: newUsage() };
+    const found: Authenticated = {
+      kind: 'caller',
+      known: { caller: callerOfToken(stored), token: stored, bucket, usage },
+    };
     this.#seen.set(shown, { stored, found });
     return found;
   }

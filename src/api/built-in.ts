@@ -9,12 +9,14 @@ import { openApi, openApiRoute } from './openapi.ts';
 import { probeRoutes, type Probed } from './probes.ts';
 import { SETTING_VIEW, settingRoutes } from './settings.ts';
 import { watchRoute } from './watch.ts';
+import type { Workload } from './workload.ts';
 
 export interface BuiltInOptions extends Probed {
   readonly views: readonly View<string, never>[];
   readonly settings: readonly Setting[];
   readonly audited: Audited;
   readonly version?: string;
+  readonly workload: Workload;
   /** Everything that is served, these included. */
   readonly routes: () => readonly Route[];
 }
@@ -30,8 +32,8 @@ export function builtInRoutes(options: BuiltInOptions): BuiltIn {
   const describe = (): object => openApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
-    historyRoute(views),
-    watchRoute(views),
+    historyRoute(views, options.workload),
+    watchRoute(views, options.workload),
     auditRoute(options.audited),
     ...probeRoutes(options),
     openApiRoute(describe),

@@ -50,10 +50,17 @@ export class ChangeViews {
     return commit.changes.filter((change) => this.#isVisible(change, audience));
   }
 
-  #isVisible(change: Change, { fleet, caller, kinds }: Audience): boolean {
-    if (kinds !== undefined && !kinds.has(change.kind)) return false;
+  /** Whether this audience may see anything of a kind at all: known without its documents. */
+  isShown(kind: string, { caller, kinds }: Audience): boolean {
+    if (kinds !== undefined && !kinds.has(kind)) return false;
+    const view = this.#views.get(kind);
+    return view !== undefined && permits(caller, view.access);
+  }
+
+  #isVisible(change: Change, audience: Audience): boolean {
     const view = this.#views.get(change.kind);
-    if (view === undefined || !permits(caller, view.access)) return false;
+    if (view === undefined || !this.isShown(change.kind, audience)) return false;
+    const { fleet, caller } = audience;
     if (caller.site === undefined) return true;
     const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id, fleet);
     return seesSite(caller, site);
@@ -73,12 +80,17 @@ export class ChangeViews {
     return { kind, id, doc: doc === null ? null : (this.#views.get(kind)?.show(doc) ?? null) };
   }
 
-  /** The commit as JSON text; undefined when nothing of it is for this audience. */
-  commitText(commit: Commit, audience: Audience): string | undefined {
-    const changes = this.visible(commit, audience);
-    if (changes.length === 0) return undefined;
-    const note = JSON.stringify(noteOf(commit));
-    return `${note.slice(0, -1)},"changes":[${changes.map((change) => this.text(change)).join(',')}]}`;
+  /** The commit as JSON text, piece by piece: it may be of any size. Nothing when nothing of it is for this audience. */
+  *commitPieces(commit: Commit, audience: Audience): Generator<string, void> {
+    let separator = `${JSON.stringify(noteOf(commit)).slice(0, -1)},"changes":[`;
+    let isShown = false;
+    for (const change of commit.changes) {
+      if (!this.#isVisible(change, audience)) continue;
+      yield separator + this.text(change);
+      separator = ',';
+      isShown = true;
+    }
+    if (isShown) yield ']}';
   }
 }
 

@@ -8,6 +8,8 @@ const STALLED_MS = 60_000;
 export class ResponseOut implements Out {
   readonly #raw: ServerResponse;
   readonly #over = new AbortController();
+  /** An event may be sent in pieces: nothing else may come between them. */
+  #isMidEvent = false;
 
   constructor(raw: ServerResponse) {
     this.#raw = raw;
@@ -26,6 +28,7 @@ export class ResponseOut implements Out {
 
   async send(text: string): Promise<boolean> {
     if (this.#over.signal.aborted) return false;
+    this.#isMidEvent = !text.endsWith('\n\n');
     if (this.#raw.write(text)) return true;
     await this.#drained();
     return !this.#over.signal.aborted;
@@ -33,7 +36,8 @@ export class ResponseOut implements Out {
 
   /** For a sign of life: skipped while the reader has not taken what it has. */
   sendIfIdle(text: string): void {
-    if (!this.#over.signal.aborted && !this.#raw.writableNeedDrain) this.#raw.write(text);
+    if (this.#over.signal.aborted || this.#isMidEvent || this.#raw.writableNeedDrain) return;
+    this.#raw.write(text);
   }
 
   #drained(): Promise<void> {

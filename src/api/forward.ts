@@ -46,6 +46,7 @@ export class Forwarder {
   readonly #clock: Clock;
   readonly #ownUrl: () => string | undefined;
   #seen: { readonly lease: Lease | undefined; readonly untilMs: number } | undefined;
+  #looking: Promise<Lease | undefined> | undefined;
 
   constructor(options: { readonly store: Store; readonly clock: Clock; readonly ownUrl: () => string | undefined }) {
     this.#store = options.store;
@@ -55,14 +56,21 @@ export class Forwarder {
 
   /** Who decides, unless that is nobody. */
   async holder(): Promise<Lease | undefined> {
+    if (this.#seen !== undefined && this.#seen.untilMs > this.#clock.nowMs()) return this.#seen.lease;
+    // Everybody who asks meanwhile, such as strangers who ask whether this server is ready, costs the store one read.
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<Lease | undefined> {
     const nowMs = this.#clock.nowMs();
-    if (this.#seen === undefined || this.#seen.untilMs <= nowMs) {
-      const lease = await this.#store.readLease(DECIDING_LEASE);
-      const good = lease !== undefined && lease.expiresInMs > 0;
-      this.#seen = good
-        ? { lease, untilMs: nowMs + LEASE_SEEN_MS }
-        : { lease: undefined, untilMs: nowMs + NOBODY_SEEN_MS };
-    }
+    const lease = await this.#store.readLease(DECIDING_LEASE);
+    const good = lease !== undefined && lease.expiresInMs > 0;
+    this.#seen = good
+      ? { lease, untilMs: nowMs + LEASE_SEEN_MS }
+      : { lease: undefined, untilMs: nowMs + NOBODY_SEEN_MS };
     return this.#seen.lease;
   }
 

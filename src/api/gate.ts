@@ -6,10 +6,12 @@ import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticated, Authenticator, Known } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
+import type { Connections } from './connections.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { HttpProblem, refusalProblem, unavailable } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
+import type { Usage } from './usage.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,6 +28,8 @@ export interface Admitted {
   known: Known | undefined;
   /** The body as it came, on a route whose callers repeat themselves. */
   text: string | undefined;
+  /** Where it counts as under way; undefined when it does not, or no more. */
+  counted: Usage | undefined;
 }
 
 export function callerOf(request: FastifyRequest): Caller {
@@ -38,6 +42,7 @@ export interface GateOptions {
   readonly authenticator: Authenticator;
   readonly limits: Limits;
   readonly metrics: Metrics;
+  readonly connections: Connections;
   readonly closing: AbortSignal;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
   readonly revokedShown?: ((host: string) => Refusal | undefined) | undefined;
@@ -72,9 +77,12 @@ export class Gate {
           caller: NOBODY,
           known: undefined,
           text: undefined,
+          counted: undefined,
         };
         request.admitted = admitted;
-        identify(admitted, this.#admit(route, request));
+        const known = this.#admit(route, request);
+        identify(admitted, known);
+        if (known !== undefined) this.#count(admitted, known.usage);
       } catch (error) {
         done(error as Error);
         return;
@@ -118,7 +126,7 @@ export class Gate {
     if (closing.aborted) throw shuttingDown();
     const nowMs = clock.nowMs();
     if (route.access === 'public') {
-      this.anonymous(request, nowMs);
+      if (route.isProbe !== true) this.anonymous(request, nowMs);
       return undefined;
     }
     const found = authenticator.authenticate(request.headers, nowMs);
@@ -131,6 +139,7 @@ export class Gate {
       throw this.#unauthenticated(found);
     }
     const { known } = found;
+    this.#options.connections.attribute(request.raw.socket, known);
     this.#limit(this.#byToken.takeFrom(known.bucket, nowMs));
     refuseUnlessPermitted(route, known.caller, request);
     return known;
@@ -159,6 +168,21 @@ export class Gate {
 
   #refusalOfRevoked(host: string | undefined): Refusal | undefined {
     return host === undefined ? undefined : this.#options.revokedShown?.(host);
+  }
+
+  /** Counts a request among those of its token that are being answered; `Replies` takes it off again. */
+  #count(admitted: Admitted, usage: Usage): void {
+    if (usage.requests >= this.#options.limits.requestsPerToken) {
+      this.#options.metrics.rateLimited();
+      throw new HttpProblem({
+        status: 429,
+        code: 'too-many-requests-at-once',
+        detail: `Your token has ${usage.requests} requests under way, as many as one token may have. Wait for their answers, then try again.`,
+        headers: { 'retry-after': '1' },
+      });
+    }
+    usage.requests += 1;
+    admitted.counted = usage;
   }
 
   /** Counts a request of nobody in particular against its address. */

@@ -2,7 +2,6 @@
 // which fields changed.
 import { Type, type Static } from 'typebox';
 import {
-  answer,
   closed,
   ID,
   refused,
@@ -13,14 +12,17 @@ import {
   type Route,
 } from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
-import type { Commit, ReadCommit } from '../journal/index.ts';
-import { noteOf, type ChangeViews } from './change-view.ts';
+import type { CommitNote, ReadCommit } from '../journal/index.ts';
+import { noteOf, type Audience, type ChangeViews } from './change-view.ts';
 import { unknownKind } from './watch.ts';
+import type { Workload } from './workload.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 500;
 /** How many commits are looked through for one page when most of them are not the caller's to see. */
 const LOOKED_THROUGH_MAX = 5000;
+/** Stored text of one page's documents: a page ends early when it is full, and has at least one commit. */
+const PAGE_CHARS_MAX = 1024 * 1024;
 
 const Query = closed({
   kind: Type.Optional(Type.String({ maxLength: 50 })),
@@ -33,7 +35,13 @@ const Query = closed({
       description: 'only what is older than this revision',
     }),
   ),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LIMIT_MAX,
+      description: 'at most so many commits; a page of large ones ends earlier: go on while there is a `next`',
+    }),
+  ),
 });
 
 type Wanted = Static<typeof Query>;
@@ -58,7 +66,7 @@ const Entry = Type.Object({
   ),
 });
 
-export function historyRoute(views: ChangeViews): Route {
+export function historyRoute(views: ChangeViews, workload: Workload): Route {
   return read({
     method: 'GET',
     path: '/api/v1/history',
@@ -76,7 +84,7 @@ export function historyRoute(views: ChangeViews): Route {
         }),
       },
     },
-    handle: ({ query, caller }, { journal }) => history(journal, views, { query, caller }),
+    handle: ({ query, caller }, { journal }) => history({ journal, views, workload }, { query, caller }),
   });
 }
 
@@ -85,24 +93,39 @@ interface Asked {
   readonly caller: Caller;
 }
 
-async function history(journal: ReadableJournal, views: ChangeViews, asked: Asked): Promise<Answered> {
-  const { kind, id, before, limit = LIMIT_DEFAULT } = asked.query;
+/** What history is read from, and how the reading is shared out. */
+interface Source {
+  readonly journal: ReadableJournal;
+  readonly views: ChangeViews;
+  readonly workload: Workload;
+}
+
+async function history(source: Source, asked: Asked): Promise<Answered> {
+  const { journal, views, workload } = source;
+  const { caller } = asked;
+  const { kind, id, before } = asked.query;
   if (kind !== undefined && views.view(kind) === undefined) return refused(unknownKind(kind, views));
   if (id !== undefined && kind === undefined) return refused(idWithoutKind());
-  const page = await visiblePage(journal, views, { ...asked, limit });
+  workload.refuseCrowd(caller);
+  const page = await visiblePage(source, asked);
   if (page.items.length === 0 && before !== undefined) {
-    const oldest = await oldestAfter(journal, before);
+    const oldest = await workload.read(caller, () => oldestAfter(journal, before));
     if (oldest !== undefined) return refused(gone(before, oldest));
   }
-  const items = page.items.map((entry, at) =>
-    shownEntry(views, entry, id === undefined ? undefined : (page.items[at + 1] ?? page.older)),
-  );
-  return answer({ items, ...(page.next !== undefined && { next: page.next }) });
+  const texts: string[] = [];
+  for (const [at, entry] of page.items.entries()) {
+    const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
+    texts.push(await workload.slice(caller, () => JSON.stringify(shownEntry(views, entry, older))));
+  }
+  const next = page.next === undefined ? '' : `,"next":${page.next}`;
+  return { kind: 'answer', status: 200, text: `{"items":[${texts.join(',')}]${next}}` };
 }
 
 interface Seen {
-  readonly commit: Commit;
+  readonly commit: CommitNote & { readonly revision: number };
   readonly changes: readonly Change[];
+  /** Of the documents in it, as they are stored. */
+  readonly chars: number;
 }
 
 interface Page {
@@ -113,49 +136,51 @@ interface Page {
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function visiblePage(
-  journal: ReadableJournal,
-  views: ChangeViews,
-  asked: Asked & { readonly limit: number },
-): Promise<Page> {
-  const { query, limit } = asked;
-  const kinds = query.kind === undefined ? undefined : new Set([query.kind]);
-  const audience = { fleet: journal.fleet, caller: asked.caller, kinds };
+async function visiblePage({ journal, views, workload }: Source, { query, caller }: Asked): Promise<Page> {
+  const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
+  const audience = { fleet: journal.fleet, caller, kinds: kind === undefined ? undefined : new Set([kind]) };
   const seen: Seen[] = [];
+  let [chars, looked] = [0, 0];
   let { before } = query;
-  for (let looked = 0; seen.length <= limit && looked < LOOKED_THROUGH_MAX;) {
-    const { kind, id, operation } = query;
-    const commits = await journal.store.history({
+  do {
+    const wanted = {
       ...(kind !== undefined && { kind }),
       ...(id !== undefined && { id }),
       ...(operation !== undefined && { operation }),
       ...(before !== undefined && { before }),
       limit: limit + 1,
-    });
-    looked += commits.length;
-    for (const one of commits) {
-      const commit = parsed(one);
-      const changes = views.visible(commit, audience).filter((change) => id === undefined || change.id === id);
-      if (changes.length > 0) seen.push({ commit, changes });
+    };
+    const page = await workload.read(caller, () => journal.store.history(wanted));
+    for (const commit of page.commits) {
+      const entry = await workload.slice(caller, () => look(commit, views, audience));
+      if (entry === undefined) continue;
+      chars += entry.chars;
+      seen.push(entry);
+      if (seen.length > limit || (seen.length > 1 && chars > PAGE_CHARS_MAX)) return cut(seen);
     }
-    before = commits.at(-1)?.revision;
-    if (commits.length <= limit || before === undefined)
-      return { items: seen.slice(0, limit), older: seen[limit], next: cut(seen, limit) };
-  }
-  return { items: seen.slice(0, limit), older: seen[limit], next: cut(seen, limit) ?? before };
+    looked += page.commits.length;
+    before = page.next;
+  } while (before !== undefined && looked < LOOKED_THROUGH_MAX);
+  return { items: seen, next: before };
 }
 
-function cut(seen: readonly Seen[], limit: number): number | undefined {
-  return seen.length > limit ? seen[limit - 1]?.commit.revision : undefined;
+/** The last one found is the first of the next page. */
+function cut(seen: readonly Seen[]): Page {
+  const items = seen.slice(0, -1);
+  return { items, older: seen.at(-1), next: items.at(-1)?.commit.revision };
 }
 
-function parsed(text: ReadCommit): Commit {
-  const changes = text.changes.map(({ kind, id, body }) => ({
+/** What the caller may see of a commit; undefined for nothing. Documents of kinds that are not shown are not parsed. */
+function look(commit: ReadCommit, views: ChangeViews, audience: Audience): Seen | undefined {
+  const texts = commit.changes.filter(({ kind }) => views.isShown(kind, audience));
+  const changes = texts.map(({ kind, id, body }) => ({
     kind,
     id,
     doc: body === null ? null : (JSON.parse(body) as AnyDoc),
   }));
-  return { ...text, changes };
+  const visible = views.visible({ ...commit, changes }, audience);
+  if (visible.length === 0) return undefined;
+  return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }
 
 function shownEntry(views: ChangeViews, { commit, changes }: Seen, before: Seen | undefined): object {

@@ -45,7 +45,8 @@ export function recaller({ store, views }: Sources): Recall {
       return change === undefined || commit === undefined ? undefined : render(change, commit.revision);
     }
     const [kind, id, revision] = kept.shown;
-    const [then] = await store.history({ kind, id, before: revision + 1, limit: 1 });
+    const { commits } = await store.history({ kind, id, before: revision + 1, limit: 1 });
+    const [then] = commits;
     const change =
       then?.revision === revision ? then.changes.find((one) => one.kind === kind && one.id === id) : undefined;
     return change === undefined ? undefined : render(change, revision);
@@ -53,7 +54,8 @@ export function recaller({ store, views }: Sources): Recall {
 
   return async ({ kept, revision }, path) => {
     if (!('of' in kept)) return formerAnswer(kept);
-    const [newest] = await store.history({ before: revision + 1, limit: 1 });
+    const { commits } = await store.history({ before: revision + 1, limit: 1 });
+    const [newest] = commits;
     const commit = newest?.revision === revision ? newest : undefined;
     const found = (await find(kept, commit)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
     return answerOf(kept, found, { path, operation: commit?.operation });

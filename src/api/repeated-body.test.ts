@@ -6,6 +6,7 @@ import { idOf } from '../fleet/index.ts';
 import type { Known } from './authenticate.ts';
 import type { Admitted } from './gate.ts';
 import { newBucket } from './rate-limit.ts';
+import { newUsage } from './usage.ts';
 import { hasPassed, keepPassed, repeatedBody } from './repeated-body.ts';
 
 const routeAt = (path: string): Route =>
@@ -34,11 +35,19 @@ const TOKEN_C1: Known['token'] = {
 const newcomer = (): Known => ({
   caller: { name: 'agent c1', role: 'agent' },
   token: TOKEN_C1,
+  usage: newUsage(),
   bucket: newBucket(0),
 });
 
 function asked(known: Known | undefined, route = BEAT): Admitted {
-  return { route, startedMs: 0, caller: { name: 'agent c1', role: 'agent' }, known, text: undefined };
+  return {
+    route,
+    startedMs: 0,
+    caller: { name: 'agent c1', role: 'agent' },
+    known,
+    text: undefined,
+    counted: undefined,
+  };
 }
 
 /** A request whose body passes its route's check. */

@@ -1,5 +1,6 @@
 // How answers leave: their headers, their text, and the note that metrics and the log take of them. It is done here and
 // not in a hook after the response, which would cost as much as the rest of a small answer.
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NOBODY, type Answer } from '../access/index.ts';
@@ -63,6 +64,7 @@ export class Replies {
     for (const name in more) headers.push(name, more[name] as string);
     raw.writeHead(status, headers);
     raw.end(sent);
+    uncount(request, raw);
     return reply;
   }
 
@@ -94,8 +96,11 @@ export class Replies {
   }
 
   #send(reply: FastifyReply, text: string): FastifyReply {
-    this.note(reply.request, reply.statusCode);
-    return reply.send(text);
+    const { request } = reply;
+    this.note(request, reply.statusCode);
+    void reply.send(text);
+    uncount(request, reply.raw);
+    return reply;
   }
 
   note(request: FastifyRequest, status: number): void {
@@ -111,6 +116,21 @@ export class Replies {
     const by = this.#trail.callerOf(request)?.name ?? NOBODY.name;
     return { requestId, method, path: url.split('?', 1)[0], status, ms: Math.round(ms * 10) / 10, by, ip };
   }
+}
+
+/**
+ * The request is under way no more. One whose answer still waits for its reader is, until the connection has taken it or is
+ * gone: nobody holds more answers in memory than requests at once.
+ */
+export function uncount({ admitted }: FastifyRequest, raw: ServerResponse): void {
+  const usage = admitted?.counted;
+  if (admitted === undefined || usage === undefined) return;
+  admitted.counted = undefined;
+  if (raw.writableLength === 0 || raw.destroyed) usage.requests -= 1;
+  else
+    raw.once('close', () => {
+      usage.requests -= 1;
+    });
 }
 
 /** JSON that is answered whoever asks, and may be kept by whom it is for. */

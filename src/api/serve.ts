@@ -22,8 +22,9 @@ import type { Recall } from './recall.ts';
 import { hasPassed, keepPassed } from './repeated-body.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
 import { refuseUnacceptable } from './restconf/acceptable.ts';
-import type { Replies } from './replies.ts';
+import { uncount, type Replies } from './replies.ts';
 import type { Streams } from './streams.ts';
+import type { Workload } from './workload.ts';
 
 export interface Serving {
   readonly world: World;
@@ -33,6 +34,7 @@ export interface Serving {
   readonly replies: Replies;
   readonly recall: Recall;
   readonly trail: AuditTrail;
+  readonly workload: Workload;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -96,8 +98,12 @@ function awayOf(route: Route, { forwarder, replies }: Serving): Handler | undefi
 
 function reader(route: Kind<'read'>, serving: Serving): Handler {
   const callOf = callMaker(route);
+  const { scansFleet } = route;
+  const inTurn = async (call: Call): Promise<Answered> =>
+    serving.workload.slice(call.caller, () => route.handle(call, serving.world));
   return (request, reply) => {
-    const answered = route.handle(callOf(request), serving.world);
+    const call = callOf(request);
+    const answered = scansFleet?.(call.query) === true ? inTurn(call) : route.handle(call, serving.world);
     if (answered instanceof Promise) return answered.then((later) => sendAnswered(reply, later, serving));
     return sendAnswered(reply, answered, serving);
   };
@@ -107,13 +113,14 @@ function streamer(route: Kind<'stream'>, serving: Serving): Handler {
   const callOf = callMaker(route);
   const { world, streams, replies } = serving;
   return async (request, reply) => {
-    const answered = await streams.withPlace(async (): Promise<Streamed | Answered> => {
+    const answered = await streams.withPlace(request, async (): Promise<Streamed | Answered> => {
       const started = await route.handle(callOf(request), world);
       if (started.kind === 'stream') await streams.run(started, request, reply);
       return started;
     });
     if (answered.kind !== 'stream') return sendAnswered(reply, answered, serving);
     replies.note(request, 200);
+    uncount(request, reply.raw);
     return reply;
   };
 }

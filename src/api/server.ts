@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
 import { createServer as createSecure, Server as SecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { authorizingSubmit, type Route, type View, type World } from '../access/index.ts';
@@ -12,6 +12,7 @@ import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { AuditTrail } from './audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
+import { Connections } from './connections.ts';
 import { Forwarder } from './forward.ts';
 import { Gate } from './gate.ts';
 import { repeatedBody } from './repeated-body.ts';
@@ -20,14 +21,16 @@ import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics, type Tally } from './metrics.ts';
 import { notFound } from './not-found.ts';
-import { HttpProblem, PROBLEM_TYPE, problemOf } from './problem.ts';
+import { HttpProblem, problemOf } from './problem.ts';
 import { recaller, type Recall } from './recall.ts';
+import { refuseConnection } from './refuse-connection.ts';
 import { Replies } from './replies.ts';
 import { SETTING_VIEW } from './settings.ts';
 import { handlerOf } from './serve.ts';
 import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
 import { Streams } from './streams.ts';
+import { Workload } from './workload.ts';
 
 interface CertificatePair {
   readonly cert: string | Buffer;
@@ -78,7 +81,13 @@ export interface Server {
 const CLOSE_PATIENCE_MS = 10_000;
 const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
+/** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
+const TIMEOUT_CHECK_MS = 1000;
+/**
+ * A connection on which nothing moved for so long is cut: its peer is gone, or takes no answer. Long polls are answered and
+ * streams send a sign of life several times as often.
+ */
+const INACTIVITY_MS = 120_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 /**
  * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
@@ -103,7 +112,7 @@ export function createServer(options: ServerOptions): Server {
     authenticator: parts.authenticator,
   });
   const replies = new Replies({ metrics, log: options.log, trail });
-  const app = newApp(options, limits, replies);
+  const app = newApp(options, { limits, replies, connections: parts.connections });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
     store: options.journal.store,
@@ -113,6 +122,7 @@ export function createServer(options: ServerOptions): Server {
   const built = builtInRoutes({
     ...options,
     metrics,
+    workload: parts.workload,
     forwarder: () => forwarder,
     isServing: () => !closing.signal.aborted,
     routes: () => routes,
@@ -137,8 +147,7 @@ export function createServer(options: ServerOptions): Server {
       checkListen(address.host, { tls: options.tls !== undefined, insecure: options.insecure === true });
       await app.listen(address);
       const { port } = app.server.address() as AddressInfo;
-      const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-      url = `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
+      url = urlOf(address.host, port, options);
       return options.url ?? url;
     },
     close: async () => {
@@ -147,6 +156,10 @@ export function createServer(options: ServerOptions): Server {
       for (const unfollow of stops) unfollow();
     },
   };
+}
+
+function urlOf(host: string, port: number, { tls }: ServerOptions): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 interface Inner {
@@ -160,20 +173,32 @@ interface Parts {
   readonly gate: Gate;
   readonly streams: Streams;
   readonly authenticator: Authenticator;
+  readonly workload: Workload;
+  readonly connections: Connections;
 }
 
-function partsOf(options: ServerOptions, { closing, limits, metrics }: Inner): Parts {
-  const { journal, clock, ids, heartbeatMs } = options;
+function partsOf(options: ServerOptions, inner: Inner): Parts {
+  const { closing, limits } = inner;
+  const { journal, clock, ids, heartbeatMs, revokedShown } = options;
   const authenticator = new Authenticator(journal.fleet);
+  const connections = new Connections(limits);
   return {
+    connections,
     authenticator,
     world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
-    gate: new Gate({ journal, clock, authenticator, limits, metrics, closing, revokedShown: options.revokedShown }),
-    streams: new Streams({ max: limits.streams, authenticator, clock, closing, heartbeatMs }),
+    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown }),
+    workload: new Workload(clock, limits),
+    streams: new Streams({ limits, authenticator, clock, closing, heartbeatMs }),
   };
 }
 
-function newApp(options: ServerOptions, limits: Limits, replies: Replies): FastifyInstance {
+interface AppParts {
+  readonly limits: Limits;
+  readonly replies: Replies;
+  readonly connections: Connections;
+}
+
+function newApp(options: ServerOptions, { limits, replies, connections }: AppParts): FastifyInstance {
   const boot = randomBytes(4).toString('hex');
   let count = 0;
   const app = fastify({
@@ -194,12 +219,19 @@ function newApp(options: ServerOptions, limits: Limits, replies: Replies): Fasti
     serverFactory: (handler) => {
       const server = {
         maxHeaderSize: HEADER_BYTES_MAX,
-        headersTimeout: HEADERS_TIMEOUT_MS,
+        headersTimeout: limits.headersMs,
         requestTimeout: REQUEST_TIMEOUT_MS,
+        connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headersMs),
         keepAliveTimeout: KEEP_ALIVE_MS,
       };
       const { tls } = options;
-      return tls === undefined ? createPlain(server, handler) : createSecure({ ...server, ...tls }, handler);
+      const made =
+        tls === undefined
+          ? createPlain(server, handler)
+          : createSecure({ ...server, ...tls, handshakeTimeout: limits.headersMs }, handler);
+      made.setTimeout(INACTIVITY_MS);
+      connections.follow(made, { isTls: tls !== undefined });
+      return made;
     },
   });
   app.removeAllContentTypeParsers();
@@ -253,20 +285,6 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
     gate.anonymous(request, wiring.world.clock.nowMs());
     return replies.problem(reply, missing(request.method, request.url));
   });
-}
-
-/** What is not even HTTP has no request to answer. */
-function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (!socket.writable) return;
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const problem = new HttpProblem({
-    status,
-    code: 'malformed-request',
-    detail: 'This is not an HTTP request that can be read.',
-  });
-  const body = JSON.stringify(problem.body('none'));
-  const head = `HTTP/1.1 ${status} Refused\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + body);
 }
 
 function closer(

@@ -1,11 +1,12 @@
 // The streams that are open: counted, kept alive, and ended when their token is, or the server. A stream is ended in the
 // commit that ends its token: nothing that is committed after it is sent.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TOKEN, type Streamed } from '../access/index.ts';
+import { permits, TOKEN, type Streamed } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator, Known } from './authenticate.ts';
 import { ResponseOut } from './event-stream.ts';
-import { shuttingDown } from './gate.ts';
+import { callerOf, shuttingDown } from './gate.ts';
+import type { Limits } from './limits.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies. */
@@ -17,7 +18,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const EVENT_STREAM = 'text/event-stream';
 
 export interface StreamsOptions {
-  readonly max: number;
+  readonly limits: Pick<Limits, 'streams' | 'streamsPerToken' | 'streamsAdminShare'>;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly closing: AbortSignal;
@@ -51,17 +52,30 @@ export class Streams {
   }
 
   /** Takes a place before anything is waited for, so that many that ask at once are counted, and gives it back after. */
-  async withPlace<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#places >= this.#options.max) {
-      const detail = 'This server has as many streams open as it takes. Close some, or ask another server.';
-      throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers: { 'retry-after': '5' } });
-    }
+  async withPlace<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
+    const usage = request.admitted?.known?.usage;
+    this.#refuseBeyond(request, usage?.streams ?? 0);
     this.#places += 1;
+    if (usage !== undefined) usage.streams += 1;
     try {
       return await work();
     } finally {
       this.#places -= 1;
+      if (usage !== undefined) usage.streams -= 1;
     }
+  }
+
+  #refuseBeyond(request: FastifyRequest, ofToken: number): void {
+    const { streams, streamsPerToken, streamsAdminShare } = this.#options.limits;
+    const headers = { 'retry-after': '5' };
+    if (ofToken >= streamsPerToken) {
+      const detail = `Your token has ${ofToken} streams open, as many as one token may have. Close some, or use one stream for several kinds.`;
+      throw new HttpProblem({ status: 429, code: 'too-many-streams', detail, headers });
+    }
+    const places = permits(callerOf(request), 'admin') ? streams : streams - Math.floor(streams * streamsAdminShare);
+    if (this.#places < places) return;
+    const detail = 'This server has as many streams open as it takes. Close some, or ask another server.';
+    throw new HttpProblem({ status: 503, code: 'too-many-streams', detail, headers });
   }
 
   async run(streamed: Streamed, request: FastifyRequest, reply: FastifyReply): Promise<void> {

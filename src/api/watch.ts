@@ -11,11 +11,18 @@ import {
   type Streamed,
 } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
-import type { WatchEvent } from '../journal/index.ts';
+import type { Commit, WatchEvent } from '../journal/index.ts';
 import type { Audience, ChangeViews } from './change-view.ts';
+import type { Workload } from './workload.ts';
 
 /** A follower may be this far behind the server that told the client of a revision. */
 const CATCH_UP_MS = 2000;
+
+/** Text is sent in pieces of about this size, each when the reader has taken the one before. */
+const PIECE_CHARS = 64 * 1024;
+
+/** Up to so many changes are rendered at once: that is what a watcher gets that keeps up, and it costs less than a turn. */
+const CHANGES_AT_ONCE_MAX = 16;
 
 const Query = closed({
   after: Type.Optional(
@@ -28,7 +35,7 @@ const Query = closed({
   kind: Type.Optional(Type.String({ maxLength: 500, description: 'only these kinds, separated by commas' })),
 });
 
-export function watchRoute(views: ChangeViews): Route {
+export function watchRoute(views: ChangeViews, workload: Workload): Route {
   return stream({
     method: 'GET',
     path: '/api/v1/watch',
@@ -44,7 +51,8 @@ export function watchRoute(views: ChangeViews): Route {
       const kinds = kindsOf(query.kind, views);
       if (kinds !== undefined && 'code' in kinds) return refused(kinds);
       const after = revisionIn(lastEventId) ?? query.after;
-      return startWatch(journal, views, { audience: { fleet: journal.fleet, caller, kinds }, after });
+      const audience = { fleet: journal.fleet, caller, kinds };
+      return startWatch(journal, { views, workload, audience }, after);
     },
   });
 }
@@ -66,16 +74,25 @@ function revisionIn(lastEventId: string | undefined): number | undefined {
   return lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined;
 }
 
-interface Wanted {
+interface Showing {
+  readonly views: ChangeViews;
+  readonly workload: Workload;
   readonly audience: Audience;
-  readonly after: number | undefined;
 }
 
-async function startWatch(journal: ReadableJournal, views: ChangeViews, wanted: Wanted): Promise<Streamed | Answered> {
-  const after = wanted.after ?? journal.fleet.revision;
+async function startWatch(
+  journal: ReadableJournal,
+  showing: Showing,
+  wanted: number | undefined,
+): Promise<Streamed | Answered> {
+  const { workload, audience } = showing;
+  const after = wanted ?? journal.fleet.revision;
   if (!(await journal.reached(after, CATCH_UP_MS))) return refused(ahead(after, journal.fleet.revision));
   const over = new AbortController();
-  const events = journal.watch(after, over.signal);
+  const events = journal.watch(after, over.signal, {
+    read: (work) => workload.read(audience.caller, work),
+    slice: (work) => workload.slice(audience.caller, work),
+  });
   // What is gone is answered before the stream begins, as long as nothing has to be waited for.
   const first = after < journal.fleet.revision ? (await events.next()).value : undefined;
   if (first?.kind === 'gone') return refused(gone(after, first.oldest));
@@ -84,7 +101,7 @@ async function startWatch(journal: ReadableJournal, views: ChangeViews, wanted: 
     const stop = (): void => over.abort();
     out.over.addEventListener('abort', stop, { once: true });
     if (out.over.aborted) stop();
-    const teller = new Teller(out, views, wanted.audience);
+    const teller = new Teller(out, showing);
     await out.send(`retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after}}\n\n`);
     if (first === undefined || (await teller.tell(first))) {
       for await (const event of events) if (!(await teller.tell(event))) break;
@@ -96,28 +113,48 @@ async function startWatch(journal: ReadableJournal, views: ChangeViews, wanted: 
 
 class Teller {
   readonly #out: Out;
-  readonly #views: ChangeViews;
-  readonly #audience: Audience;
+  readonly #showing: Showing;
 
-  constructor(out: Out, views: ChangeViews, audience: Audience) {
+  constructor(out: Out, showing: Showing) {
     this.#out = out;
-    this.#views = views;
-    this.#audience = audience;
+    this.#showing = showing;
   }
 
   /** False when there is nobody left to tell, or nothing left to tell. */
   async tell(event: WatchEvent): Promise<boolean> {
     if (event.kind === 'gone') return this.#last('gone', { oldest: event.oldest });
     if (event.kind === 'diverged') return this.#last('diverged', {});
-    let text = '';
-    for (const commit of event.commits) {
-      const shown = this.#views.commitText(commit, this.#audience);
-      if (shown !== undefined) text += `id: ${commit.revision}\nevent: commit\ndata: ${shown}\n\n`;
+    const pieces = this.#pieces(event.commits);
+    if (isSmall(event.commits)) return this.#out.send([...pieces].join(''));
+    const { workload, audience } = this.#showing;
+    for (;;) {
+      const { value: piece } = await workload.slice(audience.caller, () => pieces.next());
+      if (piece === undefined) return true;
+      if (!(await this.#out.send(piece))) return false;
     }
-    const last = event.commits.at(-1)?.revision;
+  }
+
+  /** The events of commits, in pieces that may end anywhere but together are whole. */
+  *#pieces(commits: readonly Commit[]): Generator<string, void> {
+    const { views, audience } = this.#showing;
+    let text = '';
+    let toldRevision: number | undefined;
+    for (const commit of commits) {
+      let separator = `id: ${commit.revision}\nevent: commit\ndata: `;
+      for (const part of views.commitPieces(commit, audience)) {
+        text += separator + part;
+        separator = '';
+        toldRevision = commit.revision;
+        if (text.length < PIECE_CHARS) continue;
+        yield text;
+        text = '';
+      }
+      if (separator === '') text += '\n\n';
+    }
+    const last = commits.at(-1)?.revision;
     // An id without data moves the client's place on past what it may not see, and shows it nothing.
-    if (last !== undefined && !text.includes(`id: ${last}\n`)) text += `id: ${last}\n\n`;
-    return this.#out.send(text);
+    if (last !== undefined && last !== toldRevision) text += `id: ${last}\n\n`;
+    if (text !== '') yield text;
   }
 
   async #last(event: string, facts: object): Promise<false> {
@@ -134,4 +171,10 @@ function gone(after: number, oldest: number): Refusal {
 function ahead(after: number, revision: number): Refusal {
   const message = `The journal has not reached revision ${after}: it is at ${revision}, perhaps restored from an older state. List the resources anew and watch from the revision of that answer.`;
   return { kind: 'conflict', code: 'revision-ahead', message, field: '/after', facts: { revision } };
+}
+
+function isSmall(commits: readonly Commit[]): boolean {
+  let changes = 0;
+  for (const commit of commits) changes += commit.changes.length;
+  return changes <= CHANGES_AT_ONCE_MAX;
 }

@@ -72,17 +72,25 @@ export class Client {
   /** Every item of a list, page by page, up to `limit`. */
   async list<T>(path: string, query: Query = {}, limit = Infinity): Promise<T[]> {
     const items: T[] = [];
-    let after: string | undefined;
-    do {
-      const page: Page<T> = await this.get(path, {
-        ...query,
-        after,
-        limit: Math.min(PAGE_LIMIT, limit - items.length),
-      });
-      items.push(...page.items);
-      after = page.next;
-    } while (after !== undefined && items.length < limit);
+    for await (const page of this.pages<T>(path, query, limit)) for (const item of page) items.push(item);
     return items;
+  }
+
+  /** The same page by page. While one is shown the next is on its way. */
+  async *pages<T>(path: string, query: Query = {}, limit = Infinity): AsyncGenerator<readonly T[], void> {
+    let left = limit;
+    const ask = (after?: string): Promise<Page<T>> => {
+      const page = this.get<Page<T>>(path, { ...query, after, limit: Math.min(PAGE_LIMIT, left) });
+      // Whoever stops in between never looks at it.
+      page.catch(() => undefined);
+      return page;
+    };
+    for (let asked: Promise<Page<T>> | undefined = ask(); asked !== undefined;) {
+      const { items, next }: Page<T> = await asked;
+      left -= items.length;
+      asked = next === undefined || left <= 0 ? undefined : ask(next);
+      yield items;
+    }
   }
 
   /** An answer that goes on. Connecting is bounded by the request's time, listening is not. */

@@ -8,6 +8,7 @@ import { hostJoin, hostJoinToken } from './hosts-join.ts';
 import { hostSegments } from './hosts-segments.ts';
 import { hostTenants } from './hosts-tenants.ts';
 import { wholeNumber } from './input-file.ts';
+import { showPages } from './list-output.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
 import { each, isFiltered, noneMatch } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
@@ -95,8 +96,8 @@ function listHosts(cli: Cli): Command {
     const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
     const { transportZone, quarantined, all } = options;
     const query = { site, state, connection, zone, trait, transportZone, quarantined, serviceVersion, all, sort };
-    const hosts = await session.client.list<Host>(HOSTS, query);
-    await session.list(hosts, COLUMNS, emptyText(query));
+    const listed = { columns: COLUMNS, empty: emptyText(query), what: 'hosts' };
+    await showPages(session, session.client.pages<Host>(HOSTS, query), listed);
     return undefined;
   });
 }

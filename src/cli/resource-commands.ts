@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { act, examples, type Cli } from './command.ts';
 import { relative } from './duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
+import { showPages } from './list-output.ts';
 import { Refused } from './problem.ts';
 import type { Facts, Session } from './session.ts';
 import type { Column } from './table.ts';
@@ -49,8 +50,12 @@ export function listCommand<R>(
   examples(command, [`every ${kind}`, `muster ${word} list`], ...(told.examples ?? []));
   return act<Readonly<Record<string, string | undefined>>>(cli, command, async (session, { options }) => {
     const query = Object.fromEntries(names.map((name) => [name, options[name]]));
-    const rows = await session.client.list<R>(path, query);
-    await session.list(rows, columns(session.nowMs()), isFiltered(query) ? noneMatch(word) : empty);
+    const listed = {
+      columns: columns(session.nowMs()),
+      empty: isFiltered(query) ? noneMatch(word) : empty,
+      what: word,
+    };
+    await showPages(session, session.client.pages<R>(path, query), listed);
     return undefined;
   });
 }

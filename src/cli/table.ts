@@ -13,25 +13,53 @@ export interface Column<R> {
 const GAP = '  ';
 
 export function renderTable<R>(rows: readonly R[], columns: readonly Column<R>[], paint: Paint): string {
-  const cells = rows.map((row) => columns.map((column) => cellText(column.of(row))));
-  const widths = columns.map((column, at) =>
-    Math.max(textWidth(column.title), ...cells.map((row) => textWidth(row[at] ?? ''))),
-  );
-  const head = columns.map((column) => column.title.toUpperCase());
-  const line = (texts: readonly string[], colourOf: (text: string, at: number) => Colour | undefined): string =>
-    texts
+  return new TableWriter(columns, paint).render(rows);
+}
+
+/** A table that is written in parts: its head comes with the first, and a column that was wider once stays so. */
+export class TableWriter<R> {
+  readonly #columns: readonly Column<R>[];
+  readonly #paint: Paint;
+  readonly #widths: number[];
+  #hasHead = false;
+
+  constructor(columns: readonly Column<R>[], paint: Paint) {
+    this.#columns = columns;
+    this.#paint = paint;
+    this.#widths = columns.map(({ title }) => textWidth(title));
+  }
+
+  render(rows: readonly R[]): string {
+    const cells = rows.map((row) => this.#columns.map((column) => cellText(column.of(row))));
+    for (const row of cells) {
+      for (const [at, text] of row.entries()) this.#widths[at] = Math.max(this.#widths[at] ?? 0, textWidth(text));
+    }
+    const lines = cells.map((row) => this.#line(row, (text, at) => this.#colourOf(text, at)));
+    if (!this.#hasHead) lines.unshift(this.#head());
+    this.#hasHead = true;
+    return lines.map((text) => `${text}\n`).join('');
+  }
+
+  #head(): string {
+    const titles = this.#columns.map((column) => column.title.toUpperCase());
+    return this.#line(titles, () => 'dim');
+  }
+
+  #line(texts: readonly string[], colourOf: (text: string, at: number) => Colour | undefined): string {
+    return texts
       .map((text, at) => {
-        const space = ' '.repeat(Math.max(0, (widths[at] ?? 0) - textWidth(text)));
-        const painted = paint(colourOf(text, at), text);
-        return columns[at]?.align === 'right' ? `${space}${painted}` : `${painted}${space}`;
+        const space = ' '.repeat(Math.max(0, (this.#widths[at] ?? 0) - textWidth(text)));
+        const painted = this.#paint(colourOf(text, at), text);
+        return this.#columns[at]?.align === 'right' ? `${space}${painted}` : `${painted}${space}`;
       })
       .join(GAP)
       .trimEnd();
-  const colourOfCell = (text: string, at: number): Colour | undefined => {
-    const colour = columns[at]?.colour;
+  }
+
+  #colourOf(text: string, at: number): Colour | undefined {
+    const colour = this.#columns[at]?.colour;
     return colour === 'state' ? stateColour(text.split(' ')[0] ?? '') : colour;
-  };
-  return [line(head, () => 'dim'), ...cells.map((row) => line(row, colourOfCell))].map((text) => `${text}\n`).join('');
+  }
 }
 
 function cellText(value: string | number | undefined): string {

@@ -1,5 +1,5 @@
 // A row of the commit log as either database answers it, and back to a commit. PostgreSQL answers 64-bit numbers as text.
-import { decodeChanges } from './stored-changes.ts';
+import { decodeChanges, type WantedChanges } from './stored-changes.ts';
 import type { ReadCommit } from './store.ts';
 
 export const COMMIT_COLUMNS = 'c.revision, c.id, c.at_ms, c.by_whom, c.why, c.operation, c.changes, c.hash';
@@ -15,7 +15,7 @@ export interface CommitRow {
   readonly hash: string | null;
 }
 
-export function commitOf(row: CommitRow): ReadCommit {
+export function commitOf(row: CommitRow, wanted?: WantedChanges): ReadCommit {
   return {
     revision: Number(row.revision),
     id: row.id,
@@ -23,7 +23,7 @@ export function commitOf(row: CommitRow): ReadCommit {
     by: row.by_whom,
     ...(row.why === null ? {} : { why: row.why }),
     ...(row.operation === null ? {} : { operation: row.operation }),
-    changes: decodeChanges(row.changes),
+    changes: decodeChanges(row.changes, wanted),
     ...(row.hash === null ? {} : { hash: row.hash }),
   };
 }

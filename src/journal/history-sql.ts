@@ -1,6 +1,6 @@
-// The history query as SQL, for both databases: they differ in how a parameter is written. A resource's history walks the
-// index of touched resources backwards; a whole kind's history costs as much as that kind has history.
-import { COMMIT_COLUMNS } from './commit-row.ts';
+// The history query as SQL, for both databases: they differ in how a parameter is written. It answers which commits match and
+// how large they are, so that only those that fit a page are read. A resource's history walks the index of touched resources
+// backwards; a whole kind's history costs as much as that kind has history.
 import type { HistoryQuery } from './store.ts';
 
 interface Sql {
@@ -16,7 +16,9 @@ export function historySql(query: HistoryQuery, parameter: (nth: number) => stri
   if (query.operation !== undefined) where.push(`c.operation = ${bound(query.operation)}`);
   if (query.before !== undefined) where.push(`c.revision < ${bound(query.before)}`);
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
-  const text = `SELECT ${COMMIT_COLUMNS} FROM ${from}${condition} ORDER BY c.revision DESC LIMIT ${bound(query.limit)}`;
+  // One more than wanted shows whether there is a next page.
+  const text = `SELECT c.revision, octet_length(c.changes) AS bytes FROM ${from}${condition}
+    ORDER BY c.revision DESC LIMIT ${bound(query.limit + 1)}`;
   return { text, values };
 }
 

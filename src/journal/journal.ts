@@ -13,7 +13,7 @@ import { Tail } from './tail.ts';
 import { loadSnapshot } from './load-snapshot.ts';
 import { toCommit } from './text.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { READ_PAGE, watchFrom, type WatchEvent } from './watch.ts';
+import { READ_PAGE, watchFrom, type WatchEvent, type WatchPace } from './watch.ts';
 
 export interface JournalOptions {
   readonly store: Store;
@@ -277,7 +277,8 @@ export class Journal {
         this.#seen(this.#position);
         this.#tail.wake();
       }
-      if (answer.commits.length < READ_PAGE) return;
+      // A page may be short because it is full of bytes: only the head tells that nothing is left.
+      if (answer.commits.length === 0 || this.#position.revision >= answer.head) return;
     }
   }
 
@@ -312,8 +313,8 @@ export class Journal {
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
-  watch(after: number, signal: AbortSignal): AsyncGenerator<WatchEvent, void> {
-    return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail }, after, signal);
+  watch(after: number, signal: AbortSignal, pace?: WatchPace): AsyncGenerator<WatchEvent, void> {
+    return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail, pace }, after, signal);
   }
 
   /** Waits until the fleet shows `revision`; false when it does not within `timeoutMs`. */

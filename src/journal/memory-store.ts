@@ -2,11 +2,13 @@
 // is the disk that several servers share; a power cut on it takes everything that was not flushed.
 import { chainCommits, type ChainedCommit } from './chain.ts';
 import { ChainWalk } from './check-chain.ts';
+import { chooseHistoryPage, PAGE_BYTES_MAX } from './page-bytes.ts';
 import { sha256 } from './sha256-store.ts';
 import type {
   Batch,
   Conflict,
   Group,
+  HistoryPage,
   HistoryQuery,
   Lease,
   LeaseAnswer,
@@ -18,6 +20,7 @@ import type {
   Resource,
   SnapshotAnswer,
   Store,
+  TextChange,
   Written,
 } from './store.ts';
 
@@ -200,7 +203,7 @@ export class MemoryStore implements Store {
       after: { revision: last.revision, hash: last.hash ?? null },
       chainedFrom: 1,
     });
-    const found = commits.slice(start, start + limit);
+    const found = pageOf(commits.slice(start, start + limit));
     for (const commit of found) {
       const damage = walk.take(commit);
       if (damage !== undefined) return { kind: 'damaged', damage };
@@ -214,13 +217,24 @@ export class MemoryStore implements Store {
     return { ...headOf(state), damage: [] };
   }
 
-  async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
-    const wanted = (commit: ReadCommit): boolean =>
-      (query.before === undefined || commit.revision < query.before) &&
-      (query.operation === undefined || commit.operation === query.operation) &&
-      (query.kind === undefined ||
-        commit.changes.some((one) => one.kind === query.kind && (query.id === undefined || one.id === query.id)));
-    return this.#disk.state.commits.toReversed().filter(wanted).slice(0, query.limit);
+  async history(query: HistoryQuery): Promise<HistoryPage> {
+    const { kind, id, operation, before = Infinity, limit } = query;
+    const isWanted = (one: TextChange): boolean =>
+      (kind === undefined || one.kind === kind) && (id === undefined || one.id === id);
+    const matches = (commit: ReadCommit): boolean =>
+      commit.revision < before &&
+      (operation === undefined || commit.operation === operation) &&
+      (kind === undefined || commit.changes.some(isWanted));
+    const found = this.#disk.state.commits
+      .toReversed()
+      .filter(matches)
+      .slice(0, limit + 1);
+    const sized = found.map(({ revision, changes }) => ({ revision, bytes: textBytes(changes) }));
+    const { revisions, next } = chooseHistoryPage(sized, limit);
+    const commits = found
+      .slice(0, revisions.length)
+      .map((commit) => ({ ...commit, changes: commit.changes.filter(isWanted) }));
+    return { commits, ...(next !== undefined && { next }) };
   }
 
   changed(revision: number, signal: AbortSignal): Promise<void> {
@@ -291,6 +305,21 @@ export class MemoryStore implements Store {
   async close(): Promise<void> {
     for (const holder of this.#holders) this.#disk.endSession(holder);
   }
+}
+
+function textBytes(changes: readonly TextChange[]): number {
+  return changes.reduce((bytes, { body }) => bytes + (body?.length ?? 0), 0);
+}
+
+/** As many as fit a page of bytes. */
+function pageOf(commits: readonly ReadCommit[]): readonly ReadCommit[] {
+  let bytes = 0;
+  const cut = commits.findIndex((commit) => {
+    const isFull = bytes >= PAGE_BYTES_MAX;
+    bytes += textBytes(commit.changes);
+    return isFull;
+  });
+  return cut === -1 ? commits : commits.slice(0, cut);
 }
 
 function headOf(state: State): Position {

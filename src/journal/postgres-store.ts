@@ -22,17 +22,18 @@ import {
   type ResourceRow,
 } from './load-check.ts';
 import { postgresHosts } from './postgres-url-store.ts';
+import { chooseHistoryPage, PAGE_BYTES_MAX, type SizedCommit } from './page-bytes.ts';
 import { positionOf, readAnswer } from './read-answer.ts';
 import { sha256 } from './sha256-store.ts';
 import type {
   Group,
+  HistoryPage,
   HistoryQuery,
   Lease,
   LeaseAnswer,
   LeaseRequest,
   Position,
   ReadAnswer,
-  ReadCommit,
   Resource,
   SnapshotAnswer,
   Store,
@@ -79,6 +80,11 @@ interface Parts {
   readonly schema: string;
 }
 
+interface ThroughBytes {
+  /** Of the commits after the position, up to and with this one. */
+  readonly bytes: string | null;
+}
+
 class PostgresStore implements Store {
   readonly journalId: string;
   readonly #connections: PostgresConnections;
@@ -123,16 +129,20 @@ class PostgresStore implements Store {
     // Head and commits in one statement: they are of one moment.
     const text = `SELECT ${HEAD_COLUMNS}, c.*
       FROM ${this.#schema}.head h LEFT JOIN LATERAL (
-        SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
-        WHERE c.revision >= $1 ORDER BY c.revision LIMIT $2) c ON true
+        SELECT ${COMMIT_COLUMNS}, c.bytes FROM (
+          SELECT c.*, octet_length(c.changes) AS own_bytes,
+            sum(octet_length(c.changes)) FILTER (WHERE c.revision > $1) OVER (ORDER BY c.revision) AS bytes
+          FROM (SELECT * FROM ${this.#schema}.commit_log WHERE revision >= $1 ORDER BY revision LIMIT $2) c) c
+        WHERE coalesce(c.bytes - c.own_bytes, 0) < $3) c ON true
       ORDER BY c.revision`;
-    const query = { name: 'read', text, values: [after.revision, limit + 1] };
-    const found = await this.#connections.reading((client) => client.query<HeadRow & CommitRow>(query));
+    const query = { name: 'read', text, values: [after.revision, limit + 1, PAGE_BYTES_MAX] };
+    const found = await this.#connections.reading((client) => client.query<HeadRow & CommitRow & ThroughBytes>(query));
     const first = found.rows[0];
     if (first === undefined) throw new Error('the head row is gone');
     // Without commits the one row has the head only.
     const rows = first.id === null ? [] : found.rows;
-    return readAnswer(after, limit, { head: loadedHead(first), rows }, sha256);
+    const isFull = Number(rows.at(-1)?.bytes ?? 0) >= PAGE_BYTES_MAX;
+    return readAnswer(after, limit, { head: loadedHead(first), rows, isFull }, sha256);
   }
 
   snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
@@ -173,10 +183,16 @@ class PostgresStore implements Store {
     };
   }
 
-  async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
+  async history(query: HistoryQuery): Promise<HistoryPage> {
     const { text, values } = historySql(query, (nth) => `$${nth}`, `${this.#schema}.`);
-    const found = await this.#connections.reading((client) => client.query<CommitRow>(text, [...values]));
-    return found.rows.map(commitOf);
+    const read = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c
+      WHERE c.revision = ANY($1::bigint[]) ORDER BY c.revision DESC`;
+    return this.#connections.reading(async (client) => {
+      const found = await client.query<SizedCommit>(text, [...values]);
+      const { revisions, next } = chooseHistoryPage(found.rows, query.limit);
+      const { rows } = await client.query<CommitRow>(read, [revisions]);
+      return { commits: rows.map((row) => commitOf(row, query)), ...(next !== undefined && { next }) };
+    });
   }
 
   changed(revision: number, signal: AbortSignal): Promise<void> {

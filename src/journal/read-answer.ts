@@ -17,6 +17,8 @@ interface FoundRows {
   readonly head: StoredHead;
   /** One more than asked for, from the position's own revision on (which is not there at the floor), oldest first. */
   readonly rows: readonly CommitRow[];
+  /** Whether the page ended early because it is full of bytes: then there are more. */
+  readonly isFull?: boolean;
 }
 
 export function readAnswer(after: Position, limit: number, found: FoundRows, sha256: Sha256): ReadAnswer {
@@ -35,7 +37,7 @@ export function readAnswer(after: Position, limit: number, found: FoundRows, sha
   return checkedCommits(rows.slice(start, start + limit), {
     head,
     after: { revision: after.revision, hash: own?.hash ?? null },
-    isLastPage: rows.length < start + limit,
+    isLastPage: rows.length < start + limit && found.isFull !== true,
     sha256,
   });
 }

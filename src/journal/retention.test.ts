@@ -114,7 +114,7 @@ describe('retention', () => {
       await w.commit(w.work(`w${day}`));
       w.passDays(1);
     }
-    const kept = async () => (await w.store.history({ limit: 1000 })).length;
+    const kept = async () => (await w.store.history({ limit: 1000 })).commits.length;
     await w.look();
     expect(await kept()).toBe(90);
     await w.commit(
@@ -130,7 +130,7 @@ describe('retention', () => {
     await Promise.all(Array.from({ length: 2500 }, (_, at) => w.commit(w.work(`w${at}`))));
     w.passDays(91);
     await w.look();
-    expect(await w.store.history({ limit: 10 })).toHaveLength(1);
+    expect((await w.store.history({ limit: 10 })).commits).toHaveLength(1);
   });
 
   test('never: something is forgotten while the clock is not trusted', async () => {
@@ -140,7 +140,7 @@ describe('retention', () => {
     w.passDays(100);
     w.trust.clock = false;
     await w.look();
-    expect([w.journal.fleet.count(WORK), (await w.store.history({ limit: 10 })).length]).toEqual([2, 2]);
+    expect([w.journal.fleet.count(WORK), (await w.store.history({ limit: 10 })).commits.length]).toEqual([2, 2]);
     w.trust.clock = true;
     await w.look();
     expect(w.journal.fleet.count(WORK)).toBe(1);
@@ -162,9 +162,9 @@ describe('retention', () => {
     w.passDays(100);
     w.journal.stepDown();
     await w.look();
-    expect(await w.store.history({ limit: 10 })).toHaveLength(2);
+    expect((await w.store.history({ limit: 10 })).commits).toHaveLength(2);
     await w.lead();
     await w.look();
-    expect(await w.store.history({ limit: 10 })).toHaveLength(1);
+    expect((await w.store.history({ limit: 10 })).commits).toHaveLength(1);
   });
 });

@@ -1,11 +1,10 @@
 // The store of the embedded default: one SQLite file, write-ahead log, every group flushed before it is acknowledged.
-// SQLite is called synchronously. A large group is written by a thread with a connection of its own, so that the main thread
+// SQLite is called synchronously. History and commits far back are read by a thread of their own. A large group is written by a thread with a connection of its own, so that the main thread
 // can decide the next one; a small one costs less here than handing it over. Whoever writes here waits for the thread first.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { COMMIT_COLUMNS, type CommitRow, commitOf } from './commit-row.ts';
+import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
-import { historySql } from './history-sql.ts';
 import {
   gapsSql,
   LoadCheck,
@@ -15,24 +14,26 @@ import {
   type LoggedTail,
   type ResourceRow,
 } from './load-check.ts';
-import { positionOf, readAnswer } from './read-answer.ts';
+import { positionOf } from './read-answer.ts';
 import { sha256 } from './sha256-store.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
 import { SqliteGroups } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
 import { type HeadRow, storedHead } from './sqlite-head-store.ts';
+import { SqliteReader } from './sqlite-read-queue-store.ts';
+import { SqliteReads } from './sqlite-reads-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
 import { SqliteWriter } from './sqlite-writer-store.ts';
 import type {
   Group,
+  HistoryPage,
   HistoryQuery,
   Lease,
   LeaseAnswer,
   LeaseRequest,
   Position,
   ReadAnswer,
-  ReadCommit,
   Resource,
   SnapshotAnswer,
   Store,
@@ -63,11 +64,16 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { path, nowMs = Date.now, alwaysOnThread = false } = options;
   const database = openDatabase(path, randomUUID);
-  return new SqliteStore(database, nowMs, { writer: new SqliteWriter(path, nowMs), always: alwaysOnThread });
+  return new SqliteStore(database, nowMs, {
+    writer: new SqliteWriter(path, nowMs),
+    reader: new SqliteReader(path),
+    always: alwaysOnThread,
+  });
 }
 
-interface Thread {
+interface Threads {
   readonly writer: SqliteWriter;
+  readonly reader: SqliteReader;
   readonly always: boolean;
 }
 
@@ -81,22 +87,26 @@ export class SqliteStore implements Store {
   readonly #groups: SqliteGroups;
   readonly #leases: SqliteLeases;
   readonly #waiters = new HeadWaiters();
+  readonly #reads: SqliteReads;
+  readonly #reader: SqliteReader | undefined;
   readonly #writer: SqliteWriter | undefined;
   readonly #alwaysOnThread: boolean;
   #isClosing = false;
   /** How many groups have come since the last large one. */
   #sinceLarge = Infinity;
 
-  /** Without a thread every group is written here. */
-  constructor(database: DatabaseSync, nowMs: () => number, thread?: Thread) {
+  /** Without threads everything is written and read here. */
+  constructor(database: DatabaseSync, nowMs: () => number, threads?: Threads) {
     this.#database = database;
     this.#nowMs = nowMs;
     this.#sql = prepareAll(database);
     this.#transactions = new SqliteTransactions(database);
     this.#groups = new SqliteGroups(database, nowMs);
     this.#leases = new SqliteLeases(database);
-    this.#writer = thread?.writer;
-    this.#alwaysOnThread = thread?.always ?? false;
+    this.#reads = new SqliteReads(database);
+    this.#reader = threads?.reader;
+    this.#writer = threads?.writer;
+    this.#alwaysOnThread = threads?.always ?? false;
     this.journalId = this.#head().journal_id;
   }
 
@@ -110,11 +120,7 @@ export class SqliteStore implements Store {
   async #writeNow(group: Group): Promise<Written> {
     const writer = this.#writerFor(group);
     if (writer === undefined) return this.#guarded(() => this.#groups.write(group));
-    try {
-      return await writer.write(group);
-    } catch (error) {
-      throw sqliteFailure(error);
-    }
+    return this.#awaited(writer.write(group));
   }
 
   #writerFor({ batches }: Group): SqliteWriter | undefined {
@@ -125,10 +131,11 @@ export class SqliteStore implements Store {
   }
 
   async read(after: Position, limit: number): Promise<ReadAnswer> {
-    return this.#reading(() => {
-      const rows = this.#sql.readFrom.all(after.revision, limit + 1) as unknown as CommitRow[];
-      return readAnswer(after, limit, { head: storedHead(this.#head()), rows }, sha256);
-    });
+    const reader = this.#reader;
+    // At the head there is nothing to read but the head: that is what the periodic look finds nearly always.
+    if (reader === undefined || this.#isClosing || this.#isAtHead(after))
+      return this.#guarded(() => this.#reads.read(after, limit));
+    return this.#awaited(reader.read(after, limit));
   }
 
   async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
@@ -160,12 +167,10 @@ export class SqliteStore implements Store {
     };
   }
 
-  async history(query: HistoryQuery): Promise<readonly ReadCommit[]> {
-    const { text, values } = historySql(query, (nth) => `?${nth}`, '');
-    return this.#guarded(() => {
-      const rows = this.#database.prepare(text).all(...values) as unknown as CommitRow[];
-      return rows.map(commitOf);
-    });
+  async history(query: HistoryQuery): Promise<HistoryPage> {
+    const reader = this.#reader;
+    if (reader === undefined || this.#isClosing) return this.#guarded(() => this.#reads.history(query));
+    return this.#awaited(reader.history(query));
   }
 
   /** Wakes on commits of this process only: another one's are found by the journal's periodic read. */
@@ -217,13 +222,17 @@ export class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#writer?.close();
+    await Promise.all([this.#writer?.close(), this.#reader?.close()]);
     if (this.#database.isOpen) this.#database.close();
     this.#waiters.wakeAll();
   }
 
   #head(): HeadRow {
     return this.#sql.head.get() as unknown as HeadRow;
+  }
+
+  #isAtHead({ revision }: Position): boolean {
+    return this.#guarded(() => this.#head().revision) === revision;
   }
 
   #reading<T>(work: () => T): T {
@@ -234,6 +243,14 @@ export class SqliteStore implements Store {
   async #changing<T>(work: () => T): Promise<T> {
     while (this.#writer?.isBusy === true) await this.#writer.idle();
     return this.#guarded(() => this.#transactions.run('write', work));
+  }
+
+  async #awaited<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw sqliteFailure(error);
+    }
   }
 
   #guarded<T>(work: () => T): T {

@@ -18,6 +18,7 @@ export function readingContract(make: MakeWorld): void {
   positionContract(make);
   snapshotContract(make);
   historyContract(make);
+  pageContract(make);
   compactionContract(make);
 }
 
@@ -141,7 +142,7 @@ function historyContract(make: MakeWorld): void {
       batch([port], { operation: 'op-1' }),
     );
     const revisions = async (query: Parameters<Store['history']>[0]): Promise<number[]> =>
-      (await store.history(query)).map((one) => one.revision);
+      (await store.history(query)).commits.map((one) => one.revision);
     expect(await revisions({ limit: 3 })).toEqual([5, 4, 3]);
     expect(await revisions({ limit: 3, before: 3 })).toEqual([2, 1]);
     expect(await revisions({ kind: 'host', id: 'a', limit: 10 })).toEqual([4, 3, 1]);
@@ -153,7 +154,39 @@ function historyContract(make: MakeWorld): void {
     expect(await revisions({ kind: 'host', id: 'a', operation: 'op-1', limit: 10 })).toEqual([4, 1]);
     expect(await revisions({ kind: 'port', operation: 'op-1', limit: 10 })).toEqual([5]);
     expect(await revisions({ kind: 'host', id: 'never', limit: 10 })).toEqual([]);
-    expect((await store.history({ operation: 'op-2', limit: 1 }))[0]?.changes).toEqual([put('a'), put('b')]);
+    expect((await store.history({ operation: 'op-2', limit: 1 })).commits[0]?.changes).toEqual([put('a'), put('b')]);
+  });
+}
+
+const LARGE = 'x'.repeat(60_000);
+
+function pageContract(make: MakeWorld): void {
+  test('history tells where to go on, and of a kind or a resource answers nothing else', async () => {
+    const { store } = await worldOf(make);
+    const port: TextChange = { kind: 'port', id: 'a', body: '{}' };
+    await mustWrite(store, batch([put('a'), port, put('b'), drop('c')]), batch([put('b')]), batch([put('a')]));
+    const first = await store.history({ kind: 'host', id: 'a', limit: 1 });
+    expect(first).toMatchObject({ next: 3, commits: [{ revision: 3 }] });
+    const second = await store.history({ kind: 'host', id: 'a', limit: 1, before: 3 });
+    expect(second.commits.map((one) => one.changes)).toEqual([[put('a')]]);
+    expect(second).not.toHaveProperty('next');
+    const hosts = await store.history({ kind: 'host', limit: 9, before: 2 });
+    expect(hosts.commits.map((one) => one.changes)).toEqual([[put('a'), put('b'), drop('c')]]);
+  });
+
+  test('a page of history, and a page of commits, end when they are full of bytes', { timeout: 60_000 }, async () => {
+    const { store } = await worldOf(make);
+    const wide = (n: number): TextChange[] => Array.from({ length: 10 }, (_, at) => put(`h${n}-${at}`, LARGE));
+    await mustWrite(store, ...[0, 1, 2, 3].map((n) => batch(wide(n))));
+    const page = await store.history({ limit: 100 });
+    expect(page).toMatchObject({ next: 3, commits: [{ revision: 4 }, { revision: 3 }] });
+    const rest = await store.history({ limit: 100, before: 3 });
+    expect(rest.commits.map((one) => one.revision)).toEqual([2, 1]);
+    const read = await store.read({ revision: 0 }, 100);
+    expect(read.kind === 'commits' && read.commits.map((one) => one.revision)).toEqual([1, 2]);
+    const on = await store.read({ revision: 1 }, 100);
+    expect(on.kind === 'commits' && on.commits.map((one) => one.revision)).toEqual([2, 3]);
+    expect((await readAll(store)).map((one) => one.revision)).toEqual([1, 2, 3, 4]);
   });
 }
 
@@ -170,7 +203,7 @@ function compactionContract(make: MakeWorld): void {
     expect(await store.compact(40, 2)).toBe(1);
     expect(await store.compact(40, 2)).toBe(0);
     const left = await store.history({ kind: 'host', id: 'a', limit: 9 });
-    expect(left.map((one) => one.revision)).toEqual([4]);
+    expect(left.commits.map((one) => one.revision)).toEqual([4]);
     expect((await snapshotOf(store)).resources).toEqual([{ kind: 'host', id: 'a', revision: 4, body: '40' }]);
   });
 

@@ -171,7 +171,7 @@ function bodyContract(make: MakeWorld): void {
     await mustWrite(store, batch([put('a', 1), drop('a'), put('a', 3), put('b'), drop('b')]));
     expect((await snapshotOf(store)).resources).toEqual([{ kind: 'host', id: 'a', revision: 1, body: '3' }]);
     expect((await readAll(store))[0]?.changes).toEqual([put('a', 1), drop('a'), put('a', 3), put('b'), drop('b')]);
-    expect(await store.history({ kind: 'host', id: 'a', limit: 9 })).toHaveLength(1);
+    expect((await store.history({ kind: 'host', id: 'a', limit: 9 })).commits).toHaveLength(1);
   });
 
   test('unicode and large bodies survive to the last character', async () => {

@@ -121,6 +121,16 @@ export interface HistoryQuery {
   readonly limit: number;
 }
 
+/**
+ * Commits that match, newest first. A query by kind answers the changes of that kind (and id) only: a commit that joined a
+ * thousand hosts costs the reader of one host one document.
+ */
+export interface HistoryPage {
+  readonly commits: readonly ReadCommit[];
+  /** The `before` of the next page; absent when nothing older matches. A page may end early: see `page-bytes.ts`. */
+  readonly next?: number;
+}
+
 export interface LeaseRequest {
   readonly name: string;
   readonly holder: string;
@@ -146,11 +156,11 @@ export interface Store {
   /** Which journal this is; made once, with the schema. */
   readonly journalId: string;
   write(group: Group): Promise<Written>;
-  /** The commits after a position, oldest first, at most `limit`. */
+  /** The commits after a position, oldest first, at most `limit` and at most a page of bytes: read on until `head`. */
   read(after: Position, limit: number): Promise<ReadAnswer>;
   /** Every resource at one revision, in pages; answers the position of that revision, and what is damaged. */
   snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer>;
-  history(query: HistoryQuery): Promise<readonly ReadCommit[]>;
+  history(query: HistoryQuery): Promise<HistoryPage>;
   /** Resolves when there may be commits after `revision`, or when `signal` is aborted. Only a hint: it may be early or never. */
   changed(revision: number, signal: AbortSignal): Promise<void>;
   /** Forgets up to `limit` of the oldest commits made before `beforeMs`, never the newest one. Answers how many went. */

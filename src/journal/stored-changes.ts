@@ -14,15 +14,24 @@ export function encodeChanges(changes: readonly TextChange[]): string {
   return `{"of":${JSON.stringify(entries)}${BETWEEN}${bodies.join(',')}]}`;
 }
 
-export function decodeChanges(text: string): TextChange[] {
+/** Which changes of a commit are wanted. */
+export interface WantedChanges {
+  readonly kind?: string;
+  readonly id?: string;
+}
+
+/** Bodies that are not wanted are skipped by their length. */
+export function decodeChanges(text: string, { kind: wantedKind, id: wantedId }: WantedChanges = {}): TextChange[] {
   const headEnd = text.indexOf(BETWEEN);
   let at = headEnd + BETWEEN.length;
-  return entriesIn(text, headEnd).map(([kind, id, chars]) => {
-    if (chars === null) return { kind, id, body: null };
-    const body = text.slice(at, at + chars);
-    at += chars + 1; // the comma
-    return { kind, id, body };
-  });
+  const changes: TextChange[] = [];
+  for (const [kind, id, chars] of entriesIn(text, headEnd)) {
+    const start = at;
+    if (chars !== null) at += chars + 1; // the comma
+    if ((wantedKind !== undefined && kind !== wantedKind) || (wantedId !== undefined && id !== wantedId)) continue;
+    changes.push({ kind, id, body: chars === null ? null : text.slice(start, start + chars) });
+  }
+  return changes;
 }
 
 /** Which resources a commit touched, without cutting out the bodies. */

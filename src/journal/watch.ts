@@ -16,10 +16,20 @@ export type WatchEvent =
 /** Commits read at once: enough to make a round trip worth it, few enough to keep other readers waiting only briefly. */
 export const READ_PAGE = 500;
 
+/** How reads of the store for a watcher that is far behind are shared out with other work. */
+export interface WatchPace {
+  read<T>(work: () => Promise<T>): Promise<T>;
+  /** Parses what was read, when it is this watcher's turn. */
+  slice<T>(work: () => T): Promise<T>;
+}
+
+const AT_ONCE: WatchPace = { read: (work) => work(), slice: async (work) => work() };
+
 interface Watched {
   readonly fleet: Fleet;
   readonly store: Store;
   readonly tail: Tail;
+  readonly pace?: WatchPace | undefined;
 }
 
 export async function* watchFrom(
@@ -46,14 +56,15 @@ export async function* watchFrom(
   }
 }
 
-async function commitsAfter({ fleet, store, tail }: Watched, revision: number): Promise<WatchEvent> {
+async function commitsAfter({ fleet, store, tail, pace = AT_ONCE }: Watched, revision: number): Promise<WatchEvent> {
   const kept = tail.after(revision, READ_PAGE);
   if (kept !== undefined && kept.length > 0) return { kind: 'commits', commits: kept };
-  const answer = await store.read({ revision }, READ_PAGE);
+  const answer = await pace.read(() => store.read({ revision }, READ_PAGE));
   if (answer.kind === 'diverged') return { kind: 'diverged' };
   if (answer.kind === 'gone') return answer;
   if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
   // The store may be ahead of the fleet: a watcher is never told more than a reader would see.
-  const commits = answer.commits.filter((read) => read.revision <= fleet.revision).map(toCommit);
+  const durable = answer.commits.filter((read) => read.revision <= fleet.revision);
+  const commits = await pace.slice(() => durable.map(toCommit));
   return { kind: 'commits', commits };
 }

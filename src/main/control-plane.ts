@@ -108,8 +108,8 @@ async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: Con
   open.check((findings) => {
     if (findings.length > 0) integrity.report(damagedFile(findings));
   });
-  const [newest] = await open.store.history({ limit: 1 });
-  const jump = jumpSince(newest?.atMs, clock.nowMs());
+  const { commits } = await open.store.history({ limit: 1 });
+  const jump = jumpSince(commits[0]?.atMs, clock.nowMs());
   if (jump !== undefined) integrity.report(clockJumped(describeJump(jump)));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
   if (accepted.length === 0) recorded();

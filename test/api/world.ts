@@ -8,7 +8,7 @@ import { createServer, hashSecret, type Server, type ServerOptions } from '../..
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview-fixture.ts';
-import { accept, Journal, type Clock, type Ids } from '../../src/journal/index.ts';
+import { accept, Journal, type Clock, type Ids, type Store } from '../../src/journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
@@ -49,9 +49,13 @@ export function clockAhead(): World['clock'] {
   };
 }
 
-export interface WorldOptions extends Partial<Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url' | 'auditFolder'>> {
+export interface WorldOptions extends Partial<
+  Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url' | 'auditFolder' | 'tls'>
+> {
   /** A disk that another server is on. */
   readonly disk?: MemoryDisk;
+  /** Instead of a disk in memory. It is closed with the world. */
+  readonly store?: Store;
   readonly clock?: World['clock'];
   /** False for a server that only follows. */
   readonly leads?: boolean;
@@ -62,7 +66,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = options.clock ?? clockAhead();
   const ids = realIds();
   const disk = options.disk ?? new MemoryDisk({ journalId: 'journal-of-tests', nowMs: clock.nowMs });
-  const journal = new Journal({ store: new MemoryStore(disk), registry: newRegistry(), clock, ids, pollMs: 20 });
+  const journal = new Journal({
+    store: options.store ?? new MemoryStore(disk),
+    registry: newRegistry(),
+    clock,
+    ids,
+    pollMs: 20,
+  });
   await journal.open();
   const lines: string[] = [];
   const sink = new Writable({
@@ -82,7 +92,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     hash: hashSecret,
     holderUrl: () => undefined,
   });
-  const { limits = NO_LIMITS, heartbeatMs, url, auditFolder } = options;
+  const { limits = NO_LIMITS, heartbeatMs, url, auditFolder, tls } = options;
   const server = createServer({
     ...surfaceOf(desk, startNetworks(journal, undefined, log)),
     journal,
@@ -94,6 +104,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(heartbeatMs !== undefined && { heartbeatMs }),
     ...(url !== undefined && { url }),
     ...(auditFolder !== undefined && { auditFolder }),
+    ...(tls !== undefined && { tls }),
   });
   const over = new AbortController();
   const running = [journal.follow(over.signal), desk.run(over.signal)];
@@ -116,6 +127,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       over.abort();
       await server.close();
       await Promise.all(running);
+      await options.store?.close();
     },
   };
   if (options.leads !== false) await lead(world);

@@ -1,0 +1,53 @@
+// How many connections a process may have, from how many files it may open: some descriptors stay free for the store, the lease,
+// logs and administrators, whoever knocks.
+import { readFileSync } from 'node:fs';
+
+export interface ConnectionLimits {
+  /** All together. */
+  readonly connections: number;
+  /** Beyond all others, for requests of administrators only. */
+  readonly connectionsKeptForAdmins: number;
+  readonly connectionsPerToken: number;
+  /** Connections of one address on which no valid token came yet. */
+  readonly strangersPerAddress: number;
+}
+
+/** The store's files or connections, its threads, logs, outgoing requests to the holder and to back ends, and some to spare. */
+const DESCRIPTORS_KEPT = 128;
+const KEPT_FOR_ADMINS = 16;
+/** Above what one client pool opens, and above `requestsPerToken`: a proxy's connections count for whoever used them last. */
+const PER_TOKEN_MAX = 512;
+/** Above the backlog of a listening socket: agents behind one address that come back all at once are strangers for a moment. */
+const STRANGERS_PER_ADDRESS_MAX = 1024;
+/** Linux has this limit where nobody set one; Node raises it to the hard limit when it starts. */
+const DESCRIPTORS_UNKNOWN = 1024;
+
+export function connectionLimits(descriptors: number): ConnectionLimits {
+  const connections = Math.max(KEPT_FOR_ADMINS, descriptors - DESCRIPTORS_KEPT - KEPT_FOR_ADMINS);
+  const share = Math.ceil(connections / 4);
+  return {
+    connections,
+    connectionsKeptForAdmins: KEPT_FOR_ADMINS,
+    connectionsPerToken: Math.min(PER_TOKEN_MAX, share),
+    strangersPerAddress: Math.min(STRANGERS_PER_ADDRESS_MAX, share),
+  };
+}
+
+/** How many files this process may have open. */
+export function descriptorLimit(): number {
+  let text: string;
+  try {
+    text = readFileSync('/proc/self/limits', 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return DESCRIPTORS_UNKNOWN;
+    throw error;
+  }
+  return descriptorsIn(text);
+}
+
+export function descriptorsIn(limits: string): number {
+  const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
+  if (soft === undefined) return DESCRIPTORS_UNKNOWN;
+  // Nobody has use for more: the memory of a million connections is gone long before.
+  return soft === 'unlimited' ? 1024 * 1024 : Number(soft);
+}

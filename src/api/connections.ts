@@ -1,0 +1,137 @@
+// Who holds the server's connections. A connection is a stranger's until a request with a valid token came on it: strangers are
+// limited by address, callers by credential, everybody together by the file descriptors of the process. Callers behind one
+// address are never limited by it. Nothing here looks at what is asked.
+import type { Server, Socket } from 'node:net';
+import { permits } from '../access/index.ts';
+import type { Known } from './authenticate.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
+import { HttpProblem } from './problem.ts';
+import type { Usage } from './usage.ts';
+
+interface Connection {
+  readonly address: string;
+  /** Taken beyond the limit: only an administrator is served on it. */
+  readonly isReserved: boolean;
+  socket: Socket;
+  /** The credential that used it last; undefined for a stranger. */
+  owner: Usage | undefined;
+  /** It counts no more. */
+  isClosed: boolean;
+}
+
+const CONNECTION = Symbol('connection');
+type Tracked = Socket & { [CONNECTION]?: Connection };
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** Oldest first. */
+  readonly #strangers = new Set<Connection>();
+  readonly #strangersAt = new Map<string, Set<Connection>>();
+  /** Connections whose TLS handshake is not over, by their remote end. */
+  readonly #handshaking = new Map<string, Connection>();
+  #total = 0;
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  follow(server: Server, { isTls }: { readonly isTls: boolean }): void {
+    server.on('connection', (socket: Socket) => {
+      const connection = this.#accept(socket);
+      if (connection === undefined || !isTls) return;
+      const key = remoteEnd(socket);
+      this.#handshaking.set(key, connection);
+      socket.once('close', () => this.#handshaking.delete(key));
+    });
+    // HTTP requests come with the socket that decrypts, not with the one that was accepted.
+    server.on('secureConnection', (socket: Socket) => {
+      const key = remoteEnd(socket);
+      const connection = this.#handshaking.get(key);
+      this.#handshaking.delete(key);
+      if (connection === undefined) return;
+      connection.socket = socket;
+      (socket as Tracked)[CONNECTION] = connection;
+    });
+  }
+
+  #accept(socket: Socket): Connection | undefined {
+    const { connections, connectionsKeptForAdmins, strangersPerAddress } = this.#limits;
+    const address = socket.remoteAddress ?? '';
+    const here = this.#strangersAt.get(address);
+    // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
+    if (here !== undefined && here.size >= strangersPerAddress) this.#evictFirst(here);
+    if (this.#total >= connections) this.#evictFirst(this.#strangers);
+    if (this.#total >= connections + connectionsKeptForAdmins) {
+      socket.destroy();
+      return undefined;
+    }
+    const connection: Connection = {
+      address,
+      isReserved: this.#total >= connections,
+      socket,
+      owner: undefined,
+      isClosed: false,
+    };
+    this.#total += 1;
+    this.#addStranger(connection);
+    (socket as Tracked)[CONNECTION] = connection;
+    socket.once('close', () => this.#closed(connection));
+    return connection;
+  }
+
+  /** Called with every request of a known caller: the connection is that caller's from now on. */
+  attribute(socket: Socket, known: Known): void {
+    const connection = (socket as Tracked)[CONNECTION];
+    if (connection === undefined || connection.owner === known.usage || connection.isClosed) return;
+    this.#refuseBeyond(connection, known);
+    if (connection.owner === undefined) this.#dropStranger(connection);
+    else connection.owner.connections -= 1;
+    connection.owner = known.usage;
+    known.usage.connections += 1;
+  }
+
+  #refuseBeyond(connection: Connection, { caller, usage }: Known): void {
+    const headers = { 'retry-after': '5', connection: 'close' };
+    if (connection.isReserved && !permits(caller, 'admin')) {
+      const detail = 'This server has as many connections open as it takes. Close some, or ask another server.';
+      throw new HttpProblem({ status: 503, code: 'too-many-connections', detail, headers });
+    }
+    if (usage.connections < this.#limits.connectionsPerToken) return;
+    const detail = `Your token has ${usage.connections} connections open, as many as one token may have. Use them again instead of opening new ones.`;
+    throw new HttpProblem({ status: 429, code: 'too-many-connections', detail, headers });
+  }
+
+  #evictFirst(connections: ReadonlySet<Connection>): void {
+    for (const connection of connections) {
+      this.#closed(connection);
+      connection.socket.destroy();
+      return;
+    }
+  }
+
+  #closed(connection: Connection): void {
+    if (connection.isClosed) return;
+    connection.isClosed = true;
+    this.#total -= 1;
+    if (connection.owner === undefined) this.#dropStranger(connection);
+    else connection.owner.connections -= 1;
+  }
+
+  #addStranger(connection: Connection): void {
+    this.#strangers.add(connection);
+    const here = this.#strangersAt.get(connection.address);
+    if (here === undefined) this.#strangersAt.set(connection.address, new Set([connection]));
+    else here.add(connection);
+  }
+
+  #dropStranger(connection: Connection): void {
+    this.#strangers.delete(connection);
+    const here = this.#strangersAt.get(connection.address);
+    here?.delete(connection);
+    if (here?.size === 0) this.#strangersAt.delete(connection.address);
+  }
+}
+
+function remoteEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
+}

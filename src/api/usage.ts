@@ -1,0 +1,10 @@
+// What one token takes of this server right now. Kept per server, and with what else is known of the caller.
+export interface Usage {
+  requests: number;
+  streams: number;
+  connections: number;
+}
+
+export function newUsage(): Usage {
+  return { requests: 0, streams: 0, connections: 0 };
+}

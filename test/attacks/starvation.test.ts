@@ -1,0 +1,262 @@
+// No caller can starve the server: reads that cost much are done in slices and in turn, and what one token takes of requests,
+// streams and reads leaves the rest to others.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { idOf, put } from '../../src/fleet/index.ts';
+import type { Batch, Store } from '../../src/journal/index.ts';
+import { openSqliteStore } from '../../src/journal/runtime.ts';
+import { LeaseController } from '../../src/operations/runtime.ts';
+import { SITE } from '../../src/sites/index.ts';
+import { openStream, type Reader } from '../api/sse.ts';
+import { hostChange, startWorld, type World, type WorldOptions } from '../api/world.ts';
+
+const open: World[] = [];
+
+afterEach(async () => {
+  for (const world of open.splice(0)) await world.close();
+});
+
+async function started(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
+  const world = await startWorld({ logLevel: 'warn', ...options });
+  open.push(world);
+  return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
+}
+
+const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
+
+/** A document near the limit of 64 KiB that takes long to parse: many small values. */
+function largeHost(name: string): string {
+  const { doc } = hostChange(name);
+  return JSON.stringify({ ...doc, padding: Array.from({ length: 6000 }, (_, at) => `t${at}`) });
+}
+
+/** As if hosts had been edited for a while: each commit has one large document. */
+async function fillHistory(store: Store, commits: number): Promise<void> {
+  const body = largeHost('compute-1');
+  const batches = Array.from({ length: commits }, (_, at): Batch => {
+    const change = { kind: 'host', id: 'compute-1', body };
+    return { id: `filled-${at}`, atMs: 1, by: 'test', changes: [change], preconditions: [] };
+  });
+  await store.write({ batches });
+}
+
+async function sqliteStore(): Promise<Store> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-starvation-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return openSqliteStore({ path: join(folder, 'journal.db') });
+}
+
+/** Answers over connections that are kept, so that many can be asked for in one moment. */
+function ask(url: string, secret: string | undefined, headers: Record<string, string> = {}): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const sent = { ...(secret !== undefined && bearer(secret)), ...headers };
+    const asked = httpRequest(url, { headers: sent, agent: false }, (message) => {
+      let body = '';
+      message.setEncoding('utf8');
+      message.on('data', (chunk: string) => (body += chunk));
+      message.on('end', () => resolve({ status: message.statusCode ?? 0, body }));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+interface Answered {
+  readonly status: number;
+  readonly body: string;
+}
+
+interface Pipelined {
+  readonly secret: string;
+  readonly path: string;
+  readonly count: number;
+}
+
+/** Asks for the same thing many times in one packet, so that it arrives in one turn; answers how often it was answered with 200. */
+function pipelined(url: string, { secret, path, count }: Pipelined): Promise<number> {
+  const head = (connection: string): string =>
+    `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\nauthorization: Bearer ${secret}\r\n\r\n`;
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    let [good, rest] = [0, ''];
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      const parts = (rest + chunk).split('HTTP/1.1 200 OK');
+      good += parts.length - 1;
+      rest = (parts.at(-1) ?? '').slice(-20);
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(good));
+    socket.write(`${head('keep-alive').repeat(count - 1)}${head('close')}`);
+  });
+}
+
+const codeIn = ({ body }: Answered): unknown => (JSON.parse(body) as { readonly code?: string }).code;
+
+test('thirty parallel reads of a long history do not cost the lease', { timeout: 120_000 }, async () => {
+  const store = await sqliteStore();
+  await fillHistory(store, 200);
+  const { world, url } = await started({ store, leads: false });
+  const stop = new AbortController();
+  // Renewals are counted at the store; the lease is short, so that a server that is held up loses it.
+  let renewals = 0;
+  const renew = store.renewLease.bind(store);
+  store.renewLease = (request) => {
+    renewals += 1;
+    return renew(request);
+  };
+  const { clock, journal } = world;
+  const lost: string[] = [];
+  const log = {
+    info: () => undefined,
+    error: () => undefined,
+    warn: (_: object, text: string) => void lost.push(text),
+  };
+  const lease = new LeaseController({ journal, clock, log, holder: 'test', url, ttlMs: 2000, renewMs: 200 });
+  const leasing = lease.run(stop.signal);
+  await expect.poll(() => journal.fence).toBeDefined();
+  const epoch = journal.fence?.epoch;
+  const viewer = await world.token('viewer');
+  const before = renewals;
+  expect(await pipelined(url, { secret: viewer, path: '/api/v1/history?limit=500', count: 30 })).toBe(30);
+  expect(renewals).toBeGreaterThan(before);
+  expect(lost).toEqual([]);
+  expect(journal.fence?.epoch).toBe(epoch);
+  expect((await store.readLease('fleet'))?.epoch).toBe(epoch);
+  stop.abort();
+  await leasing;
+});
+
+test('a page of history ends when it is full of bytes, and goes on where it ended', { timeout: 60_000 }, async () => {
+  const { world, url } = await started();
+  const viewer = await world.token('viewer');
+  await fillHistory(world.journal.store, 60);
+  await world.journal.catchUp();
+  const revisions: number[] = [];
+  let next: number | undefined;
+  let pages = 0;
+  do {
+    const before: string = next === undefined ? '' : `&before=${next}`;
+    const { body } = await ask(`${url}/api/v1/history?kind=host&id=compute-1&limit=500${before}`, viewer);
+    const page = JSON.parse(body) as { items: { revision: number }[]; next?: number };
+    expect(body.length).toBeLessThan(3 * 1024 * 1024);
+    revisions.push(...page.items.map((one) => one.revision));
+    next = page.next;
+    pages += 1;
+  } while (next !== undefined);
+  expect(pages).toBeGreaterThan(1);
+  expect(revisions).toHaveLength(60);
+  expect(revisions).toEqual([...new Set(revisions)].sort((one, other) => other - one));
+});
+
+test('the history of one host does not answer what else its commits did', async () => {
+  const { world, url } = await started();
+  const viewer = await world.token('viewer');
+  await world.commit(...Array.from({ length: 50 }, (_, at) => hostChange(`h${at}`)));
+  const { body } = await ask(`${url}/api/v1/history?kind=host&id=h7`, viewer);
+  const { items } = JSON.parse(body) as { items: { changes: { id: string }[] }[] };
+  expect(items.map(({ changes }) => changes.map(({ id }) => id))).toEqual([['h7']]);
+});
+
+test('more reads of the journal than one token may have waiting are refused, and others are served', async () => {
+  const limits = { readsAtOnce: 2, readsPerToken: 1, readsKeptForAdmins: 1, readsWaitingPerToken: 3 };
+  const { world, url } = await started({ limits: { ...limits, perTokenPerSecond: Infinity } });
+  const [viewer, other, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
+  const store = world.journal.store;
+  const held = Promise.withResolvers<undefined>();
+  const history = store.history.bind(store);
+  let asked = 0;
+  store.history = async (query) => {
+    asked += 1;
+    if (query.kind === undefined) await held.promise;
+    return history(query);
+  };
+  const first = Array.from({ length: 4 }, () => ask(`${url}/api/v1/history`, viewer));
+  await expect.poll(async () => (await ask(`${url}/api/v1/history`, viewer)).status).toBe(429);
+  expect(codeIn(await ask(`${url}/api/v1/history`, viewer))).toBe('too-many-reads');
+  // One of two places is kept for administrators: they are answered while it is so.
+  expect((await ask(`${url}/api/v1/history?kind=host`, admin)).status).toBe(200);
+  expect(asked).toBe(2);
+  const waiting = ask(`${url}/api/v1/history?kind=host`, other);
+  held.resolve(undefined);
+  const answers = await Promise.all([...first, waiting]);
+  expect(answers.map(({ status }) => status).filter((status) => status === 200).length).toBeGreaterThanOrEqual(4);
+  expect((await waiting).status).toBe(200);
+});
+
+test('one token cannot take all streams, and an administrator gets one when others have the rest', async () => {
+  const limits = { streams: 10, streamsPerToken: 4, streamsAdminShare: 0.2 };
+  const { world, url } = await started({ limits });
+  const streams: Reader[] = [];
+  const watch = async (secret: string): Promise<number> => {
+    const stream = await openStream(`${url}/api/v1/watch`, bearer(secret));
+    if (stream.status === 200) streams.push(stream);
+    return stream.status;
+  };
+  const greedy = await world.token('viewer');
+  const got: number[] = [];
+  for (let n = 0; n < 6; n += 1) got.push(await watch(greedy));
+  expect(got).toEqual([200, 200, 200, 200, 429, 429]);
+  const [second, third, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
+  for (const secret of [second, second, second, second]) expect(await watch(secret)).toBe(200);
+  expect(await watch(third)).toBe(503);
+  expect(await watch(admin)).toBe(200);
+  for (const stream of streams.splice(0)) stream.close();
+  await expect.poll(() => watch(third)).toBe(200);
+  for (const stream of streams) stream.close();
+});
+
+test('one token cannot have more requests under way than its share, and gets its places back', async () => {
+  const { world, url } = await started({ limits: { requestsPerToken: 4, perTokenPerSecond: Infinity } });
+  const [greedy, other] = [await world.token('viewer'), await world.token('viewer')];
+  const ahead = { 'muster-revision': String(world.journal.fleet.revision + 1) };
+  const held = Array.from({ length: 4 }, () => ask(`${url}/api/v1/hosts`, greedy, ahead));
+  await expect.poll(async () => (await ask(`${url}/api/v1/hosts`, greedy)).status).toBe(429);
+  expect(codeIn(await ask(`${url}/api/v1/hosts`, greedy))).toBe('too-many-requests-at-once');
+  expect((await ask(`${url}/api/v1/hosts`, other)).status).toBe(200);
+  await world.commit(put(SITE, idOf(SITE, 'here'), { name: 'here', changedBy: 'test', changedAtMs: 1 }));
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  for (let n = 0; n < 10; n += 1) expect((await ask(`${url}/api/v1/hosts`, greedy)).status).toBe(200);
+});
+
+test('a request that is broken off gives its place back', async () => {
+  const { world, url } = await started({ limits: { requestsPerToken: 2, perTokenPerSecond: Infinity } });
+  const operator = await world.token('operator');
+  const head = `POST /api/v1/hosts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${operator}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`;
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 2; n += 1) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(head);
+    await expect.poll(async () => (await ask(`${url}/api/v1/hosts`, operator)).status).toBe(n === 0 ? 200 : 429);
+    sockets.push(socket);
+  }
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(async () => (await ask(`${url}/api/v1/hosts`, operator)).status).toBe(200);
+});
+
+test('probes are answered while a stranger at the same address is rate limited', async () => {
+  const { url } = await started({ limits: { perAddressPerSecond: 2 } });
+  const stranger = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}/api/v1/hosts`, 'made-up')));
+  expect(stranger.map(({ status }) => status)).toContain(429);
+  const probes = Array.from({ length: 20 }, (_, at) => ask(`${url}/${at % 2 === 0 ? 'livez' : 'readyz'}`, undefined));
+  expect((await Promise.all(probes)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect((await ask(`${url}/api/v1/hosts`, 'made-up')).status).toBe(429);
+});
+
+test('a watch from the beginning comes whole, in pieces that wait for the reader', { timeout: 60_000 }, async () => {
+  const { world, url } = await started({ heartbeatMs: 5 });
+  const viewer = await world.token('viewer');
+  const revision = await world.commit(...Array.from({ length: 2000 }, (_, at) => hostChange(`h${at}`)));
+  const stream = await openStream(`${url}/api/v1/watch?after=${revision - 1}&kind=host`, bearer(viewer));
+  expect((await stream.next()).event).toBe('open');
+  const commit = await stream.next();
+  expect(commit).toMatchObject({ event: 'commit', id: String(revision) });
+  const { changes } = JSON.parse(commit.data) as { changes: { id: string }[] };
+  expect(new Set(changes.map(({ id }) => id)).size).toBe(2000);
+  stream.close();
+});
