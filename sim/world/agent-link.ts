@@ -46,6 +46,10 @@ export class AgentLink implements AgentLinkPort {
     this.#issued = to.issued;
   }
 
+  isAuthenticated(): boolean {
+    return false;
+  }
+
   join(to: Session, join: Join): Promise<Reply<Joined>> {
     return this.#ask('join', to, (desk) => desk.join(to, join));
   }

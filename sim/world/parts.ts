@@ -2,7 +2,8 @@
 // outside.
 import { hash } from 'node:crypto';
 import { authorizingSubmit, type World as RouteWorld } from '../../src/access/index.ts';
-import { Agent, Desk, ViewsDriver, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { Agent, Desk, ViewsDriver, Vouching, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { fakeSigner } from '../../src/agent/signer-fixture.ts';
 import { sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
 import type { Model } from '../../src/fleet/index.ts';
@@ -60,6 +61,9 @@ export interface Parts {
 /** Longer than in production: a holder that stands still for a while may keep its lease, which is what some guards are for. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
 
+/** All servers of a world sign with the same key. */
+const SIGNER = fakeSigner();
+
 export function sha256(text: string): string {
   return hash('sha256', text);
 }
@@ -116,7 +120,12 @@ export const productionParts: Parts = {
         },
       },
       hash: sha256,
-      holderUrl: () => lease.holder()?.url,
+      holder: () => lease.holder(),
+      vouching: new Vouching({
+        journalId: () => journal.journalId,
+        signer: () => SIGNER,
+        servers: () => world.servers.map((server) => server.url),
+      }),
     }),
   agent: (ports, options) => new Agent(ports, options),
   controllers: [],

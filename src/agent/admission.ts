@@ -3,6 +3,8 @@
 import { isTokenGood, refuseToken, TOKEN, tokenIdIn, type TokenId } from '../access/index.ts';
 import { mark, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, unknownHost, type StoredHost } from '../hosts/index.ts';
+import type { Reply } from './ports.ts';
+import { isSigned } from './statement.ts';
 
 export interface Speaker {
   readonly host: string;
@@ -59,4 +61,10 @@ export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
 export function supersededCredential(id: string): Refusal {
   const message = `Host "${id}" has another credential now: it was joined anew. Join it again with a new join token.`;
   return { kind: 'forbidden', code: 'credential-superseded', message, facts: { host: id } };
+}
+
+/** A refusal as it goes over the link. */
+export function refused({ code, message, facts }: Refusal): Reply<never> {
+  const statement = facts?.['statement'];
+  return { kind: 'refused', code, message, ...(isSigned(statement) && { statement }) };
 }

@@ -18,10 +18,11 @@ import type {
   ViewAsk,
 } from './messages.ts';
 import { SILENT, type Plane } from './plane-fixture.ts';
+import { verifyFake } from './signer-fixture.ts';
 import type { AgentPorts, Fence, Link, Performed, Reply, Session } from './ports.ts';
 import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
 
-export type CallName = keyof Link;
+export type CallName = Exclude<keyof Link, 'isAuthenticated'>;
 type AnyReply = Reply<Joined | Heard | ViewAnswer | Observed | Deposited | Collected>;
 
 /** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */
@@ -30,12 +31,18 @@ export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: Session) =
 export class TappedLink implements Link {
   readonly #link: Link;
   tap: Tap = (_name, pass) => pass();
+  /** As over TLS: whatever comes is of the control plane. */
+  authenticated = false;
   readonly calls: CallName[] = [];
   /** What the polls said that the agent has. */
   readonly asks: ViewAsk[] = [];
 
   constructor(link: Link) {
     this.#link = link;
+  }
+
+  isAuthenticated(server: string): boolean {
+    return this.authenticated || this.#link.isAuthenticated(server);
   }
 
   join(to: Session, join: Join): Promise<Reply<Joined>> {
@@ -119,7 +126,7 @@ export class Rack {
   start(replace: Partial<AgentPorts> = {}, change: Partial<AgentOptions> = {}): Agent {
     const { clock, ids } = this.#plane;
     const { link, disk, driver } = this;
-    const ports = { link, disk, driver, clock, ids, random: () => 0.5, log: SILENT, ...replace };
+    const ports = { link, disk, driver, clock, ids, random: () => 0.5, log: SILENT, verify: verifyFake, ...replace };
     this.#stopping = new AbortController();
     this.agent = new Agent(ports, {
       servers: ['s1'],

@@ -1,6 +1,7 @@
 // The program on a compute node: view in, observations out. It works from its last view when no server answers, and
 // everything it awaits is one of its ports.
 import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY_VERSION } from '../hosts/index.ts';
+import { isHolderVouchedFor, isNamedServer } from './trust.ts';
 import { Applier } from './applier.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
@@ -9,6 +10,7 @@ import { Memory } from './memory.ts';
 import type { Report, Stamp, View } from './messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
 import { Seeder } from './seeder.ts';
+import type { Signed } from './statement.ts';
 import { Tasks } from './tasks.ts';
 import { Viewer } from './viewer.ts';
 
@@ -53,13 +55,15 @@ export class Agent {
   readonly #tasks: Tasks;
   readonly #heart: Heart;
   readonly #driver: LocalDriver;
+  readonly #verify: AgentPorts['verify'];
 
   constructor(ports: AgentPorts, options: AgentOptions) {
     const { servers, heartbeatMs = HEARTBEAT_MS, checkMs = CHECK_MS } = options;
     const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const memory = new Memory(ports.disk, ports.log);
-    const line = new Line(servers, ports.log);
+    const line = new Line(servers, ports.log, (holder, signed) => this.#vouchesFor(holder, signed));
     const membership = new Membership(ports, options, { line, memory });
+    this.#verify = ports.verify;
     const taken = (): void => {
       this.#applier.look();
       this.#tasks.look();
@@ -107,7 +111,15 @@ export class Agent {
   }
 
   #problems(): readonly string[] {
-    return [...this.#viewer.problems, ...this.#applier.problems];
+    return [...this.#membership.problems, ...this.#viewer.problems, ...this.#applier.problems];
+  }
+
+  /** Whether the control plane has named a server: in its list, or as the holder in an epoch that is not over. */
+  #vouchesFor(holder: string, signed: Signed | undefined): boolean {
+    const { trust } = this.#membership;
+    if (isNamedServer(trust, holder)) return true;
+    const named = { holder, signed, verify: this.#verify };
+    return isHolderVouchedFor(trust, named, this.#viewer.view?.stamp.leaseEpoch ?? 0);
   }
 
   /** Works until `signal` is aborted. */

@@ -36,6 +36,7 @@ export class CrashingPorts {
 
   #link(link: Link): Link {
     return {
+      isAuthenticated: (server) => link.isAuthenticated(server),
       join: (...args) => this.#call('link.join', () => link.join(...args)),
       heartbeat: (...args) => this.#call('link.heartbeat', () => link.heartbeat(...args)),
       view: (...args) => this.#call('link.view', () => link.view(...args)),

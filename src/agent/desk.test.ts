@@ -185,7 +185,7 @@ describe('the desk', () => {
     const ask = await have(desk, speakers[0]!);
     const first = desk.view(speakers[0]!, ask);
     void desk.view(speakers[0]!, ask);
-    expect(answerOf(await first)).toEqual({ kind: 'unchanged' });
+    expect(answerOf(await first)).toMatchObject({ kind: 'unchanged' });
     expect(desk.waiting).toBe(1);
   });
 

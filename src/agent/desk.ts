@@ -1,12 +1,12 @@
 // The lease holder's end of the link: agents join here, are heard, get their views and bring their answers. It decides
 // nothing itself and keeps nothing that the next holder would miss; without the lease it only says who has it.
-import { secretText, TOKEN, type Token, type TokenId } from '../access/index.ts';
+import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../access/index.ts';
 import type { Hearing } from '../election/index.ts';
 import type { Applied, Refusal } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
 import { NotHolder, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
-import { denyUnlessAdmitted, hostOfRevoked, notInFleet, speakerWith, type Speaker } from './admission.ts';
+import { refused, denyUnlessAdmitted, hostOfRevoked, notInFleet, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { Exchange } from './exchange.ts';
@@ -33,6 +33,7 @@ import type { Reply } from './ports.ts';
 import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
 import { Unheard } from './unheard.ts';
 import { isSettled, settledBy, type Settled } from './settled.ts';
+import { Vouching } from './vouching.ts';
 import { Waiters } from './waiters.ts';
 
 export interface DeskOptions {
@@ -45,8 +46,10 @@ export interface DeskOptions {
   readonly liveness: { heard(host: string, isUp: boolean): void };
   /** SHA-256 as hexadecimal text. */
   readonly hash: (text: string) => string;
-  /** Where the lease holder answers, as far as this server knows. */
-  readonly holderUrl: () => string | undefined;
+  /** Where the lease holder answers, and in which epoch, as far as this server knows. */
+  readonly holder: () => { readonly url: string; readonly epoch: number } | undefined;
+  /** What this server signs with; one without keys signs nothing. */
+  readonly vouching?: Vouching | undefined;
   readonly lookMs?: number;
 }
 
@@ -60,12 +63,12 @@ export interface AgentWord {
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
 const LOOK_MS = 50;
-const UNCHANGED: Reply<ViewAnswer> = { kind: 'answer', answer: { kind: 'unchanged' } };
 const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known' } };
 const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted' } };
 
 export class Desk {
   readonly #options: DeskOptions;
+  readonly vouching: Vouching;
   readonly #waiters = new Waiters();
   readonly #words = new Map<string, AgentWord>();
   readonly #composed = new Composed();
@@ -83,6 +86,7 @@ export class Desk {
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.vouching = options.vouching ?? new Vouching({ journalId: () => options.journal.journalId });
     this.#reports = new Reports(options);
     this.#exchange = new Exchange(options);
   }
@@ -237,24 +241,27 @@ export class Desk {
     const speaker = speakerWith(journal.fleet, { secret, role, hash });
     if (!('code' in speaker)) return { kind: 'answer', answer: speaker };
     const host = hostOfRevoked(journal.fleet, { secret, role, hash });
-    return refused((host === undefined ? undefined : this.knocked(host)) ?? speaker);
+    if (host === undefined) return refused(speaker);
+    const token = tokenIdIn(secret);
+    return refused(this.knocked(host, token) ?? this.vouching.signRefusal(speaker, { host, token }));
   }
 
   /**
    * Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then; and it is
    * told that it was removed, so that its switch is wiped.
    */
-  knocked(id: string): Refusal | undefined {
+  knocked(id: string, token: string | undefined): Refusal | undefined {
     this.#reports.knocked(id);
     const host = findHost(this.#options.journal.fleet, id);
-    return host?.doc.state === 'removed' ? notInFleet(id, host) : undefined;
+    if (host?.doc.state !== 'removed') return undefined;
+    return this.vouching.signRefusal(notInFleet(id, host), { host: id, token });
   }
 
   #refusalOf(speaker: Speaker): Refusal | undefined {
     const { journal, clock } = this.#options;
     const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
-    if (refusal?.code === 'host-removed') this.knocked(speaker.host);
-    return refusal;
+    if (refusal?.code === 'host-removed') this.#reports.knocked(speaker.host);
+    return refusal === undefined ? undefined : this.vouching.signRefusal(refusal, speaker);
   }
 
   async join(joinToken: string, join: Join): Promise<Reply<Joined>> {
@@ -266,7 +273,8 @@ export class Desk {
     const decide = (fleet: Parameters<typeof joinAgent>[0]): Decision<Joined> => joinAgent(fleet, command);
     try {
       const outcome = await journal.submit({ by: agentName(speaker.host), why: 'agent joins', decide });
-      return outcome.kind === 'accepted' ? { kind: 'answer', answer: outcome.answer } : refused(outcome.refusal);
+      if (outcome.kind === 'refused') return refused(outcome.refusal);
+      return { kind: 'answer', answer: this.vouching.joined(outcome.answer) };
     } catch (error) {
       if (error instanceof NotHolder) return this.#elsewhere();
       throw error;
@@ -328,10 +336,10 @@ export class Desk {
       if (digest !== ask.digest || !this.#isKnown(speaker.host, ask)) {
         const view = this.#compose(speaker.host);
         if (view === undefined) return this.#elsewhere();
-        if (isNews(ask, view) || digest !== ask.digest) return this.#give(view);
+        if (isNews(ask, view) || digest !== ask.digest) return this.#give(view, speaker);
       }
-      if (clock.nowMs() >= untilMs) return UNCHANGED;
-      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return UNCHANGED;
+      if (clock.nowMs() >= untilMs) return this.#unchanged();
+      if ((await this.#waiters.wait(speaker.host, untilMs)) === 'over') return this.#unchanged();
     }
   }
 
@@ -342,12 +350,16 @@ export class Desk {
   }
 
   /** It is busy with this view from here on: what it said that it applied before says nothing of what it has now. */
-  #give(view: View): Reply<ViewAnswer> {
+  #give(view: View, { token }: Speaker): Reply<ViewAnswer> {
     this.#given.set(view.host, { digest: view.digest, stamp: view.stamp });
     const word = this.#words.get(view.host);
     if (word?.applied !== undefined && word.applied !== view.digest)
       this.#words.set(view.host, { ...word, applied: undefined, settled: undefined });
-    return { kind: 'answer', answer: { kind: 'view', view } };
+    return { kind: 'answer', answer: this.vouching.viewAnswer(view, token) };
+  }
+
+  #unchanged(): Reply<ViewAnswer> {
+    return { kind: 'answer', answer: this.vouching.unchanged() };
   }
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
@@ -380,11 +392,6 @@ export class Desk {
   }
 
   #elsewhere(): Reply<never> {
-    const holder = this.#open ? this.#options.holderUrl() : undefined;
-    return { kind: 'elsewhere', ...(holder !== undefined && { holder }) };
+    return this.vouching.elsewhere(this.#open ? this.#options.holder() : undefined);
   }
-}
-
-function refused({ code, message }: Refusal): Reply<never> {
-  return { kind: 'refused', code, message };
 }

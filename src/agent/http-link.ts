@@ -11,6 +11,7 @@ import {
   JOINED,
   OBSERVED,
   VIEW,
+  VIEW_ANSWER,
   VIEW_WAIT_MAX_MS,
   type Collect,
   type Collected,
@@ -26,11 +27,15 @@ import {
   type ViewAsk,
 } from './messages.ts';
 import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
+import { transportTo } from './server-address.ts';
+import { isSigned, type Signed } from './statement.ts';
 
 export interface HttpLinkOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
+  readonly insecure?: boolean | undefined;
 }
 
 /** Less than the heartbeats that a host may miss before it is suspect: another server can still be tried. */
@@ -38,9 +43,9 @@ const TIMEOUT_MS = 5000;
 /** On top of the wait at the server, or of the way of a large body: a slow answer is still an answer. */
 const GRACE_MS = 10_000;
 
-const VIEW_ANSWER = Type.Union([
-  Type.Object({ kind: Type.Literal('unchanged') }),
-  Type.Object({ kind: Type.Literal('view'), view: VIEW }),
+const VIEW_REPLY = Type.Union([
+  Type.Object({ ...VIEW_ANSWER.properties, kind: Type.Literal('unchanged') }),
+  Type.Object({ ...VIEW_ANSWER.properties, kind: Type.Literal('view'), view: VIEW }),
 ]);
 
 type Check = ReturnType<typeof checker>;
@@ -48,7 +53,7 @@ type Check = ReturnType<typeof checker>;
 const CHECKS = {
   joined: checker(JOINED),
   heard: checker(HEARD),
-  view: checker(VIEW_ANSWER),
+  view: checker(VIEW_REPLY),
   observed: checker(OBSERVED),
   deposited: checker(DEPOSITED),
   collected: checker(COLLECTED),
@@ -64,12 +69,19 @@ interface Sent {
 export class HttpLink implements Link {
   readonly #connections: Connections;
   readonly #timeoutMs: number;
+  readonly #insecure: boolean;
   /** By the server's address: an agent has few, and asks them all the time. */
   readonly #origins = new Map<string, Origin>();
 
   constructor(options: HttpLinkOptions = {}) {
-    this.#connections = new Connections({ ca: options.ca });
+    this.#insecure = options.insecure === true;
+    this.#connections = new Connections({ ca: options.ca, loopbackOnly: !this.#insecure });
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  }
+
+  isAuthenticated(server: string): boolean {
+    // A server over HTTPS that is neither trusted nor pinned is not spoken to at all.
+    return transportTo(server) === 'https';
   }
 
   /** Lets go of the kept connections. */
@@ -123,8 +135,15 @@ export class HttpLink implements Link {
 
   #origin(server: string): Origin {
     let origin = this.#origins.get(server);
-    if (origin === undefined) this.#origins.set(server, (origin = originOf(server)));
+    if (origin === undefined) this.#origins.set(server, (origin = this.#permitted(server)));
     return origin;
+  }
+
+  /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
+  #permitted(server: string): Origin {
+    if (transportTo(server) === 'http' && !this.#insecure)
+      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
+    return socketAddress(server);
   }
 
   async #ask<A>(asked: Asked, check: Check): Promise<Reply<A>> {
@@ -137,7 +156,7 @@ export class HttpLink implements Link {
   }
 }
 
-function originOf(server: string): Origin {
+function socketAddress(server: string): Origin {
   const url = URL.parse(server);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new LinkDown(`"${server}" is not the address of a server`);
@@ -159,17 +178,22 @@ interface Problem {
   readonly code?: unknown;
   readonly detail?: unknown;
   readonly holder?: unknown;
+  readonly statement?: unknown;
 }
 
 function otherwise({ status, location }: Answered, value: unknown): Reply<never> {
   const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
   if (status === MISDIRECTED) {
     const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
-    return { kind: 'elsewhere', ...(holder !== undefined && { holder }) };
+    return { kind: 'elsewhere', ...(holder !== undefined && { holder }), ...statementOf(problem) };
   }
   // An answer without a code is not from our server: a proxy's page, another program on the port.
   if (status < 400 || status >= 500 || PASSING.includes(status) || typeof problem.code !== 'string')
     throw new LinkDown(`the server answered ${status}`);
   const message = typeof problem.detail === 'string' ? problem.detail : `The server answered ${status}.`;
-  return { kind: 'refused', code: problem.code, message };
+  return { kind: 'refused', code: problem.code, message, ...statementOf(problem) };
+}
+
+function statementOf({ statement }: Problem): { readonly statement?: Signed } {
+  return isSigned(statement) ? { statement } : {};
 }

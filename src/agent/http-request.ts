@@ -1,6 +1,9 @@
 // One HTTP request to a server, over kept connections. Whatever keeps an answer from coming is a `LinkDown`.
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { lookup } from 'node:dns';
+import { isLoopback } from '../api/index.ts';
 import { LinkDown } from './ports.ts';
 
 /** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
@@ -30,16 +33,22 @@ export interface Answered {
   readonly text: string;
 }
 
+export interface ConnectionsOptions {
+  /** Certificates in PEM that servers are trusted by, instead of the system's. */
+  readonly ca?: string | undefined;
+  /** Plain HTTP goes to this machine only, whatever a name resolves to. */
+  readonly loopbackOnly?: boolean;
+}
+
 export class Connections {
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
 
-  /** `ca`: certificates in PEM that servers are trusted by, instead of the system's. */
-  constructor(options: { readonly ca?: string | undefined } = {}) {
+  constructor(options: ConnectionsOptions = {}) {
     // As many as were in use at once: when ten thousand polls end in one second, closing most of their connections and
     // opening them again costs more than everything else together. The server closes those that stay idle.
     const kept = { keepAlive: true, maxFreeSockets: Infinity };
-    this.#http = new HttpAgent(kept);
+    this.#http = new HttpAgent({ ...kept, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
     this.#https = new HttpsAgent({ ...kept, ...(options.ca !== undefined && { ca: options.ca }) });
   }
 
@@ -92,6 +101,16 @@ export class Connections {
     return isSecure ? httpsRequest({ ...to, agent: this.#https }) : httpRequest({ ...to, agent: this.#http });
   }
 }
+
+/** `localhost` is a name as well: a resolver that leads it elsewhere gets no secret. */
+const lookUpLoopback: LookupFunction = (hostname, options, done) => {
+  lookup(hostname, options, (error, address, family) => {
+    const all = typeof address === 'string' ? [address] : (address ?? []).map((one) => one.address);
+    const away = all.find((one) => !isLoopback(one));
+    if (error !== null || away === undefined) done(error, address, family);
+    else done(new LinkDown(`${hostname} resolves to ${away}, which is another machine`), address, family);
+  });
+};
 
 class LostConnection extends LinkDown {}
 

@@ -27,6 +27,11 @@ export class InProcessLink implements Link {
     this.#deskAt = deskAt;
   }
 
+  /** Nobody is authenticated by being in the same process: here, too, it is the signature that counts. */
+  isAuthenticated(): boolean {
+    return false;
+  }
+
   async join(to: Session, join: Join): Promise<Reply<Joined>> {
     return this.#reached(() => this.#desk(to).join(to.secret, join));
   }

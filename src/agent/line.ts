@@ -2,9 +2,17 @@
 // when nobody answers. It must never depend on one server's memory of who leads.
 import { mark } from '../fleet/index.ts';
 import type { Log } from '../operations/index.ts';
+import { isDowngrade, originOf } from './server-address.ts';
 import { LinkDown, type Reply, type Session } from './ports.ts';
 
-export type Said<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> | { readonly kind: 'away' };
+/** `via` is the server that said it. */
+type Told<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
+export type Said<A> = Told<A> | { readonly kind: 'away' };
+
+type Elsewhere = Extract<Reply<never>, { kind: 'elsewhere' }>;
+
+/** Whether the control plane stands behind a server that another one names, be it by a list or by a statement. */
+export type Vouches = (holder: string, statement: Elsewhere['statement']) => boolean;
 
 /** Servers that name each other in turn are not followed for ever. */
 const FOLLOWED_MAX = 3;
@@ -15,13 +23,17 @@ export class Line {
   #at = 0;
   #current: string;
   #away = false;
+  /** The last one that was named and not followed: it is logged once. */
+  #notFollowed: string | undefined;
+  readonly #vouches: Vouches;
 
-  constructor(servers: readonly string[], log: Log) {
+  constructor(servers: readonly string[], log: Log, vouches: Vouches = () => false) {
     const [first] = servers;
     if (first === undefined) throw new Error('an agent needs the address of a server');
     this.#servers = servers;
     this.#current = first;
     this.#log = log;
+    this.#vouches = vouches;
   }
 
   /** The server that is asked next. */
@@ -39,8 +51,9 @@ export class Line {
       const server = this.#current;
       const reply = await this.#try(call, { server, secret });
       if (reply === undefined) return signal?.aborted === true ? { kind: 'away' } : this.#goneFrom(server);
-      if (reply.kind !== 'elsewhere') return this.#reached(reply);
+      if (reply.kind !== 'elsewhere') return this.#reached({ ...reply, via: server });
       if (reply.holder === undefined || reply.holder === server) return this.#goneFrom(server);
+      if (!this.#canFollow(server, reply.holder, reply.statement)) return this.#goneFrom(server);
       mark('agent-follows-holder');
       if (this.#current === server) this.#current = reply.holder;
     }
@@ -56,7 +69,20 @@ export class Line {
     }
   }
 
-  #reached<A>(reply: Exclude<Reply<A>, { kind: 'elsewhere' }>): Said<A> {
+  /** Anybody on the way can say where to go next; the secret goes only where the operator or the control plane sends it. */
+  #canFollow(from: string, holder: string, statement: Elsewhere['statement']): boolean {
+    const isConfigured = this.#servers.some((server) => originOf(server) === originOf(holder));
+    const isNamed = isConfigured || this.#vouches(holder, statement);
+    const because = isDowngrade(from, holder) ? 'https-to-http' : isNamed ? undefined : 'not-named-by-control-plane';
+    if (because === undefined) return true;
+    mark('agent-does-not-follow');
+    if (this.#notFollowed !== holder)
+      this.#log.warn({ server: from, holder, because }, 'a server names a lease holder that is not followed');
+    this.#notFollowed = holder;
+    return false;
+  }
+
+  #reached<A>(reply: Told<A>): Said<A> {
     if (this.#away) this.#log.info({ server: this.#current }, 'the server is back');
     this.#away = false;
     return reply;

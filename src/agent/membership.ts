@@ -2,10 +2,14 @@
 // gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
 import { secretText, tokenIdIn } from '../access/index.ts';
 import { mark } from '../fleet/index.ts';
+import { trustAtJoin, isRefusalAuthentic, isViewAuthentic, learnTrust, type Trust, type Received } from './trust.ts';
+import { digestOf } from './digest.ts';
 import type { Line } from './line.ts';
 import type { Identity, Memory } from './memory.ts';
+import type { ViewAnswer } from './messages.ts';
 import { Pace } from './pace.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
+import type { Signed } from './statement.ts';
 
 export interface MembershipOptions {
   /** The host it believes to be; undefined to take what the join token says. */
@@ -36,6 +40,14 @@ const REMOVED: Unwelcome = {
 const NO_JOIN_TOKEN =
   'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
 
+const NO_KEY = 'This server has no signing key: over plain HTTP, word that this host was removed will not be believed.';
+
+/** A refusal and the server that it came from. */
+export interface RefusedBy extends Unwelcome {
+  readonly statement?: Signed | undefined;
+  readonly via: string;
+}
+
 type Current = NonNullable<Identity['current']>;
 
 export class Membership {
@@ -49,6 +61,7 @@ export class Membership {
   #wipes = 0;
   /** The servers say that it was removed; it is not wiped yet. */
   #removed = false;
+  #unproven: string | undefined;
   /** Called when the host was removed behind its back: wipes the machine. True when nothing of the fleet is left on it. */
   onRemoved: () => Promise<boolean> = () => Promise.resolve(false);
   /** Called when the host has left. */
@@ -65,6 +78,16 @@ export class Membership {
 
   get current(): Current | undefined {
     return this.#identity.current;
+  }
+
+  /** The keys and servers that this agent believes in. */
+  get trust(): Trust | undefined {
+    return this.#identity.current?.trust;
+  }
+
+  /** What has reached this agent without proof that it is of the control plane; told until a proven word comes. */
+  get problems(): readonly string[] {
+    return this.#unproven === undefined ? [] : [this.#unproven];
   }
 
   get unwelcome(): Unwelcome | undefined {
@@ -136,6 +159,11 @@ export class Membership {
     return true;
   }
 
+  /** The same, by a refusal: it counts when it is proven. */
+  async leftBy(refusal: RefusedBy): Promise<boolean> {
+    return this.#isProven(refusal) && (await this.left());
+  }
+
   /** It is tried again with the next refusal. Until then nothing is brought about on the machine, and it is not put back either. */
   async #leaveBecauseRemoved(): Promise<boolean> {
     this.#removed = true;
@@ -182,16 +210,73 @@ export class Membership {
     }
   }
 
+  /** Takes on the keys and servers that the control plane names, when they are proven to be of it. */
+  async learn(controlPlane: Signed | undefined, via: string): Promise<void> {
+    const { current } = this.#identity;
+    if (current === undefined) return;
+    const { verify, log } = this.#ports;
+    const trust = learnTrust(current.trust, controlPlane, {
+      isAuthenticated: this.#ports.link.isAuthenticated(via),
+      verify,
+    });
+    if (trust === undefined || trust === current.trust) return;
+    try {
+      await this.#keep({ ...this.#identity, current: { ...current, trust } });
+      log.info({ serial: trust.serial, servers: trust.servers }, 'keys or servers of the control plane changed');
+    } catch (error) {
+      if (!(error instanceof DiskFailed)) throw error;
+      this.#say({ code: error.code, message: error.message });
+    }
+  }
+
+  /** Whether a view is of the control plane; says so when it is not. */
+  isAuthentic({ view, statement }: Extract<ViewAnswer, { kind: 'view' }>, via: string): boolean {
+    const { current } = this.#identity;
+    if (current === undefined) return false;
+    const isAuthentic = isViewAuthentic(current.trust, {
+      ...this.#received(via),
+      token: current.token,
+      signed: statement,
+      view,
+      digest: () => digestOf({ host: view.host, parts: view.parts, tasks: view.tasks }),
+    });
+    if (isAuthentic) this.#unproven = undefined;
+    else this.#sayUnproven('view-not-authentic', via, 'a view');
+    return isAuthentic;
+  }
+
+  #received(via: string): Received {
+    const { link, verify } = this.#ports;
+    return { isAuthenticated: link.isAuthenticated(via), verify };
+  }
+
+  #isProven({ code, statement, via }: RefusedBy): boolean {
+    const { current } = this.#identity;
+    if (current === undefined) return false;
+    const { host, token, trust } = current;
+    return isRefusalAuthentic(trust, { ...this.#received(via), host, token, code, signed: statement });
+  }
+
+  #sayUnproven(code: string, via: string, what: string): void {
+    const message = `${via} sent ${what} without proof that it is of the control plane. This host goes on with its last view. Use HTTPS, or join it again.`;
+    if (this.#unproven !== message) this.#ports.log.warn({ code, server: via }, message);
+    this.#unproven = message;
+  }
+
   welcome(): void {
     this.#unwelcome = undefined;
     this.#noLongerRemoved();
   }
 
   /** The credential was refused. Only another join token than the one it came of can mend that. */
-  async refused(why: Unwelcome): Promise<void> {
-    if (await this.left()) return;
+  async refused(why: RefusedBy): Promise<void> {
+    const isProven = this.#isProven(why);
+    if (isProven && (await this.left())) return;
     this.#say(why);
-    if (why.code === REMOVED.code && (await this.#leaveBecauseRemoved())) return;
+    if (why.code === REMOVED.code) {
+      if (!isProven) this.#sayUnproven('removal-not-authentic', why.via, 'word that this host was removed');
+      else if (await this.#leaveBecauseRemoved()) return;
+    }
     const joinToken = await this.#options.joinToken();
     if (joinToken === undefined || tokenIdIn(joinToken) === this.#identity.current?.joinToken) return;
     await this.#tryJoin();
@@ -225,9 +310,14 @@ export class Membership {
     const said = await this.#line.ask(joinToken, (to) => link.join(to, join));
     if (said.kind === 'refused') this.#say(said);
     if (said.kind !== 'answer') return false;
-    const { host, token } = said.answer;
-    await this.#keep({ current: { host, token, secret, joinToken: id } });
+    const { host, token, controlPlane } = said.answer;
+    const trust = trustAtJoin(controlPlane);
+    await this.#keep({
+      current: { host, token, secret, joinToken: id, ...(trust !== undefined && { trust }) },
+    });
+    if (trust === undefined) log.warn({ server: said.via }, NO_KEY);
     this.#unwelcome = undefined;
+    this.#unproven = undefined;
     this.#noLongerRemoved();
     log.info({ host }, 'joined the fleet');
     return true;

@@ -3,6 +3,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { checker } from '../fleet/index.ts';
 import type { Log, TaskAnswer } from '../operations/index.ts';
+import { TRUST } from './trust.ts';
 import { parsedJson } from './json-text.ts';
 import { VIEW, type View } from './messages.ts';
 import type { Disk, FileName } from './ports.ts';
@@ -19,6 +20,8 @@ const IDENTITY = Type.Object({
       secret: Type.String(),
       /** The id of the join token that it came of. */
       joinToken: Type.String(),
+      /** The keys and servers of the control plane; absent after a join with an older server. */
+      trust: Type.Optional(TRUST),
     }),
   ),
   /** A join that was begun: written before it is sent, so that it is repeated with the same secret. */

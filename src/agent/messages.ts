@@ -6,6 +6,7 @@ import { closed, ID } from '../access/index.ts';
 import { CONNECTION_PATTERN } from '../dataplane/index.ts';
 import { SWITCH_IDENTITY } from '../hosts/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
+import { SIGNED, type Signed } from './statement.ts';
 
 /** Which journal, which holder, which state of the fleet: what a view was made of. An agent refuses what is older. */
 export interface Stamp {
@@ -47,7 +48,10 @@ export const JOIN = closed({
 });
 export type Join = Static<typeof JOIN>;
 
-export const JOINED = Type.Object({ host: Type.String(), token: Type.String() });
+/** Which keys and which servers the control plane has, signed by it. A server of an older version does not say. */
+const CONTROL_PLANE = Type.Optional(SIGNED);
+
+export const JOINED = Type.Object({ host: Type.String(), token: Type.String(), controlPlane: CONTROL_PLANE });
 /** The host it is, and the id of its token: with the agent's secret this makes its credential. */
 export type Joined = Static<typeof JOINED>;
 
@@ -105,7 +109,21 @@ export const VIEW_ASK = closed({
 });
 export type ViewAsk = Static<typeof VIEW_ASK>;
 
-export type ViewAnswer = { readonly kind: 'view'; readonly view: View } | { readonly kind: 'unchanged' };
+export const VIEW_ANSWER = Type.Object({
+  kind: Type.Enum(['view', 'unchanged']),
+  view: Type.Optional(VIEW),
+  /** Signed where the link itself does not authenticate the server. */
+  statement: Type.Optional(SIGNED),
+  controlPlane: CONTROL_PLANE,
+});
+export type ViewAnswer =
+  | {
+      readonly kind: 'view';
+      readonly view: View;
+      readonly statement?: Signed | undefined;
+      readonly controlPlane?: Signed | undefined;
+    }
+  | { readonly kind: 'unchanged'; readonly controlPlane?: Signed | undefined };
 
 /** More than a host ever has open at once; a longer list is sent in slices. */
 export const ANSWERS_MAX = 100;

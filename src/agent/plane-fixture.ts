@@ -16,7 +16,10 @@ import { LeaseController, OperationsController } from '../operations/runtime.ts'
 import { SITE, sitesModel } from '../sites/index.ts';
 import { Desk } from './desk.ts';
 import { InProcessLink } from './in-process-link.ts';
+import { fakeSigner } from './signer-fixture.ts';
+import type { Signer } from './statement.ts';
 import { ViewsDriver } from './views-driver.ts';
+import { Vouching } from './vouching.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
@@ -55,6 +58,7 @@ export interface PlaneServer {
   readonly liveness: LivenessController;
   readonly lease: LeaseController;
   readonly views: ViewsDriver;
+  readonly vouching: Vouching;
   readonly stop: () => Promise<void>;
 }
 
@@ -65,6 +69,8 @@ export class Plane {
   /** Servers that answer to agents, by address. Take one out to cut its link. */
   readonly reachable = new Map<string, PlaneServer>();
   readonly link = new InProcessLink((server) => this.reachable.get(server)?.desk);
+  /** What all its servers sign with. */
+  signer: Signer | undefined = fakeSigner();
   readonly #disk: StoreDisk;
   readonly #kinds: ReadonlyMap<string, OperationKind>;
   readonly #running: PlaneServer[] = [];
@@ -92,8 +98,13 @@ export class Plane {
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
     const source = { parts: [selfPart, peersPart, servicesPart], kinds };
-    const holderUrl = (): string | undefined => lease.holder()?.url;
-    const desk = new Desk({ journal, clock, log: SILENT, source, liveness, hash: sha256, holderUrl });
+    const holder = () => lease.holder();
+    const vouching = new Vouching({
+      journalId: () => journal.journalId,
+      signer: () => this.signer,
+      servers: () => [...this.reachable.keys()],
+    });
+    const desk = new Desk({ journal, clock, log: SILENT, source, liveness, hash: sha256, holder, vouching });
     const stopping = new AbortController();
     const all = [lease, operations, liveness, desk].map((one) => one.run(stopping.signal));
     const followed = journal.follow(stopping.signal);
@@ -103,7 +114,7 @@ export class Plane {
       await Promise.all([...all, followed]);
     };
     const views = new ViewsDriver({ desk, journal, clock });
-    const server = { name, journal, desk, liveness, lease, views, stop };
+    const server = { name, journal, desk, liveness, lease, views, vouching, stop };
     this.#running.push(server);
     this.reachable.set(url, server);
     return server;

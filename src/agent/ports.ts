@@ -4,6 +4,7 @@ import type { Seeded, TrackedConnection } from '../dataplane/index.ts';
 import type { SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
+import type { Signed, Verify } from './statement.ts';
 import type {
   Collect,
   Collected,
@@ -32,12 +33,19 @@ export interface Session {
 export type Reply<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   /** The server does not hold the lease; who does, if it knows. */
-  | { readonly kind: 'elsewhere'; readonly holder?: string }
+  | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: Signed | undefined }
   /** The server knows the caller or the request and will not have it: asking again alone does not help. */
-  | { readonly kind: 'refused'; readonly code: string; readonly message: string };
+  | {
+      readonly kind: 'refused';
+      readonly code: string;
+      readonly message: string;
+      readonly statement?: Signed | undefined;
+    };
 
 /** Rejects with `LinkDown` when no answer came: the request may have been carried out or not. Every call may be repeated. */
 export interface Link {
+  /** Whether whoever answers at this address has proven to be one of our servers, by a certificate that is trusted or pinned. */
+  isAuthenticated(server: string): boolean;
   join(to: Session, join: Join): Promise<Reply<Joined>>;
   heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>>;
   /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
@@ -144,6 +152,7 @@ export interface AgentPorts {
   readonly driver: LocalDriver;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'secret'>;
+  readonly verify: Verify;
   /** A number from 0 up to, not including, 1: spreads what would otherwise happen at once everywhere. */
   readonly random: () => number;
   readonly log: Log;

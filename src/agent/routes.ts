@@ -11,7 +11,6 @@ import {
   type Route,
   type RouteFace,
 } from '../access/index.ts';
-import { Type } from 'typebox';
 import { NotHolder } from '../journal/index.ts';
 import type { Speaker } from './admission.ts';
 import { joinAgent } from './decide.ts';
@@ -29,17 +28,17 @@ import {
   NOT_COPIED_NOW,
   OBSERVATIONS,
   OBSERVED,
-  VIEW,
+  VIEW_ANSWER,
   VIEW_ASK,
   type ViewAnswer,
 } from './messages.ts';
 import type { Reply } from './ports.ts';
+import type { Signed } from './statement.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } satisfies Partial<RouteFace>;
 
 /** The two answers to nearly every heartbeat, rendered once. */
 const HEARD_TEXT = { known: textAnswer('{"report":"known"}'), wanted: textAnswer('{"report":"wanted"}') };
-const UNCHANGED = textAnswer('{"kind":"unchanged"}');
 
 export function agentRoutes(desk: Desk): Route[] {
   return [
@@ -55,6 +54,8 @@ export function agentRoutes(desk: Desk): Route[] {
 function joinRoute(desk: Desk): Route {
   return write({
     ...AT_HOLDER,
+    // Passed on, not sent on: an agent that has not joined knows no other server that it could believe.
+    elsewhere: 'forward',
     method: 'POST',
     path: '/api/v1/agent/join',
     about: 'Turn a join token into the credential of its host, with a secret that the agent made',
@@ -66,7 +67,7 @@ function joinRoute(desk: Desk): Route {
       return {
         why: 'agent joins',
         decide: (fleet) => joinAgent(fleet, command),
-        answer: (joined) => answer(joined),
+        answer: (joined) => answer(desk.vouching.joined(joined)),
       };
     },
   });
@@ -98,7 +99,7 @@ function viewRoute(desk: Desk): Route {
     answers: {
       200: {
         about: 'the view, or `unchanged` after the wait',
-        schema: Type.Object({ kind: Type.Enum(['view', 'unchanged']), view: Type.Optional(VIEW) }),
+        schema: VIEW_ANSWER,
       },
     },
     handle: async ({ query, caller }, world) => {
@@ -113,7 +114,16 @@ function viewRoute(desk: Desk): Route {
 }
 
 function viewText(found: ViewAnswer): Answer {
-  return found.kind === 'unchanged' ? UNCHANGED : textAnswer(JSON.stringify(found));
+  return found.kind === 'unchanged' ? unchangedText(found.controlPlane) : textAnswer(JSON.stringify(found));
+}
+
+/** The same text for nearly every poll, rendered once for as long as keys and servers stay the same. */
+let unchanged: { readonly controlPlane: Signed | undefined; readonly answer: Answer } | undefined;
+
+function unchangedText(controlPlane: Signed | undefined): Answer {
+  if (unchanged === undefined || unchanged.controlPlane !== controlPlane)
+    unchanged = { controlPlane, answer: textAnswer(JSON.stringify({ kind: 'unchanged', controlPlane })) };
+  return unchanged.answer;
 }
 
 function observeRoute(desk: Desk): Route {
@@ -173,6 +183,7 @@ function answered<A>(reply: Reply<A>, show: (found: A) => Answer): Answered {
         kind: reply.code === NOT_COPIED_NOW ? 'conflict' : 'forbidden',
         code: reply.code,
         message: reply.message,
+        ...(reply.statement !== undefined && { facts: { statement: reply.statement } }),
       });
     case 'elsewhere':
       // The lease went while the call was here. The API says the same as to one that comes now.

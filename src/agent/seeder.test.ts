@@ -5,6 +5,7 @@ import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import type { Tap } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
 import { Line } from './line.ts';
+import { verifyFake } from './signer-fixture.ts';
 import { Membership } from './membership.ts';
 import { Memory } from './memory.ts';
 import { MemoryDisk } from './memory-disk.ts';
@@ -286,6 +287,7 @@ describe('connections are forgotten', () => {
       ids: plane.ids,
       random: () => 0.5,
       log: SILENT,
+      verify: verifyFake,
     };
     const line = new Line(['s1'], SILENT);
     const membership = new Membership(

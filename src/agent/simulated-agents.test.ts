@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { build } from './hypervisor-fixture.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import { Plane, SILENT } from './plane-fixture.ts';
+import { ed25519Signer } from './signer-fixture.ts';
 import { SimulatedAgents, type SimulatedAgentsOptions } from './simulated-agents.ts';
 import { SimulatedDriver } from './simulated-driver.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
@@ -19,6 +20,7 @@ async function withAgents(
 ): Promise<void> {
   const clock = new VirtualClock();
   const plane = new Plane(clock);
+  plane.signer = ed25519Signer();
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   await plane.register('c1', 'c2');

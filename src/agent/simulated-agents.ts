@@ -3,10 +3,12 @@
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { Agent, type AgentStatus } from './agent.ts';
+import { verifyEd25519 } from './ed25519.ts';
 import { HttpLink } from './http-link.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import type { Disk, Link, LocalDriver } from './ports.ts';
 import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
+import type { Verify } from './statement.ts';
 import type { SimulatedHypervisor } from './simulated-hypervisor.ts';
 
 export interface SimulatedAgentsOptions {
@@ -28,6 +30,8 @@ export interface SimulatedAgentsOptions {
   readonly machineOf?: (host: string) => Omit<SimulatedMachine, 'clock'>;
   /** Instead of a simulated machine. */
   readonly driverOf?: (host: string) => LocalDriver;
+  /** Instead of the real one, for control planes that sign with something cheaper. */
+  readonly verify?: Verify;
 }
 
 export interface StartSimulated {
@@ -77,8 +81,9 @@ export class SimulatedAgents {
     if (this.#running.has(host)) return;
     if (serviceVersion !== undefined) this.#versions.set(host, serviceVersion);
     const { link, servers, joinToken, clock, ids, random, log, heartbeatMs, checkMs } = this.#options;
+    const { verify = verifyEd25519 } = this.#options;
     const agent = new Agent(
-      { ...this.#machineOf(host), link, clock, ids, random, log },
+      { ...this.#machineOf(host), link, clock, ids, random, log, verify },
       {
         servers,
         name: host,

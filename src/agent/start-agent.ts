@@ -2,6 +2,7 @@
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { Agent, type AgentOptions, type AgentStatus } from './agent.ts';
+import { verifyEd25519 } from './ed25519.ts';
 import { FileDisk } from './file-disk.ts';
 import { HttpLink } from './http-link.ts';
 import type { LocalDriver } from './ports.ts';
@@ -16,6 +17,8 @@ export interface StartAgent extends AgentOptions {
   readonly log: Log;
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
+  /** Speak plain HTTP to other machines, too. */
+  readonly insecure?: boolean | undefined;
 }
 
 export interface RunningAgent {
@@ -27,10 +30,13 @@ export interface RunningAgent {
 }
 
 export function startAgent(options: StartAgent): RunningAgent {
-  const { folder, driver, clock, ids, random, log, ca } = options;
-  const link = new HttpLink({ ca });
+  const { folder, driver, clock, ids, random, log, ca, insecure } = options;
+  const link = new HttpLink({ ca, insecure });
   const stopping = new AbortController();
-  const agent = new Agent({ link, disk: new FileDisk(folder), driver, clock, ids, random, log }, options);
+  const agent = new Agent(
+    { link, disk: new FileDisk(folder), driver, clock, ids, random, log, verify: verifyEd25519 },
+    options,
+  );
   const ended = agent.run(stopping.signal).finally(() => {
     // If one of its loops broke, the others end as well.
     stopping.abort();

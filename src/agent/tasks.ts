@@ -169,7 +169,7 @@ export class Tasks {
     const { membership } = this.#parts;
     const said = await this.#parts.line.ask(secret, (to) => this.#ports.link.observe(to, { answers }));
     // Its credential ended with the answer, which was taken when it was said before.
-    if (said.kind === 'refused') await membership.left();
+    if (said.kind === 'refused') await membership.leftBy(said);
     if (said.kind !== 'answer') return false;
     for (const { task, result } of said.answer.results) if (result !== 'not-taken') await this.#noteTaken(task, result);
     return [...this.#answers.keys()].every((task) => this.#taken.has(task));

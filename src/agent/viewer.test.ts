@@ -33,7 +33,12 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-vouches-for-the-vie
   const parts = {
     line: { ask: (_secret: string, tell: (to: unknown) => unknown) => tell({}) },
     memory: { view: () => Promise.resolve(kept) },
-    membership: { credential: () => 'secret', current: { host: 'c1', token: 't' } },
+    membership: {
+      credential: () => 'secret',
+      current: { host: 'c1', token: 't' },
+      learn: () => Promise.resolve(),
+      isAuthentic: () => true,
+    },
     taken: () => taken.push(viewer.confirmed),
   } as unknown as ViewerParts;
   const viewer = new Viewer(ports, parts);

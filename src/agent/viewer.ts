@@ -20,6 +20,12 @@ export interface ViewerParts {
   readonly taken: () => void;
 }
 
+/** Where an answer came from, and how long that took. */
+interface Came {
+  readonly via: string;
+  readonly waitedMs: number;
+}
+
 export class Viewer {
   readonly #ports: AgentPorts;
   readonly #parts: ViewerParts;
@@ -84,7 +90,7 @@ export class Viewer {
     const said = await line.ask(secret, (to) => link.view(to, this.#ask(), signal), signal);
     this.#whole = said.kind !== 'answer';
     if (said.kind !== 'answer') return false;
-    return this.#hear(said.answer, clock.nowMs() - askedMs);
+    return this.#hear(said.answer, { via: said.via, waitedMs: clock.nowMs() - askedMs });
   }
 
   #ask(): ViewAsk {
@@ -93,8 +99,10 @@ export class Viewer {
     return { digest, leaseEpoch: stamp.leaseEpoch };
   }
 
-  async #hear(answer: ViewAnswer, waitedMs: number): Promise<boolean> {
-    if (answer.kind === 'view') return this.#take(answer.view);
+  async #hear(answer: ViewAnswer, { via, waitedMs }: Came): Promise<boolean> {
+    const { membership } = this.#parts;
+    await membership.learn(answer.controlPlane, via);
+    if (answer.kind === 'view') return membership.isAuthentic(answer, via) && this.#take(answer.view);
     this.#vouchedFor();
     return waitedMs >= WAITED_AT_LEAST_MS;
   }

@@ -39,8 +39,8 @@ export interface Said {
 export type Authenticated =
   | { readonly kind: 'caller'; readonly known: Known }
   | { readonly kind: 'missing' | 'unknown' | 'expired' }
-  /** The host whose credential it was, if it was one. */
-  | { readonly kind: 'revoked'; readonly host?: string };
+  /** Which token it was, and the host whose credential it was, if it was one. */
+  | { readonly kind: 'revoked'; readonly token: TokenId; readonly host?: string };
 
 /** SHA-256 as hexadecimal text. Secrets have 256 bits of their own: no salt and no slow hash is needed. */
 export function hashSecret(text: string): string {
@@ -86,7 +86,7 @@ export class Authenticator {
     const stored = this.#match(shown);
     if (stored === undefined) return UNKNOWN;
     const { revoked, host } = stored.doc;
-    if (revoked !== undefined) return { kind: 'revoked', ...(host !== undefined && { host }) };
+    if (revoked !== undefined) return { kind: 'revoked', token: stored.id, ...(host !== undefined && { host }) };
     if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
     // A token that was changed is no reason to begin to count anew.
     const { bucket, usage } =

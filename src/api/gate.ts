@@ -36,6 +36,11 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.admitted?.caller ?? NOBODY;
 }
 
+export type VouchForRefusal = (
+  credential: { readonly host: string; readonly token: string },
+  code: string,
+) => object | undefined;
+
 export interface GateOptions {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -45,7 +50,9 @@ export interface GateOptions {
   readonly connections: Connections;
   readonly closing: AbortSignal;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
-  readonly revokedShown?: ((host: string) => Refusal | undefined) | undefined;
+  readonly revokedShown?: ((host: string, token: string) => Refusal | undefined) | undefined;
+  /** What proves to an agent that its credential is refused by the control plane. */
+  readonly vouchForRefusal?: VouchForRefusal | undefined;
 }
 
 const CATCH_UP_MS = 2000;
@@ -162,12 +169,18 @@ export class Gate {
   }
 
   #unauthenticated(found: Exclude<Authenticated, { kind: 'caller' }>): HttpProblem {
-    const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found.host) : undefined;
+    const refusal = found.kind === 'revoked' ? this.#refusalOfRevoked(found) : undefined;
     return refusalProblem(refusal ?? refuseToken(found.kind));
   }
 
-  #refusalOfRevoked(host: string | undefined): Refusal | undefined {
-    return host === undefined ? undefined : this.#options.revokedShown?.(host);
+  /** A host's agent acts on the end of its credential, and must be able to tell it from a forged one. */
+  #refusalOfRevoked({ host, token }: Extract<Authenticated, { kind: 'revoked' }>): Refusal | undefined {
+    if (host === undefined) return undefined;
+    const removed = this.#options.revokedShown?.(host, token);
+    if (removed !== undefined) return removed;
+    const refusal = refuseToken('revoked');
+    const statement = this.#options.vouchForRefusal?.({ host, token }, refusal.code);
+    return statement === undefined ? refusal : { ...refusal, facts: { ...refusal.facts, statement } };
   }
 
   /** Counts a request among those of its token that are being answered; `Replies` takes it off again. */

@@ -26,6 +26,9 @@ import { uncount, type Replies } from './replies.ts';
 import type { Streams } from './streams.ts';
 import type { Workload } from './workload.ts';
 
+/** What proves to an agent that it is sent on to the lease holder by the control plane. */
+export type VouchForHolder = (lease: { readonly url: string; readonly epoch: number }) => object | undefined;
+
 export interface Serving {
   readonly world: World;
   readonly gate: Gate;
@@ -35,6 +38,7 @@ export interface Serving {
   readonly recall: Recall;
   readonly trail: AuditTrail;
   readonly workload: Workload;
+  readonly vouchForHolder?: VouchForHolder | undefined;
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
@@ -79,7 +83,7 @@ function handlerAtHome(route: Route, serving: Serving): Handler {
 }
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
-function awayOf(route: Route, { forwarder, replies }: Serving): Handler | undefined {
+function awayOf(route: Route, { forwarder, replies, vouchForHolder }: Serving): Handler | undefined {
   if (forwards(route)) {
     return async (request, reply) => {
       const { method, url, headers, body, id: requestId } = request;
@@ -91,7 +95,8 @@ function awayOf(route: Route, { forwarder, replies }: Serving): Handler | undefi
     const lease = await forwarder.holder();
     if (lease === undefined) throw noHolder();
     const detail = `This server does not decide now. Ask ${lease.url} instead.`;
-    const facts = { holder: lease.url, leaseEpoch: lease.epoch };
+    const statement = vouchForHolder?.(lease);
+    const facts = { holder: lease.url, leaseEpoch: lease.epoch, ...(statement !== undefined && { statement }) };
     throw new HttpProblem({ status: 421, code: 'not-holder', detail, facts });
   };
 }

@@ -14,7 +14,7 @@ import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Connections } from './connections.ts';
 import { Forwarder } from './forward.ts';
-import { Gate } from './gate.ts';
+import { Gate, type VouchForRefusal } from './gate.ts';
 import { repeatedBody } from './repeated-body.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
@@ -26,7 +26,7 @@ import { recaller, type Recall } from './recall.ts';
 import { refuseConnection } from './refuse-connection.ts';
 import { Replies } from './replies.ts';
 import { SETTING_VIEW } from './settings.ts';
-import { handlerOf } from './serve.ts';
+import { handlerOf, type VouchForHolder } from './serve.ts';
 import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
 import { Streams } from './streams.ts';
@@ -60,7 +60,10 @@ export interface ServerOptions {
   readonly auditFolder?: string;
   readonly heartbeatMs?: number;
   /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
-  readonly revokedShown?: (host: string) => Refusal | undefined;
+  readonly revokedShown?: (host: string, token: string) => Refusal | undefined;
+  /** What proves to an agent that it is sent on to the lease holder by the control plane. */
+  readonly vouchForHolder?: VouchForHolder;
+  readonly vouchForRefusal?: VouchForRefusal;
 }
 
 export interface Server {
@@ -129,10 +132,10 @@ export function createServer(options: ServerOptions): Server {
     audited: { files: trail.files, server },
   });
   routes = [...options.routes, ...built.routes];
-  const { journal, clock, tallies = [] } = options;
+  const { journal, clock, log, vouchForHolder, tallies = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
   const recall = recaller({ store: options.journal.store, views: [...options.views, SETTING_VIEW] });
-  addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log: options.log });
+  addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log, vouchForHolder });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {
     app,
@@ -179,14 +182,14 @@ interface Parts {
 
 function partsOf(options: ServerOptions, inner: Inner): Parts {
   const { closing, limits } = inner;
-  const { journal, clock, ids, heartbeatMs, revokedShown } = options;
+  const { journal, clock, ids, heartbeatMs, revokedShown, vouchForRefusal } = options;
   const authenticator = new Authenticator(journal.fleet);
   const connections = new Connections(limits);
   return {
     connections,
     authenticator,
     world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
-    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown }),
+    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown, vouchForRefusal }),
     workload: new Workload(clock, limits),
     streams: new Streams({ limits, authenticator, clock, closing, heartbeatMs }),
   };
@@ -259,6 +262,7 @@ interface Wiring extends Parts {
   readonly recall: Recall;
   readonly trail: AuditTrail;
   readonly log: Logger;
+  readonly vouchForHolder?: VouchForHolder | undefined;
 }
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {

@@ -18,6 +18,21 @@ export interface NodeTools {
   compareSwitch(options: SwitchAsked): Promise<SwitchCompared>;
   /** What would become of a packet. */
   tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
+  /** The keys of a server on this machine, without their secrets. */
+  showKeys(folder: string): Promise<KeysShown>;
+  rotateKeys(folder: string, overlapMs: number): Promise<KeysShown>;
+}
+
+export interface KeysShown {
+  readonly file: string;
+  readonly serial: number;
+  readonly keys: readonly {
+    readonly id: string;
+    readonly use: 'signing' | 'agent certificates';
+    readonly since: string;
+    /** Absent for the current one. */
+    readonly until?: string;
+  }[];
 }
 
 /** What is done with a store itself, beside servers or without one. It needs stores of another room and is handed in. */

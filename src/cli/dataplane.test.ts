@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeTools, SwitchCompared, TracedLine } from './command.ts';
 import { EXIT, Failure } from './exit-code.ts';
-import { ran } from './terminal-fixture.ts';
+import { NO_NODE, ran } from './terminal-fixture.ts';
 
 const OWNER = { kind: 'peer', id: 'c2' };
 const EQUAL: SwitchCompared = { host: 'c1', equal: true, flows: 77, findings: [], gaps: [] };
@@ -26,6 +26,7 @@ const LINES: readonly TracedLine[] = [
 
 function node(compared: SwitchCompared | Failure, asked: object[] = []): NodeTools {
   return {
+    ...NO_NODE,
     compareSwitch: (options) => {
       asked.push(options);
       return compared instanceof Failure ? Promise.reject(compared) : Promise.resolve(compared);

@@ -13,6 +13,7 @@ import { gatesCommand } from './gates.ts';
 import { groupsCommand } from './groups.ts';
 import { historyCommand } from './history.ts';
 import { hostsCommand } from './hosts.ts';
+import { keysCommand } from './keys.ts';
 import { instancesCommand } from './instances.ts';
 import { networksCommand } from './networks.ts';
 import { operationsCommand } from './operations.ts';
@@ -111,6 +112,7 @@ function commands(cli: Cli): Command[] {
     verifyCommand(cli),
     backupCommand(cli),
     restoreCommand(cli),
+    keysCommand(cli),
     completionCommand(cli),
     versionCommand(cli),
   ];

@@ -17,6 +17,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     .option('--advertise <url>', 'where other servers and agents reach this one, if not where it listens')
     .option('--tls-cert <path>', 'certificate, in PEM form')
     .option('--tls-key <path>', 'its private key, in PEM form')
+    .option('--keys <folder>', 'where the keys of the control plane are; else the data folder')
     .option('--insecure', 'listen beyond this machine without TLS')
     .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
     .option('--new-admin-token', 'make a new admin token in the data folder, for when the old one is lost')
@@ -81,6 +82,7 @@ export function agentCommand(cli: Cli): Command {
     .option('--state <folder>', 'where it keeps its credential and its last view', './agent-data')
     .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
+    .option('--insecure', 'speak plain HTTP to other machines: tokens cross the network in clear text')
     .option('--simulate', 'only pretend to have a machine and a switch, instead of --ovs')
     .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');
   withSwitchOptions(command)

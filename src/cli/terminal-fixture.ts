@@ -17,7 +17,9 @@ export interface RanOptions extends Partial<Pick<Terminal, 'env' | 'outIsTermina
 const idle = (): Promise<number> => Promise.resolve(0);
 const IDLE: Starters = { serve: idle, demo: idle, agent: idle };
 
-const NO_SWITCH: NodeTools = {
+export const NO_NODE: NodeTools = {
+  showKeys: () => Promise.reject(new Error('there are no keys here')),
+  rotateKeys: () => Promise.reject(new Error('there are no keys here')),
   compareSwitch: () => Promise.reject(new Error('there is no switch here')),
   tracePacket: () => Promise.reject(new Error('there is no switch here')),
 };
@@ -45,7 +47,7 @@ export async function ran(words: readonly string[], options: RanOptions = {}): P
       texts.err += text;
     },
   };
-  const { starters = IDLE, node = NO_SWITCH } = options;
+  const { starters = IDLE, node = NO_NODE } = options;
   const code = await runCli(words, { terminal, version: '1.2.3', starters, node, stores: NO_STORE });
   return { code, ...texts };
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent } from '../agent/runtime.ts';
+import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent, transportTo } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
@@ -24,6 +24,7 @@ export interface AgentProgramOptions {
   readonly state: string;
   readonly joinTokenFile?: string;
   readonly ca?: string;
+  readonly insecure?: boolean;
   readonly simulate?: boolean;
   readonly ovs?: string;
   readonly ovsOpenflow?: string;
@@ -54,7 +55,8 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = machineFor(options, log);
     const running = startAgent({
-      servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER),
+      servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER, options.insecure === true),
+      insecure: options.insecure === true,
       name: options.host,
       joinToken: () => joinToken(options.joinTokenFile),
       folder: options.state,
@@ -77,11 +79,16 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
   }
 }
 
-function serversOf(text: string): string[] {
+function serversOf(text: string, insecure: boolean): string[] {
   const servers = text.split(',').map((server) => server.trim());
   const wrong = servers.find((server) => !URL.canParse(server));
   if (wrong !== undefined)
     throw new CannotStart(`"${wrong}" is not the address of a server, such as ${DEFAULT_SERVER}.`);
+  const plain = servers.find((server) => transportTo(server) === 'http');
+  if (plain !== undefined && !insecure)
+    throw new CannotStart(
+      `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or insist with --insecure.`,
+    );
   return servers;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { clockJumped, damagedFile, divergedHistory, isClockDoubted } from '../alarms/index.ts';
 import { IntegrityController } from '../alarms/runtime.ts';
-import { Desk, ViewsDriver } from '../agent/runtime.ts';
+import { Desk, ViewsDriver, type DeskOptions } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
 import { sensesOf } from '../election/index.ts';
 import { ElectionController } from '../election/runtime.ts';
@@ -12,12 +12,15 @@ import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
 import { ClockWatch, describeJump, jumpSince, RetentionController } from '../journal/runtime.ts';
+import { KeysController } from '../keys/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
+import type { KeyRing } from './key-ring.ts';
+import { keyRingOf, proofsOf, vouchingOf } from './vouching.ts';
 import { listenAddress } from './listen-address.ts';
 import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';
@@ -34,6 +37,8 @@ export interface ControlPlaneOptions {
   readonly store: string;
   readonly advertise?: string;
   readonly tls?: CertificatePaths;
+  /** Where the keys of the control plane are; the data folder when nothing is said. */
+  readonly keys?: string;
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
   /** The revision to which an operator lets history fall back, where the store is damaged or lost commits. */
@@ -65,6 +70,7 @@ interface Rooms {
   readonly liveness: LivenessController;
   readonly networks: Networks;
   readonly integrity: IntegrityController;
+  readonly keys: KeyRing;
 }
 
 interface Runner {
@@ -120,25 +126,21 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const { log, dataFolder, newAdminToken, signal } = options;
   const { journal, integrity, witness, metrics } = await openChecked(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
-  const deciding: { lease?: LeaseController } = {};
+  const deciding: { lease?: LeaseController; url?: string } = {};
   const liveness = new LivenessController({ journal, clock, log });
   const certificate = options.tls && certificateToStartWith(options.tls);
+  const keys = keyRingOf(journal, options.keys ?? dataFolder, log);
+  const vouching = vouchingOf({ journal, keys, isSecure: certificate !== undefined, deciding });
   const networks = startNetworks(journal, options.networkCredentials, log);
-  const heard = (host: string, isUp: boolean): void => {
-    metrics.heartbeatSeen();
-    liveness.heard(host, isUp);
-  };
-  const desk = new Desk({
+  const desk = newDesk({
     journal,
-    clock,
     log,
-    source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-    liveness: { heard },
-    hash: hashSecret,
-    holderUrl: () => deciding.lease?.holder()?.url,
+    vouching,
+    liveness: countHeartbeats(liveness, metrics),
+    holder: () => deciding.lease?.holder(),
   });
   const server = createServer({
-    revokedShown: (host) => desk.knocked(host),
+    ...proofsOf(desk),
     ...serverOptions(options, certificate),
     ...surfaceOf(desk, networks),
     journal,
@@ -151,11 +153,12 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const url = await listening(server, options);
   const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
   deciding.lease = lease;
+  deciding.url = url;
   const reloader = reloaderOf(server, certificate, options);
   const parts = new Parts(
-    [...(reloader === undefined ? [] : [reloader]), { run: (over) => journal.follow(over) }],
+    [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, { desk, liveness, networks, integrity }, log), integrity, liveness, desk],
+    [...controllersOf(journal, { desk, liveness, networks, integrity, keys }, log), integrity, liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -172,8 +175,11 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await stop();
     throw error;
   }
-  const reloadCertificate = (): void =>
-    reloader === undefined ? log.info('SIGHUP: there is no certificate to read, nothing is done') : reloader.reload();
+  const reloadCertificate = (): void => {
+    keys.reload();
+    if (reloader === undefined) log.info('SIGHUP: keys were read, and there is no certificate to read');
+    else reloader.reload();
+  };
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
   return { url, journal, desk, networks, tokenFile, broken: parts.broken, reloadCertificate, stop };
 }
@@ -188,9 +194,22 @@ function clockGuard(journal: Journal, integrity: IntegrityController): () => boo
   };
 }
 
+function newDesk(parts: Pick<DeskOptions, 'journal' | 'log' | 'vouching' | 'liveness' | 'holder'>): Desk {
+  return new Desk({ ...parts, clock, source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS }, hash: hashSecret });
+}
+
+function countHeartbeats(liveness: LivenessController, metrics: Metrics): { heard(host: string, isUp: boolean): void } {
+  return {
+    heard: (host, isUp) => {
+      metrics.heartbeatSeen();
+      liveness.heard(host, isUp);
+    },
+  };
+}
+
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
 function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
-  const { desk, liveness, networks, integrity } = rooms;
+  const { desk, liveness, networks, integrity, keys } = rooms;
   const common = { journal, clock, log, ids };
   const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
   const election = new ElectionController({ ...common, ...senses });
@@ -200,6 +219,7 @@ function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,
     new TunnelKeysController(common),
+    new KeysController({ ...common, keys }),
     new RetentionController({ ...common, mayForget: clockGuard(journal, integrity) }),
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),

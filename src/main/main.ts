@@ -29,6 +29,8 @@ async function run(): Promise<number> {
     },
     node: {
       compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),
+      showKeys: async (folder) => (await import('./key-tools.ts')).showKeyFile(folder),
+      rotateKeys: async (folder, overlapMs) => (await import('./key-tools.ts')).rotateKeyFile(folder, overlapMs),
       tracePacket: async (options) => (await import('./node-tools.ts')).tracePacket(options),
     },
   });

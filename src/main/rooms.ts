@@ -46,6 +46,7 @@ import {
   instancesModel,
   instancesPart,
 } from '../instances/index.ts';
+import { keySentences, keysModel } from '../keys/index.ts';
 import { RETENTION } from '../journal/runtime.ts';
 import {
   backEndSentences,
@@ -76,6 +77,7 @@ export const MODELS: readonly Model[] = [
   settingsModel,
   sitesModel,
   alarmsModel,
+  keysModel,
   accessModel,
   operationsModel,
   hostsModel,
@@ -140,6 +142,7 @@ export const explain: Explain = explainer([
   portEvacuatorSentences,
   instanceSentences,
   agentSentences,
+  keySentences,
 ]);
 
 export function newRegistry(): Registry {

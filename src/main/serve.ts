@@ -16,6 +16,7 @@ export interface ServeOptions {
   readonly advertise?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly keys?: string;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
   /** A revision, as text. */
@@ -79,6 +80,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     version,
     ...(options.acceptLoss !== undefined && { acceptLoss: Number(options.acceptLoss) }),
     ...(advertise !== undefined && { advertise }),
+    ...(options.keys !== undefined && { keys: options.keys }),
     ...(networkCredentials !== undefined && { networkCredentials }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
   };

@@ -1,6 +1,7 @@
 // A control plane whose servers are reached over real HTTP, for the suites of the agent.
 import pino from 'pino';
 import { Plane, type PlaneServer } from '../../src/agent/plane-fixture.ts';
+import { ed25519Signer } from '../../src/agent/signer-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
 import { createServer, type Server } from '../../src/api/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -11,6 +12,7 @@ export class HttpPlane extends Plane {
 
   constructor() {
     super(realClock);
+    this.signer = ed25519Signer();
   }
 
   /** Starts a server on a port of its own; answers its address. */
@@ -25,7 +27,9 @@ export class HttpPlane extends Plane {
       routes: agentRoutes(server.desk),
       views: [],
       settings: [],
-      revokedShown: (host) => server.desk.knocked(host),
+      revokedShown: (host, token) => server.desk.knocked(host, token),
+      vouchForRefusal: (credential, code) => server.vouching.refusal(credential, code),
+      vouchForHolder: ({ url: holder, epoch }) => server.vouching.holder(holder, epoch),
       log: pino({ level: 'silent' }),
     });
     await api.listen({ host: '127.0.0.1', port });

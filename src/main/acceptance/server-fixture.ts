@@ -2,7 +2,8 @@
 // program does it. It can die between any two of its effects: what it asked for after that is never carried out, and what was
 // under way is never heard of.
 import { hash } from 'node:crypto';
-import { Desk, ViewsDriver } from '../../agent/runtime.ts';
+import { Desk, ViewsDriver, Vouching } from '../../agent/runtime.ts';
+import { fakeSigner } from '../../agent/signer-fixture.ts';
 import { sensesOf } from '../../election/index.ts';
 import { ElectionController } from '../../election/runtime.ts';
 import type { Applied } from '../../fleet/index.ts';
@@ -21,6 +22,7 @@ const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
 const LOOK_MS = 2000;
 /** All servers have one address: agents find whoever decides there. */
 export const ADDRESS = 'server';
+const SIGNER = fakeSigner();
 const NEVER: Promise<never> = Promise.withResolvers<never>().promise;
 
 export function sha256(text: string): string {
@@ -110,7 +112,8 @@ export class Server {
       source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
       liveness,
       hash: sha256,
-      holderUrl: () => lease.holder()?.url,
+      holder: () => lease.holder(),
+      vouching: new Vouching({ journalId: () => journal.journalId, signer: () => SIGNER, servers: () => [ADDRESS] }),
       lookMs: LOOK_MS,
     });
     const news = new NetworkEventsController({ journal, clock, log });

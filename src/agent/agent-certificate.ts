@@ -1,0 +1,227 @@
+// Certificates of agents: requests that agents make, the authority that signs them, and the check of one that is shown. The name in a
+// request is never looked at: whom a certificate is for is decided by the credential that asked for it.
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  randomBytes,
+  sign,
+  verify,
+  type KeyObject,
+  type X509Certificate,
+} from 'node:crypto';
+import { bitString, der, elementsIn, integer, MalformedDer, oid, sequence, TAG, time } from './der.ts';
+
+const OID = {
+  commonName: '2.5.4.3',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  ed25519: '1.3.101.112',
+  basicConstraints: '2.5.29.19',
+  keyUsage: '2.5.29.15',
+  extendedKeyUsage: '2.5.29.37',
+  alternativeName: '2.5.29.17',
+  clientAuthentication: '1.3.6.1.5.5.7.3.2',
+};
+
+const DAY_MS = 24 * 3600 * 1000;
+export const AGENT_CERTIFICATE_MS = 30 * DAY_MS;
+export const AUTHORITY_MS = 3650 * DAY_MS;
+/** Clocks of hosts differ: a certificate is good from a little before it was made. */
+const CLOCK_SKEW_MS = 3600 * 1000;
+/** Of X.520; the whole name is in the alternative name. */
+const COMMON_NAME_MAX = 64;
+const URI_TAG = 0x86;
+/** Hosts in certificates of ours. A name of a host has no character that means something in a URI or in how Node prints it. */
+const HOST_URI = 'muster:host:';
+
+export interface CertificateAuthority {
+  /** PEM. */
+  readonly certificate: string;
+  readonly privateKey: KeyObject;
+}
+
+export interface NewKey {
+  readonly privateKey: KeyObject;
+  /** PEM, PKCS #8. */
+  readonly pem: string;
+}
+
+export function newCertificateKey(): NewKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { privateKey, pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+}
+
+/** A certificate signing request (PKCS #10) for this key, in PEM. */
+export function requestCertificate(privateKey: KeyObject, name: string): string {
+  const info = sequence(integer(Buffer.from([0])), nameOf(name), spkiOf(privateKey), der(0xa0));
+  return pem('CERTIFICATE REQUEST', signedWith(privateKey, info));
+}
+
+export function newCertificateAuthority(nowMs: number): { readonly certificate: string; readonly pem: string } {
+  const key = newCertificateKey();
+  const name = nameOf('Muster agents');
+  const certificate = certify(key.privateKey, {
+    issuer: name,
+    subject: name,
+    spki: spkiOf(key.privateKey),
+    fromMs: nowMs - CLOCK_SKEW_MS,
+    toMs: nowMs + AUTHORITY_MS,
+    extensions: [
+      // A certificate authority, under which there is no other.
+      extension(OID.basicConstraints, sequence(der(0x01, Buffer.from([0xff])), integer(Buffer.from([0])))),
+      extension(OID.keyUsage, der(TAG.bitString, Buffer.from([2, 0b0000_0100]))),
+    ],
+  });
+  return { certificate, pem: key.pem };
+}
+
+/** A certificate for the agent of a host, in PEM; throws `MalformedDer` when the request is none. */
+export function signRequest(
+  request: string,
+  authority: CertificateAuthority,
+  { host, nowMs, toMs }: { readonly host: string; readonly nowMs: number; readonly toMs: number },
+): string {
+  const { subject } = partsOfCertificate(authority.certificate);
+  return certify(authority.privateKey, {
+    issuer: subject,
+    subject: nameOf(host.slice(0, COMMON_NAME_MAX)),
+    spki: keyInRequest(request),
+    fromMs: nowMs - CLOCK_SKEW_MS,
+    toMs,
+    extensions: [
+      extension(OID.basicConstraints, sequence()),
+      extension(OID.keyUsage, der(TAG.bitString, Buffer.from([7, 0b1000_0000]))),
+      extension(OID.extendedKeyUsage, sequence(oid(OID.clientAuthentication)), false),
+      extension(OID.alternativeName, sequence(der(URI_TAG, Buffer.from(HOST_URI + host, 'ascii'))), false),
+    ],
+  });
+}
+
+/** The host that a certificate of ours is for; undefined when it is not ours, or not good now. */
+export function hostOfCertificate(
+  shown: X509Certificate,
+  authorities: readonly X509Certificate[],
+  nowMs: number,
+): string | undefined {
+  const isIssued = authorities.some(
+    (one) => shown.checkIssued(one) && shown.verify(one.publicKey) && isGoodAt(one, nowMs),
+  );
+  if (!isIssued || !isGoodAt(shown, nowMs) || shown.ca) return undefined;
+  if (!(shown.keyUsage ?? []).includes(OID.clientAuthentication)) return undefined;
+  const uri = `URI:${HOST_URI}`;
+  const { subjectAltName } = shown;
+  return subjectAltName?.startsWith(uri) === true && !subjectAltName.includes(',')
+    ? subjectAltName.slice(uri.length)
+    : undefined;
+}
+
+function isGoodAt(certificate: X509Certificate, nowMs: number): boolean {
+  return Date.parse(certificate.validFrom) <= nowMs && nowMs < Date.parse(certificate.validTo);
+}
+
+interface Contents {
+  readonly issuer: Buffer;
+  readonly subject: Buffer;
+  readonly spki: Buffer;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly extensions: readonly Buffer[];
+}
+
+const SERIAL_BYTES = 16;
+const VERSION_3 = der(0xa0, integer(Buffer.from([2])));
+
+function certify(privateKey: KeyObject, contents: Contents): string {
+  const { issuer, subject, spki, fromMs, toMs, extensions } = contents;
+  const validity = sequence(time(fromMs), time(toMs));
+  const serial = integer(randomBytes(SERIAL_BYTES));
+  const body = sequence(
+    VERSION_3,
+    serial,
+    algorithmOf(privateKey),
+    issuer,
+    validity,
+    subject,
+    spki,
+    der(0xa3, sequence(...extensions)),
+  );
+  return pem('CERTIFICATE', signedWith(privateKey, body));
+}
+
+function extension(id: string, value: Buffer, isCritical = true): Buffer {
+  const critical = isCritical ? [der(0x01, Buffer.from([0xff]))] : [];
+  return sequence(oid(id), ...critical, der(TAG.octetString, value));
+}
+
+function nameOf(text: string): Buffer {
+  return sequence(der(TAG.set, sequence(oid(OID.commonName), der(TAG.utf8, Buffer.from(text, 'utf8')))));
+}
+
+function spkiOf(key: KeyObject): Buffer {
+  return createPublicKey(key).export({ type: 'spki', format: 'der' });
+}
+
+function algorithmOf(key: KeyObject): Buffer {
+  return sequence(oid(key.asymmetricKeyType === 'ed25519' ? OID.ed25519 : OID.ecdsaWithSha256));
+}
+
+function signedWith(key: KeyObject, body: Buffer): Buffer {
+  const signature = sign(key.asymmetricKeyType === 'ed25519' ? null : 'sha256', body, key);
+  return sequence(body, algorithmOf(key), bitString(signature));
+}
+
+/** The public key of a request that its owner has signed, as it stands there. */
+function keyInRequest(text: string): Buffer {
+  const [request, ...rest] = elementsIn(bytesOfPem(text));
+  if (request?.tag !== TAG.sequence || rest.length > 0) throw new MalformedDer('it is not one request');
+  const [info, algorithm, signature, ...more] = elementsIn(request.content);
+  if (info?.tag !== TAG.sequence || more.length > 0 || signature?.tag !== TAG.bitString || signature.content[0] !== 0)
+    throw new MalformedDer('it is not signed');
+  const [, , spki] = elementsIn(info.content);
+  const key = publicKeyIn(spki?.whole ?? Buffer.alloc(0));
+  const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+  if (algorithm?.whole.equals(algorithmOf(key)) !== true)
+    throw new MalformedDer('it is signed in a way that its key is not for');
+  if (!verify(hash, info.whole, key, signature.content.subarray(1)))
+    throw new MalformedDer('it is not signed by the owner of its key');
+  // As OpenSSL writes it: nothing of what was sent gets into a certificate of ours unread.
+  return key.export({ type: 'spki', format: 'der' });
+}
+
+function publicKeyIn(spki: Buffer): KeyObject {
+  let key: KeyObject;
+  try {
+    key = createPublicKey({ key: spki, type: 'spki', format: 'der' });
+  } catch {
+    // OpenSSL throws plain errors with words of its own for what is no key.
+    throw new MalformedDer('it has no public key');
+  }
+  const isFit =
+    key.asymmetricKeyType === 'ed25519' ||
+    (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1');
+  if (!isFit) throw new MalformedDer('its key is neither P-256 nor Ed25519');
+  return key;
+}
+
+function partsOfCertificate(text: string): { readonly subject: Buffer } {
+  const [certificate] = elementsIn(bytesOfPem(text));
+  const [body] = elementsIn(certificate?.content ?? Buffer.alloc(0));
+  const subject = elementsIn(body?.content ?? Buffer.alloc(0))[5];
+  if (subject === undefined) throw new MalformedDer('it is no certificate');
+  return { subject: subject.whole };
+}
+
+function pem(label: string, bytes: Buffer): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+}
+
+function bytesOfPem(text: string): Buffer {
+  const found = /-----BEGIN [A-Z ]+-----([A-Za-z0-9+/=\s]+)-----END [A-Z ]+-----/.exec(text);
+  if (found === null) throw new MalformedDer('it is not in PEM form');
+  return Buffer.from(found[1] ?? '', 'base64');
+}
+
+export function readAuthority(certificate: string, privateKey: string): CertificateAuthority {
+  return { certificate, privateKey: createPrivateKey(privateKey) };
+}

@@ -1,0 +1,43 @@
+// Signatures of the control plane, with Ed25519. It signs and verifies texts, and decides nothing about them.
+import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
+import type { PublicKey, Signed, Verify } from './statement.ts';
+
+/** In front of every text: a signature for another purpose is not one of these. */
+const PURPOSE = 'muster statement 1\n';
+
+export interface SigningKey {
+  readonly id: string;
+  readonly privateKey: KeyObject;
+}
+
+export function signText(keys: readonly SigningKey[], text: string): Signed {
+  const bytes = Buffer.from(PURPOSE + text, 'utf8');
+  return {
+    text,
+    signatures: keys.map(({ id, privateKey }) => ({
+      key: id,
+      signature: sign(null, bytes, privateKey).toString('base64'),
+    })),
+  };
+}
+
+export function publicKeyOf({ id, privateKey }: SigningKey): PublicKey {
+  const der = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  return { id, publicKey: der.toString('base64') };
+}
+
+/** What is no key or no signature verifies nothing. */
+export const verifyEd25519: Verify = ({ publicKey, text, signature }) => {
+  const key = readPublicKey(publicKey);
+  if (key?.asymmetricKeyType !== 'ed25519') return false;
+  return verify(null, Buffer.from(PURPOSE + text, 'utf8'), key, Buffer.from(signature, 'base64'));
+};
+
+function readPublicKey(text: string): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: Buffer.from(text, 'base64'), type: 'spki', format: 'der' });
+  } catch {
+    // OpenSSL throws plain errors with words of its own for what is no key.
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+// Whom an agent believes: the keys and the servers of its control plane, as it learnt them when it joined and since. Pure: it
+// decides what counts, and never takes a key from a link that is neither authenticated nor signed by a key that it has.
+import { Type, type Static } from 'typebox';
+import { originOf } from './server-address.ts';
+import { readStatement, statementIn, type ControlPlaneStatement, type Signed, type Verify } from './statement.ts';
+
+export const TRUST = Type.Object({
+  journalId: Type.String(),
+  serial: Type.Integer(),
+  keys: Type.Array(Type.Object({ id: Type.String(), publicKey: Type.String() })),
+  servers: Type.Array(Type.String()),
+});
+export type Trust = Static<typeof TRUST>;
+
+/** How the words of a server reached the agent. */
+export interface Received {
+  /** The server was authenticated by its certificate. */
+  readonly isAuthenticated: boolean;
+  readonly verify: Verify;
+}
+
+/** What an agent believes after a join: it asked with a one-time token, so what it is answered begins its trust. */
+export function trustAtJoin(signed: Signed | undefined): Trust | undefined {
+  const said = signed === undefined ? undefined : statementIn(signed.text);
+  return said?.kind === 'control-plane' ? trustOf(said) : undefined;
+}
+
+/** What an agent believes from now on; the same object when it has learnt nothing. */
+export function learnTrust(
+  known: Trust | undefined,
+  signed: Signed | undefined,
+  { isAuthenticated, verify }: Received,
+): Trust | undefined {
+  if (signed === undefined) return known;
+  const isTrusted = readStatement(signed, { keys: known?.keys ?? [], verify }) !== undefined;
+  if (!isTrusted && !isAuthenticated) return known;
+  const said = statementIn(signed.text);
+  if (said?.kind !== 'control-plane') return known;
+  if (known === undefined) return trustOf(said);
+  // A set of keys from before the last rotation, or of another control plane, is replayed or mistaken.
+  if (said.journalId !== known.journalId || said.serial < known.serial) return known;
+  const next = trustOf(said);
+  return JSON.stringify(next) === JSON.stringify(known) ? known : next;
+}
+
+function trustOf({ journalId, serial, keys, servers }: ControlPlaneStatement): Trust {
+  return {
+    journalId,
+    serial,
+    keys: keys.map(({ id, publicKey }) => ({ id, publicKey })),
+    servers: [...servers],
+  };
+}
+
+/** Whether a server is one that the control plane has named. */
+export function isNamedServer(trust: Trust | undefined, server: string): boolean {
+  const origin = originOf(server);
+  return trust?.servers.some((named) => originOf(named) === origin) ?? false;
+}
+
+export interface RefusalReceived extends Received {
+  readonly host: string;
+  /** The id of the agent's own credential. */
+  readonly token: string;
+  readonly code: string;
+  readonly signed: Signed | undefined;
+}
+
+/** Whether a refusal may make the agent wipe its machine or go quiet. */
+export function isRefusalAuthentic(trust: Trust | undefined, refusal: RefusalReceived): boolean {
+  if (refusal.isAuthenticated) return true;
+  const said = readStatement(refusal.signed, { keys: trust?.keys ?? [], verify: refusal.verify });
+  if (said?.kind !== 'refusal') return false;
+  const { host, token, code } = refusal;
+  return said.journalId === trust?.journalId && said.host === host && said.token === token && said.code === code;
+}
+
+export interface ViewReceived extends Received {
+  readonly token: string;
+  readonly signed: Signed | undefined;
+  readonly view: {
+    readonly host: string;
+    readonly digest: string;
+    readonly stamp: { readonly journalId: string; readonly leaseEpoch: number; readonly revision: number };
+  };
+  /** Computed by the agent from what is in the view. */
+  readonly digest: () => string;
+}
+
+/** Whether a view is of the control plane. An agent that has no key yet takes what its server says, as older ones do. */
+export function isViewAuthentic(trust: Trust | undefined, received: ViewReceived): boolean {
+  if (received.isAuthenticated || trust === undefined) return true;
+  const said = readStatement(received.signed, { keys: trust.keys, verify: received.verify });
+  if (said?.kind !== 'view') return false;
+  const { host, stamp } = received.view;
+  return (
+    said.host === host &&
+    said.token === received.token &&
+    said.journalId === stamp.journalId &&
+    said.leaseEpoch === stamp.leaseEpoch &&
+    said.revision === stamp.revision &&
+    said.digest === received.view.digest &&
+    said.digest === received.digest()
+  );
+}
+
+/** Whether a statement names this server as the lease holder, in this epoch or a later one. */
+export function isHolderVouchedFor(
+  trust: Trust | undefined,
+  named: { readonly holder: string; readonly signed: Signed | undefined; readonly verify: Verify },
+  leaseEpoch: number,
+): boolean {
+  const said = readStatement(named.signed, { keys: trust?.keys ?? [], verify: named.verify });
+  return (
+    said?.kind === 'holder' &&
+    said.journalId === trust?.journalId &&
+    said.url === named.holder &&
+    said.leaseEpoch >= leaseEpoch
+  );
+}

@@ -1,0 +1,96 @@
+// What a server says under the control plane's key: who holds the lease, that a credential is refused, that a view is its own, and
+// which keys and servers there are. It decides nothing; without a key it says nothing.
+import { signStatement, type Signed, type Signer } from './statement.ts';
+import type { Refusal } from '../fleet/index.ts';
+import type { Joined, View, ViewAnswer } from './messages.ts';
+import type { Reply } from './ports.ts';
+
+export interface VouchingOptions {
+  readonly journalId: () => string;
+  /** Asked for every time: keys are rotated while servers run. Undefined while this server has none. */
+  readonly signer?: (() => Signer | undefined) | undefined;
+  /** Where the servers of this control plane answer, as far as this one knows. */
+  readonly servers?: (() => readonly string[]) | undefined;
+  /** `over-tls`: agents know this server by its certificate, and their views need no signature. */
+  readonly views?: 'signed' | 'over-tls' | undefined;
+}
+
+interface OfCredential {
+  readonly host: string;
+  readonly token: string | undefined;
+}
+
+export class Vouching {
+  readonly #options: VouchingOptions;
+  /** Signed once for as long as it says the same. */
+  #controlPlane: { readonly text: string; readonly signed: Signed } | undefined;
+
+  constructor(options: VouchingOptions) {
+    this.#options = options;
+  }
+
+  controlPlane(): Signed | undefined {
+    const signer = this.#signer();
+    if (signer === undefined) return undefined;
+    const { serial, keys } = signer;
+    const servers = [...new Set(this.#options.servers?.() ?? [])].sort();
+    const journalId = this.#options.journalId();
+    const statement = { kind: 'control-plane' as const, journalId, serial, keys: [...keys], servers };
+    const text = JSON.stringify(statement);
+    if (this.#controlPlane?.text !== text) this.#controlPlane = { text, signed: signStatement(signer, statement) };
+    return this.#controlPlane.signed;
+  }
+
+  /** What an agent is answered that joined: with the keys and servers that it is to believe in from now on. */
+  joined(joined: Joined): Joined {
+    return { ...joined, ...this.#withControlPlane() };
+  }
+
+  viewAnswer(view: View, token: string | undefined): ViewAnswer {
+    const statement = this.view(view, token);
+    return { kind: 'view', view, ...(statement !== undefined && { statement }), ...this.#withControlPlane() };
+  }
+
+  unchanged(): ViewAnswer {
+    return { kind: 'unchanged', ...this.#withControlPlane() };
+  }
+
+  #withControlPlane(): { readonly controlPlane?: Signed } {
+    const controlPlane = this.controlPlane();
+    return controlPlane === undefined ? {} : { controlPlane };
+  }
+
+  /** A refusal that an agent can tell from a forged one. */
+  signRefusal(refusal: Refusal, credential: OfCredential): Refusal {
+    const statement = this.refusal(credential, refusal.code);
+    return statement === undefined ? refusal : { ...refusal, facts: { ...refusal.facts, statement } };
+  }
+
+  elsewhere(lease: { readonly url: string; readonly epoch: number } | undefined): Reply<never> {
+    if (lease === undefined) return { kind: 'elsewhere' };
+    const statement = this.holder(lease.url, lease.epoch);
+    return { kind: 'elsewhere', holder: lease.url, ...(statement !== undefined && { statement }) };
+  }
+
+  holder(url: string, leaseEpoch: number): Signed | undefined {
+    const signer = this.#signer();
+    if (signer === undefined) return undefined;
+    return signStatement(signer, { kind: 'holder', journalId: this.#options.journalId(), url, leaseEpoch });
+  }
+
+  refusal({ host, token }: OfCredential, code: string): Signed | undefined {
+    const signer = this.#signer();
+    if (signer === undefined || token === undefined) return undefined;
+    return signStatement(signer, { kind: 'refusal', journalId: this.#options.journalId(), host, token, code });
+  }
+
+  view({ host, stamp, digest }: View, token: string | undefined): Signed | undefined {
+    const signer = this.#options.views === 'over-tls' ? undefined : this.#signer();
+    if (signer === undefined || token === undefined) return undefined;
+    return signStatement(signer, { kind: 'view', host, token, digest, ...stamp });
+  }
+
+  #signer(): Signer | undefined {
+    return this.#options.signer?.();
+  }
+}

@@ -1,0 +1,57 @@
+// muster keys show, rotate: the keys of a control plane, in the folder of a server on this machine. No server is asked, and no key is
+// ever shown.
+import { Command } from 'commander';
+import { act, examples, group, type Cli, type KeysShown } from './command.ts';
+import { parseDuration } from './duration.ts';
+
+interface KeyOptions {
+  readonly keys?: string;
+  readonly data: string;
+}
+
+export function keysCommand(cli: Cli): Command {
+  return group(
+    'keys',
+    'Show and rotate the keys that servers sign with and issue certificates of agents with',
+    showCommand(cli),
+    rotateCommand(cli),
+  );
+}
+
+const FOLDER: readonly [string, string] = ['--keys <folder>', 'where the keys are; else the data folder'];
+
+function showCommand(cli: Cli): Command {
+  const command = new Command('show').description('Show which keys are in force, by their ids').option(...FOLDER);
+  examples(command, ['of a server on this machine', 'muster keys show --keys /etc/muster/keys']);
+  return act<KeyOptions>(cli, command, async (session, { options }) => {
+    const shown = await cli.node.showKeys(options.keys ?? options.data);
+    if (session.output === 'table') session.terminal.out(keysText(shown));
+    else await session.value(shown);
+    return undefined;
+  });
+}
+
+function rotateCommand(cli: Cli): Command {
+  const command = new Command('rotate')
+    .description('Make new keys; those before stay in force until every agent has learnt of the new ones')
+    .option(...FOLDER)
+    .option('--overlap <time>', 'how long the keys before stay in force', '7d');
+  examples(command, ['then copy the file to the other servers', 'muster keys rotate --keys /etc/muster/keys']);
+  return act<KeyOptions & { readonly overlap: string }>(cli, command, async (session, { options }) => {
+    const folder = options.keys ?? options.data;
+    const shown = await cli.node.rotateKeys(folder, parseDuration(options.overlap));
+    if (session.output === 'table') session.terminal.out(keysText(shown));
+    else await session.value(shown);
+    session.note(`A server that runs reads them within seconds. Copy ${shown.file} to the other servers now:`);
+    session.note('until they have it, they sign with the keys before, which agents believe for the overlap only.');
+    return undefined;
+  });
+}
+
+function keysText({ file, serial, keys }: KeysShown): string {
+  const lines = keys.map(({ id, use, since, until }) => {
+    const state = until === undefined ? 'current' : `in force until ${until}`;
+    return `${id}  ${use.padEnd(18)}  since ${since}  ${state}`;
+  });
+  return `${file}, serial ${serial}\n${lines.join('\n')}\n`;
+}

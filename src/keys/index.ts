@@ -1,0 +1,2 @@
+export { keySentences } from './decide.ts';
+export { findKeyIds, keysModel } from './model.ts';

@@ -1,0 +1,57 @@
+// Compares the keys of this server with those of its control plane, again and again: files are copied and rotated while it runs. It
+// writes as the lease holder only, and never writes a key.
+import { NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { compareKeys, recordKeys, type KeyAgreement, type OwnKeys } from './decide.ts';
+import { findKeyIds } from './model.ts';
+
+export interface KeysControllerOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly keys: { ids(): OwnKeys };
+  readonly lookMs?: number;
+}
+
+const LOOK_MS = 5000;
+
+export class KeysController {
+  readonly #options: KeysControllerOptions;
+  #last: KeyAgreement | undefined;
+  /** What was last written down, and in which epoch: nothing is committed to say the same again. */
+  #recorded = '';
+
+  constructor(options: KeysControllerOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, lookMs = LOOK_MS } = this.#options;
+    while (!signal.aborted) {
+      await this.look();
+      await clock.sleep(lookMs, signal);
+    }
+  }
+
+  async look(): Promise<void> {
+    const { journal, log, keys } = this.#options;
+    const own = keys.ids();
+    const agreement = compareKeys(findKeyIds(journal.fleet), own);
+    if (agreement === 'different' && this.#last !== 'different')
+      log.error(
+        { serial: own.serial, signing: own.signing[0] },
+        'this server has other keys than its control plane: agents will not believe it. Copy control-plane-keys.json from another server',
+      );
+    this.#last = agreement;
+    const saying = `${journal.fence?.epoch} ${JSON.stringify(own)}`;
+    if (journal.fence === undefined || saying === this.#recorded) return;
+    try {
+      const nowMs = this.#options.clock.nowMs();
+      await journal.submit({ by: 'server', why: 'compare keys', decide: (fleet) => recordKeys(fleet, own, nowMs) });
+      this.#recorded = saying;
+    } catch (error) {
+      // Whoever decides next, or this server at its next look, does it.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// Which keys the servers of a control plane are to have: their ids and nothing else. A key itself, even a public one, is never here.
+import { Type, type Static } from 'typebox';
+import { idOf, schemaKind, type FleetReader, type Id, type Model } from '../fleet/index.ts';
+
+const KEY_IDS = Type.Object(
+  {
+    /** Grows with every rotation. */
+    serial: Type.Integer(),
+    /** The current one first, then those that are still in force. */
+    signing: Type.Array(Type.String()),
+    authorities: Type.Array(Type.String()),
+    changedAtMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+export type KeyIds = Static<typeof KEY_IDS>;
+
+export const CONTROL_PLANE_KEYS = schemaKind('control-plane-keys', KEY_IDS);
+
+const ONLY: Id<'control-plane-keys'> = idOf(CONTROL_PLANE_KEYS, 'current');
+
+export const KEYS_ID = ONLY;
+
+export const keysModel: Model = { kinds: [CONTROL_PLANE_KEYS] };
+
+export function findKeyIds(fleet: FleetReader): KeyIds | undefined {
+  return fleet.get(CONTROL_PLANE_KEYS, ONLY)?.doc;
+}

@@ -1,0 +1,1 @@
+export { KeysController } from './keys-controller.ts';

@@ -1,0 +1,117 @@
+// The keys that a running server uses: read at its start, and again when the file changes or when it is told to. Keys that cannot be
+// read never replace those that are in use.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Logger } from 'pino';
+import { publicKeyOf, signText, type Signer, type SigningKey } from '../agent/runtime.ts';
+import type { Clock } from '../journal/index.ts';
+import { inForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
+import { CannotStart } from './start-failure.ts';
+
+export interface KeyRingOptions {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Whether the journal names keys: then a server without any must be given them, not make its own. */
+  readonly hasRecorded: boolean;
+}
+
+const POLL_MS = 5000;
+
+interface Loaded {
+  readonly text: string;
+  readonly keys: ControlPlaneKeys;
+  readonly signing: readonly (SigningKey & { readonly retiresAtMs?: number })[];
+  readonly authorities: readonly {
+    readonly id: string;
+    readonly certificate: X509Certificate;
+    readonly retiresAtMs?: number;
+  }[];
+}
+
+export class KeyRing {
+  readonly #options: KeyRingOptions;
+  #loaded: Loaded;
+  #signer: { readonly of: string; readonly signer: Signer } | undefined;
+
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+    this.#loaded = load(firstKeys(options));
+  }
+
+  get keys(): ControlPlaneKeys {
+    return this.#loaded.keys;
+  }
+
+  /** Signs with every key that is in force now, so that agents which know only the one before believe it, too. */
+  signer(): Signer {
+    const keys = inForce(this.#loaded.signing, this.#options.clock.nowMs());
+    const of = keys.map(({ id }) => id).join();
+    if (this.#signer?.of === of) return this.#signer.signer;
+    const { serial } = this.#loaded.keys;
+    const signer: Signer = { serial, keys: keys.map(publicKeyOf), sign: (text) => signText(keys, text) };
+    this.#signer = { of, signer };
+    return signer;
+  }
+
+  /** By which certificates of agents are checked. */
+  authorities(): readonly X509Certificate[] {
+    return inForce(this.#loaded.authorities, this.#options.clock.nowMs()).map(({ certificate }) => certificate);
+  }
+
+  ids(): { readonly serial: number; readonly signing: string[]; readonly authorities: string[] } {
+    const { serial, signing, authorities } = this.#loaded.keys;
+    const nowMs = this.#options.clock.nowMs();
+    const idsOf = (keys: readonly { readonly id: string; readonly retiresAtMs?: number }[]): string[] =>
+      inForce(keys, nowMs).map(({ id }) => id);
+    return { serial, signing: idsOf(signing), authorities: idsOf(authorities) };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(POLL_MS, signal);
+      if (!signal.aborted) this.reload();
+    }
+  }
+
+  reload(): void {
+    const { folder, log } = this.#options;
+    try {
+      const keys = readKeys(folder);
+      if (keys === undefined || JSON.stringify(keys) === this.#loaded.text) return;
+      this.#loaded = load(keys);
+      this.#signer = undefined;
+      log.info({ serial: keys.serial, file: keyFileIn(folder) }, 'keys were read anew');
+    } catch (error) {
+      if (!(error instanceof CannotStart)) throw error;
+      log.error({ reason: error.message }, 'the keys cannot be read anew; those before are still in use');
+    }
+  }
+}
+
+function firstKeys({ folder, clock, log, hasRecorded }: KeyRingOptions): ControlPlaneKeys {
+  const found = readKeys(folder);
+  if (found !== undefined) return found;
+  if (hasRecorded)
+    throw new CannotStart(
+      `This control plane has keys, and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from your backup, or name its folder with --keys.`,
+    );
+  const made = newKeys(clock.nowMs());
+  writeKeys(folder, made);
+  log.info({ file: keyFileIn(folder) }, 'made the keys of this control plane: copy them to its other servers');
+  return made;
+}
+
+function load(keys: ControlPlaneKeys): Loaded {
+  try {
+    return {
+      text: JSON.stringify(keys),
+      keys,
+      signing: keys.signing.map((key) => ({ ...key, privateKey: createPrivateKey(key.privateKey) })),
+      authorities: keys.authorities.map((one) => ({ ...one, certificate: new X509Certificate(one.certificate) })),
+    };
+  } catch (error) {
+    throw new CannotStart(`${(error as Error).message}: a key of this control plane is damaged. Copy the file again.`, {
+      cause: error,
+    });
+  }
+}

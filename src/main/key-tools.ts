@@ -1,0 +1,48 @@
+// What the command line does with the keys of a server on this machine. It never hands out a private key.
+import { EXIT, Failure, type KeysShown } from '../cli/index.ts';
+import { inForce, keyFileIn, readKeys, rotateKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
+import { CannotStart } from './start-failure.ts';
+
+export function showKeyFile(folder: string): KeysShown {
+  return shown(folder, found(folder), Date.now());
+}
+
+export function rotateKeyFile(folder: string, overlapMs: number): KeysShown {
+  const nowMs = Date.now();
+  const rotated = rotateKeys(found(folder), nowMs, overlapMs);
+  writeKeys(folder, rotated);
+  return shown(folder, rotated, nowMs);
+}
+
+function found(folder: string): ControlPlaneKeys {
+  let keys: ControlPlaneKeys | undefined;
+  try {
+    keys = readKeys(folder);
+  } catch (error) {
+    if (!(error instanceof CannotStart)) throw error;
+    throw new Failure(EXIT.refused, error.message);
+  }
+  if (keys !== undefined) return keys;
+  throw new Failure(
+    EXIT.refused,
+    `There are no keys in ${folder}. A server makes them when it starts; name its folder with --keys.`,
+  );
+}
+
+function shown(folder: string, { serial, signing, authorities }: ControlPlaneKeys, nowMs: number): KeysShown {
+  type Key = ControlPlaneKeys['signing'][number];
+  const row = (use: KeysShown['keys'][number]['use']) => (key: Key) => ({
+    id: key.id,
+    use,
+    since: new Date(key.createdAtMs).toISOString(),
+    ...(key.retiresAtMs !== undefined && { until: new Date(key.retiresAtMs).toISOString() }),
+  });
+  return {
+    file: keyFileIn(folder),
+    serial,
+    keys: [
+      ...inForce(signing, nowMs).map(row('signing')),
+      ...inForce(authorities, nowMs).map(row('agent certificates')),
+    ],
+  };
+}

@@ -1,0 +1,44 @@
+// How a server proves to agents that it speaks for its control plane: its keys, and what it signs with them.
+import type { Logger } from 'pino';
+import { Vouching, type Desk } from '../agent/runtime.ts';
+import type { ServerOptions } from '../api/runtime.ts';
+import type { Journal, Lease } from '../journal/index.ts';
+import { findKeyIds } from '../keys/index.ts';
+import { realClock } from './clock.ts';
+import { KeyRing } from './key-ring.ts';
+
+export function keyRingOf(journal: Journal, folder: string, log: Logger): KeyRing {
+  return new KeyRing({ folder, clock: realClock, log, hasRecorded: findKeyIds(journal.fleet) !== undefined });
+}
+
+interface VouchingParts {
+  readonly journal: Journal;
+  readonly keys: KeyRing;
+  /** Agents know this server by its certificate. */
+  readonly isSecure: boolean;
+  /** Where this server and the lease holder answer, as far as that is known. */
+  readonly deciding: { readonly url?: string; readonly lease?: { holder(): Lease | undefined } };
+}
+
+export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts): Vouching {
+  // Those that have held the lease while this server was there, and itself. Any other is vouched for when it holds the lease.
+  const servers = new Set<string>();
+  return new Vouching({
+    journalId: () => journal.journalId,
+    signer: () => keys.signer(),
+    servers: () => {
+      for (const url of [deciding.url, deciding.lease?.holder()?.url]) if (url !== undefined) servers.add(url);
+      return [...servers];
+    },
+    views: isSecure ? 'over-tls' : 'signed',
+  });
+}
+
+/** What the API adds to answers that agents act on. */
+export function proofsOf(desk: Desk): Pick<ServerOptions, 'revokedShown' | 'vouchForHolder' | 'vouchForRefusal'> {
+  return {
+    revokedShown: (host, token) => desk.knocked(host, token),
+    vouchForHolder: ({ url, epoch }) => desk.vouching.holder(url, epoch),
+    vouchForRefusal: (credential, code) => desk.vouching.refusal(credential, code),
+  };
+}

@@ -1,0 +1,272 @@
+// An agent on a hostile network: whoever answers in a server's place, redirects it or sits between it and its server gets no secret
+// that was not sent there anyway, and takes no host out.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { HttpLink } from '../../src/agent/http-link.ts';
+import { verifyEd25519 } from '../../src/agent/ed25519.ts';
+import type { Agent } from '../../src/agent/agent.ts';
+import { Rack } from '../../src/agent/agent-fixture.ts';
+import { ed25519Signer } from '../../src/agent/signer-fixture.ts';
+import { signStatement, type Statement } from '../../src/agent/statement.ts';
+import { LinkDown } from '../../src/agent/ports.ts';
+import { findHost, HOST } from '../../src/hosts/index.ts';
+import { put } from '../../src/fleet/index.ts';
+import { accept } from '../../src/journal/index.ts';
+import { HttpPlane } from '../agent/http-plane.ts';
+import { newFolder, run } from '../cli/muster.ts';
+import { selfSigned } from '../self-signed.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+interface Recorder {
+  readonly url: string;
+  /** The secrets that were sent to it. */
+  readonly secrets: string[];
+  readonly port: number;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Somebody who is no server of ours and writes down what it is sent. */
+async function stranger(handle: Handler, tls?: { readonly key: string; readonly cert: string }): Promise<Recorder> {
+  const secrets: string[] = [];
+  const listener: Handler = (request, response) => {
+    const { authorization } = request.headers;
+    if (authorization !== undefined) secrets.push(authorization);
+    request.resume().once('end', () => handle(request, response));
+  };
+  const server = tls === undefined ? createServer(listener) : createSecure(tls, listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ends.push(
+    () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(resolve);
+      }),
+  );
+  const { port } = server.address() as AddressInfo;
+  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, secrets, port };
+}
+
+const problem = (response: ServerResponse, status: number, body: object): void =>
+  void response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
+
+interface Joined {
+  readonly plane: HttpPlane;
+  readonly url: string;
+  readonly rack: Rack;
+  /** Starts the agent anew, with these servers. */
+  restart(...servers: string[]): Promise<Agent>;
+}
+
+/** A host in service over plain HTTP on loopback, whose agent has stopped. */
+async function joined(): Promise<Joined> {
+  const plane = new HttpPlane();
+  const { url } = await plane.listen('s1');
+  await vi.waitFor(() => expect(plane.hasLeader).toBe(true), 20_000);
+  await plane.register('c1');
+  const token = await plane.joinToken('c1');
+  const rack = new Rack(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
+  const link = new HttpLink();
+  ends.push(async () => {
+    await rack.stop();
+    link.close();
+    await plane.close();
+  });
+  const start = (servers: readonly string[]): Agent =>
+    rack.start({ link, verify: verifyEd25519, log: QUIET }, { servers, heartbeatMs: 50 });
+  const agent = start([url]);
+  await vi.waitFor(() => expect(agent.status().applied).toBeDefined(), 20_000);
+  await vi.waitFor(() => expect(plane.host('c1')?.state).toBe('active'), 20_000);
+  await rack.stop();
+  return {
+    plane,
+    url,
+    rack,
+    restart: async (...servers) => {
+      await rack.stop();
+      return start(servers);
+    },
+  };
+}
+
+const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const REMOVED = { code: 'host-removed', detail: 'Host "c1" was removed from the fleet.', status: 403 };
+
+describe('a forged word that the host was removed', () => {
+  const forged = async (body: object): Promise<void> => {
+    const { rack, restart } = await joined();
+    const performed = rack.driver.performed.length;
+    const man = await stranger((_request, response) => problem(response, 403, { ...REMOVED, ...body }));
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(agent.status().problems.join()).toContain('without proof'), 20_000);
+    expect(man.secrets.length).toBeGreaterThan(0);
+    const asked = man.secrets.length;
+    await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(asked), 20_000);
+    // Nothing was wiped, and its view is still in force.
+    expect(rack.driver.performed).toHaveLength(performed);
+    expect(agent.status().digest).toBeDefined();
+    expect(await rack.disk.read('identity')).not.toContain('"left"');
+  };
+
+  test('is-not-believed-when-it-is-not-signed', () => forged({}));
+
+  test('is-not-believed-when-somebody-else-has-signed-it', async () => {
+    const signer = ed25519Signer();
+    const statement: Statement = {
+      kind: 'refusal',
+      journalId: 'journal-1',
+      host: 'c1',
+      token: 'tk-journal-1-000002.agent',
+      code: 'host-removed',
+    };
+    await forged({ statement: signStatement(signer, statement) });
+  });
+
+  test.each<[string, object]>([
+    ['an-earlier-incarnation', { token: 'tk-before.agent' }],
+    ['another-host', { host: 'c2' }],
+    ['another-journal', { journalId: 'journal-0' }],
+    ['another-refusal', { code: 'credential-superseded' }],
+  ])('is-not-believed-when-it-was-signed-about-%s', async (_name, about) => {
+    const world = await joined();
+    const { rack, plane, restart } = world;
+    const identity = JSON.parse((await rack.disk.read('identity'))!) as { current: { token: string } };
+    const statement = {
+      kind: 'refusal',
+      journalId: plane.leader.journal.journalId,
+      host: 'c1',
+      token: identity.current.token,
+      code: 'host-removed',
+      ...about,
+    } as Statement;
+    const signed = signStatement(plane.signer!, statement);
+    const man = await stranger((_request, response) => problem(response, 403, { ...REMOVED, statement: signed }));
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(agent.status().problems.join()).toContain('without proof'), 20_000);
+    expect(await rack.disk.read('identity')).not.toContain('"left"');
+  });
+});
+
+test('a-word-that-the-control-plane-has-signed-counts-over-plain-http', async () => {
+  const { plane, url, rack, restart } = await joined();
+  const agent = await restart(url);
+  await plane.commit((fleet) => {
+    const host = findHost(fleet, 'c1')!;
+    return accept([put(HOST, host.id, { ...host.doc, state: 'removed' })], null);
+  });
+  await vi.waitFor(() => expect(agent.status().unwelcome?.code).toBe('host-removed'), 20_000);
+  await vi.waitFor(async () => expect(await rack.disk.read('identity')).toContain('"left":true'), 20_000);
+});
+
+test('a-forged-view-is-not-taken-over-plain-http', async () => {
+  const { url, rack, restart } = await joined();
+  const kept = JSON.parse((await rack.disk.read('view'))!) as { view: { stamp: { revision: number } } };
+  const forged = {
+    ...kept.view,
+    stamp: { ...kept.view.stamp, revision: kept.view.stamp.revision + 10 },
+    digest: 'forged',
+    parts: {},
+    tasks: [{ id: 'x:c1:1', kind: 'leave', args: {} }],
+  };
+  const man = await stranger((request, response) => {
+    if (request.url?.includes('/agent/view') === true) response.end(JSON.stringify({ kind: 'view', view: forged }));
+    else response.end('{"report":"known"}');
+  });
+  const performed = rack.driver.performed.length;
+  const agent = await restart(man.url);
+  await vi.waitFor(() => expect(agent.status().problems.join()).toContain('without proof'), 20_000);
+  expect(agent.status().digest).not.toBe('forged');
+  expect(rack.driver.performed).toHaveLength(performed);
+  const again = await restart(url);
+  await vi.waitFor(() => expect(again.status().problems).toEqual([]), 20_000);
+});
+
+describe('a server that sends an agent on', () => {
+  test('to-an-address-that-nobody-has-named-is-not-followed', async () => {
+    const { restart } = await joined();
+    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
+    const man = await stranger((_request, response) =>
+      problem(response, 421, { code: 'not-holder', holder: thief.url, leaseEpoch: 99 }),
+    );
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(2), 20_000);
+    expect(thief.secrets).toEqual([]);
+    expect(agent.status()).toMatchObject({ server: man.url, away: true });
+  });
+
+  test('to-one-that-the-join-answer-has-named-is-followed', async () => {
+    const { url, restart } = await joined();
+    const man = await stranger((_request, response) =>
+      problem(response, 421, { code: 'not-holder', holder: url, leaseEpoch: 1 }),
+    );
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, away: false }), 20_000);
+  });
+
+  test('to-one-that-the-control-plane-vouches-for-is-followed', async () => {
+    const { plane, restart } = await joined();
+    const moved = await stranger((_request, response) => response.end('{"report":"known"}'));
+    const { journalId } = plane.leader.journal;
+    const statement = signStatement(plane.signer!, { kind: 'holder', journalId, url: moved.url, leaseEpoch: 99 });
+    const man = await stranger((_request, response) =>
+      problem(response, 421, { code: 'not-holder', holder: moved.url, leaseEpoch: 99, statement }),
+    );
+    await restart(man.url);
+    await vi.waitFor(() => expect(moved.secrets.length).toBeGreaterThan(0), 20_000);
+  });
+
+  test('from-https-to-http-is-not-followed-though-the-address-is-configured', async () => {
+    const tls = await selfSigned();
+    const { plane, rack } = await joined();
+    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
+    const man = await stranger(
+      (_request, response) => problem(response, 421, { code: 'not-holder', holder: thief.url, leaseEpoch: 99 }),
+      tls,
+    );
+    const { journalId } = plane.leader.journal;
+    const link = new HttpLink({ ca: tls.cert });
+    ends.push(async () => link.close());
+    const identity = JSON.parse((await rack.disk.read('identity'))!) as { current: { trust: { servers: string[] } } };
+    identity.current.trust.servers.push(thief.url);
+    await rack.disk.write('identity', JSON.stringify(identity));
+    expect(journalId).toBe('journal-1');
+    rack.start({ link, verify: verifyEd25519, log: QUIET }, { servers: [man.url], heartbeatMs: 50 });
+    await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(2), 20_000);
+    expect(thief.secrets).toEqual([]);
+  });
+
+  test('by-a-redirect-is-not-followed', async () => {
+    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
+    const man = await stranger((_request, response) => response.writeHead(307, { location: thief.url }).end());
+    const link = new HttpLink();
+    ends.push(async () => link.close());
+    const to = { server: man.url, secret: 'mst_tk-1_secret' };
+    await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
+    expect(thief.secrets).toEqual([]);
+  });
+});
+
+describe('plain http to another machine', () => {
+  test.each(['http://192.0.2.1:7070', 'http://127.evil.example:7070', 'http://localhost.evil.example'])(
+    '%s-is-refused-before-anything-is-sent',
+    async (server) => {
+      const link = new HttpLink();
+      ends.push(async () => link.close());
+      await expect(link.heartbeat({ server, secret: 's' }, { serviceVersion: 1 })).rejects.toThrow(/another machine/);
+    },
+  );
+
+  test('is-refused-by-the-program-and-says-what-to-do', async () => {
+    const started = await run(['agent', '--state', newFolder(), '--simulate', '--server', 'http://192.0.2.1:7070']);
+    expect(started).toMatchObject({ code: 1 });
+    expect(started.err).toContain('in clear text');
+    expect(started.err).toContain('--insecure');
+  });
+});

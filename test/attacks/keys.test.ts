@@ -1,0 +1,91 @@
+// The keys of a control plane: closed to others, rotated without an interruption, never in the journal or in an answer.
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { authoritiesOf, signerOf } from './key-files.ts';
+import { isHolderVouchedFor, learnTrust, trustAtJoin } from '../../src/agent/trust.ts';
+import { verifyEd25519 } from '../../src/agent/ed25519.ts';
+import { signStatement, type Signed, type Signer } from '../../src/agent/statement.ts';
+import { Vouching } from '../../src/agent/vouching.ts';
+import { KEY_FILE, newKeys, rotateKeys } from '../../src/main/key-file.ts';
+import { newFolder, run, startServer } from '../cli/muster.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+describe('a rotation', () => {
+  const saying = (signer: Signer): Signed =>
+    new Vouching({ journalId: () => 'j', signer: () => signer, servers: () => ['https://m1'] }).controlPlane()!;
+  const link = { isAuthenticated: false, verify: verifyEd25519 };
+  const first = newKeys(0);
+  const second = rotateKeys(first, DAY_MS, 7 * DAY_MS);
+
+  test('is-learnt-over-plain-http-by-agents-that-know-the-key-before', () => {
+    const known = trustAtJoin(saying(signerOf(first, 0)))!;
+    const learnt = learnTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    expect(learnt).toMatchObject({ serial: 2, keys: [{ id: second.signing[0]?.id }, { id: first.signing[0]?.id }] });
+    const after = learnTrust(learnt, saying(signerOf(second, 9 * DAY_MS)), link)!;
+    expect(after.keys.map(({ id }) => id)).toEqual([second.signing[0]?.id]);
+  });
+
+  test('leaves-no-moment-in-which-a-server-is-not-believed', () => {
+    const known = trustAtJoin(saying(signerOf(first, 0)))!;
+    const learnt = learnTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    const vouched = (keys: typeof first, trust: typeof known): boolean => {
+      const statement = { kind: 'holder' as const, journalId: 'j', url: 'https://m2', leaseEpoch: 3 };
+      const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
+      return isHolderVouchedFor(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
+    };
+    // Whether the server has the new keys or not, and whether the agent has heard of them or not.
+    for (const keys of [first, second]) for (const trust of [known, learnt]) expect(vouched(keys, trust)).toBe(true);
+    expect(authoritiesOf(second, 2 * DAY_MS)).toHaveLength(2);
+    expect(authoritiesOf(second, 9 * DAY_MS)).toHaveLength(1);
+  });
+
+  test('by-somebody-else-or-from-before-is-not-learnt', () => {
+    const known = trustAtJoin(saying(signerOf(second, DAY_MS)))!;
+    expect(learnTrust(known, saying(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
+    expect(learnTrust(known, saying(signerOf(first, 0)), link)).toBe(known);
+    expect(learnTrust(undefined, saying(signerOf(first, 0)), link)).toBeUndefined();
+    // A link that authenticates the server is as good as a key.
+    const secure = { ...link, isAuthenticated: true };
+    expect(learnTrust(undefined, saying(signerOf(first, 0)), secure)).toMatchObject({ serial: 1 });
+  });
+});
+
+test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server', async () => {
+  const server = await startServer(newFolder());
+  const file = join(server.data, KEY_FILE);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const secret = /"privateKey": "([^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+  expect(secret.length).toBeGreaterThan(50);
+  const shown = await server.muster('keys', 'show');
+  expect(shown).toMatchObject({ code: 0 });
+  expect(shown.out).toContain('serial 1');
+  const rotated = await server.json<{ serial: number; keys: { use: string; until?: string }[] }>('keys', 'rotate');
+  expect(rotated.serial).toBe(2);
+  expect(rotated.keys.map(({ use, until }) => `${use} ${until === undefined ? 'current' : 'until'}`)).toEqual([
+    'signing current',
+    'signing until',
+    'agent certificates current',
+    'agent certificates until',
+  ]);
+  for (const text of [shown.out, JSON.stringify(rotated), server.out(), server.err()]) {
+    expect(text).not.toContain('PRIVATE KEY');
+    expect(text).not.toContain(secret.slice(40, 80));
+  }
+  server.child.kill('SIGHUP');
+  await server.said(/keys were read anew/);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+  const journal = readFileSync(join(server.data, 'muster.db')).toString('latin1');
+  expect(journal).not.toContain('PRIVATE KEY');
+
+  chmodSync(file, 0o644);
+  const open = await run(['keys', 'show', '--data', server.data]);
+  expect(open.code === 1 ? open.err : 'tightened').toMatch(/open to other users|tightened/);
+  rmSync(file);
+  const without = await run(['serve', '--data', server.data, '--listen', '127.0.0.1:0']);
+  expect(without).toMatchObject({ code: 1 });
+  expect(without.err).toContain('This control plane has keys');
+  writeFileSync(file, '{}', { mode: 0o600 });
+  expect((await run(['serve', '--data', server.data, '--listen', '127.0.0.1:0'])).err).toContain('Copy it again');
+});
