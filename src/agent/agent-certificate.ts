@@ -25,7 +25,7 @@ const OID = {
 
 const DAY_MS = 24 * 3600 * 1000;
 export const AGENT_CERTIFICATE_MS = 30 * DAY_MS;
-export const AUTHORITY_MS = 3650 * DAY_MS;
+const AUTHORITY_MS = 3650 * DAY_MS;
 /** Clocks of hosts differ: a certificate is good from a little before it was made. */
 const CLOCK_SKEW_MS = 3600 * 1000;
 /** Of X.520; the whole name is in the alternative name. */
