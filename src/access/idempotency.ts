@@ -109,7 +109,18 @@ function whatIsShown({ status, shown, text, body, type }: Answer, { changes, ope
   // What a request began is in its commit: the answer is put together again from both.
   if (status === ACCEPTED && begun !== operation) return {};
   const short = status === ACCEPTED ? rest : body;
-  return JSON.stringify(short).length <= KEPT_BODY_LENGTH_MAX ? { body: short } : {};
+  if (JSON.stringify(short).length <= KEPT_BODY_LENGTH_MAX) return { body: short };
+  return status === ACCEPTED ? listOfMade(short, changes) : {};
+}
+
+/** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */
+function listOfMade(body: object, changes: readonly Change[]): Partial<KeptAnswer> {
+  const [[field, ids] = [], ...others] = Object.entries(body) as [string, unknown][];
+  if (field === undefined || others.length > 0 || !Array.isArray(ids)) return {};
+  const kind = changes.find((one) => one.id === ids[0] && one.doc !== null)?.kind;
+  if (kind === undefined) return {};
+  const made = changes.filter((one) => one.kind === kind && one.doc !== null).map((one) => one.id);
+  return JSON.stringify(made) === JSON.stringify(ids) ? { made: [field, kind] } : {};
 }
 
 function placeOf({ status, headers, shown, body }: Answer, { path }: Repeatable): Partial<KeptAnswer> {

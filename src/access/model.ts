@@ -79,8 +79,10 @@ const KeptAnswer = Type.Object(
     change: Type.Optional(Type.Integer()),
     /** The answer shows a document that the commit did not leave: kind, id and revision. */
     shown: Type.Optional(Type.Tuple([Type.String(), Type.String(), Type.Integer()])),
-    /** A short answer itself, without the operation that it began. Without any of the three it was too long to keep. */
+    /** A short answer itself, without the operation that it began. Without any of these it was too long to keep. */
     body: Type.Optional(Type.Object({})),
+    /** A field of the answer that lists what the commit made, and the kind of it. */
+    made: Type.Optional(Type.Tuple([Type.String(), Type.String()])),
     /** Where it is not the usual place of what was made, or empty where there is none. */
     location: Type.Optional(Type.String()),
     /** The fields that were shown once. */

@@ -40,6 +40,11 @@ export function recaller({ store, views }: Sources): Recall {
     if (kept.body !== undefined) {
       return { text: JSON.stringify(kept.status === ACCEPTED ? withOperation(kept.body, commit) : kept.body) };
     }
+    if (kept.made !== undefined) {
+      return commit === undefined
+        ? undefined
+        : { text: JSON.stringify(withOperation(listMade(kept.made, commit), commit)) };
+    }
     if (kept.shown === undefined) {
       const change = kept.change === undefined ? undefined : commit?.changes[kept.change];
       return change === undefined || commit === undefined ? undefined : render(change, commit.revision);
@@ -77,6 +82,10 @@ function answerOf(kept: KeptAnswer, { text, id, etag }: Recalled, made: Made): A
     ...(etag !== undefined && { etag }),
     ...(place !== undefined && place !== '' && { headers: { location: place } }),
   };
+}
+
+function listMade([field, kind]: readonly [string, string], { changes }: ReadCommit): object {
+  return { [field]: changes.filter((one) => one.kind === kind && one.body !== null).map((one) => one.id) };
 }
 
 function withOperation(body: object, commit: ReadCommit | undefined): object {
