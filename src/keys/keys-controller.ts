@@ -14,6 +14,8 @@ export interface KeysControllerOptions {
 }
 
 const LOOK_MS = 5000;
+/** Until the first holder has written down its keys, a server without any could make its own. */
+const NOT_RECORDED_MS = 250;
 
 export class KeysController {
   readonly #options: KeysControllerOptions;
@@ -26,10 +28,10 @@ export class KeysController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, lookMs = LOOK_MS } = this.#options;
+    const { clock, journal, lookMs = LOOK_MS } = this.#options;
     while (!signal.aborted) {
       await this.look();
-      await clock.sleep(lookMs, signal);
+      await clock.sleep(findKeyIds(journal.fleet) === undefined ? NOT_RECORDED_MS : lookMs, signal);
     }
   }
 
@@ -49,6 +51,8 @@ export class KeysController {
       const nowMs = this.#options.clock.nowMs();
       await journal.submit({ by: 'server', why: 'compare keys', decide: (fleet) => recordKeys(fleet, own, nowMs) });
       this.#recorded = saying;
+      if (agreement === 'none-recorded' || agreement === 'later')
+        log.info({ serial: own.serial }, 'recorded which keys this control plane has');
     } catch (error) {
       // Whoever decides next, or this server at its next look, does it.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;

@@ -54,6 +54,7 @@ describe('a rotation', () => {
 
 test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server', async () => {
   const server = await startServer(newFolder());
+  await server.said(/recorded which keys/);
   const file = join(server.data, KEY_FILE);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const secret = /"privateKey": "([^"]+)"/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
