@@ -99,7 +99,7 @@ const codeIn = ({ body }: Answered): unknown => (JSON.parse(body) as { readonly 
 
 test('thirty parallel reads of a long history do not cost the lease', { timeout: 120_000 }, async () => {
   const store = await sqliteStore();
-  await fillHistory(store, 200);
+  await fillHistory(store, 300);
   const { world, url } = await started({ store, leads: false });
   const stop = new AbortController();
   // Renewals are counted at the store; the lease is short, so that a server that is held up loses it.
@@ -116,7 +116,7 @@ test('thirty parallel reads of a long history do not cost the lease', { timeout:
     error: () => undefined,
     warn: (_: object, text: string) => void lost.push(text),
   };
-  const lease = new LeaseController({ journal, clock, log, holder: 'test', url, ttlMs: 2000, renewMs: 200 });
+  const lease = new LeaseController({ journal, clock, log, holder: 'test', url, ttlMs: 4000, renewMs: 200 });
   const leasing = lease.run(stop.signal);
   await expect.poll(() => journal.fence).toBeDefined();
   const epoch = journal.fence?.epoch;
