@@ -21,8 +21,10 @@ import { seen } from './view.ts';
 const CREATED = 201;
 const ACCEPTED = 202;
 
-/** A longer body would cost more than 300 bytes, in the log, in the table and in the index of what was touched. */
-const KEPT_BODY_LENGTH_MAX = 24;
+/** With a body of this length a key costs 300 bytes, in the log, in the table and in the index of what was touched. */
+const SHORT_BODY_LENGTH = 24;
+/** Answers that no commit has, such as what became of each host of a scale-in, are kept whole up to here; a document has 64 KiB at most. */
+const KEPT_BODY_LENGTH_MAX = 20 * 1024;
 
 /** A key and a request as digests; the second of each as versions before made them. */
 export interface Repeatable {
@@ -104,23 +106,26 @@ function whatIsShown({ status, shown, text, body, type }: Answer, { changes, ope
     const change = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
     return change === -1 ? { shown: [kind, id, revision] } : { change };
   }
-  if (text !== undefined || body === undefined || type !== undefined) return {};
+  if (text !== undefined || body === undefined) return {};
   const { operation: begun, ...rest } = body as { readonly operation?: unknown };
   // What a request began is in its commit: the answer is put together again from both.
-  if (status === ACCEPTED && begun !== operation) return {};
-  const short = status === ACCEPTED ? rest : body;
-  if (JSON.stringify(short).length <= KEPT_BODY_LENGTH_MAX) return { body: short };
-  return status === ACCEPTED ? listOfMade(short, changes) : {};
+  const isBegun = status === ACCEPTED && begun !== undefined && begun === operation;
+  const kept = isBegun ? rest : body;
+  const { length } = JSON.stringify(kept);
+  const made = isBegun && length > SHORT_BODY_LENGTH ? listOfMade(kept, changes) : undefined;
+  if (made !== undefined) return made;
+  if (length > KEPT_BODY_LENGTH_MAX) return {};
+  return { body: kept, ...(isBegun && { begun: true }), ...(type !== undefined && { type }) };
 }
 
 /** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */
-function listOfMade(body: object, changes: readonly Change[]): Partial<KeptAnswer> {
+function listOfMade(body: object, changes: readonly Change[]): Partial<KeptAnswer> | undefined {
   const [[field, ids] = [], ...others] = Object.entries(body) as [string, unknown][];
-  if (field === undefined || others.length > 0 || !Array.isArray(ids)) return {};
+  if (field === undefined || others.length > 0 || !Array.isArray(ids)) return undefined;
   const kind = changes.find((one) => one.id === ids[0] && one.doc !== null)?.kind;
-  if (kind === undefined) return {};
+  if (kind === undefined) return undefined;
   const made = changes.filter((one) => one.kind === kind && one.doc !== null).map((one) => one.id);
-  return JSON.stringify(made) === JSON.stringify(ids) ? { made: [field, kind] } : {};
+  return JSON.stringify(made) === JSON.stringify(ids) ? { made: [field, kind] } : undefined;
 }
 
 function placeOf({ status, headers, shown, body }: Answer, { path }: Repeatable): Partial<KeptAnswer> {

@@ -79,8 +79,12 @@ const KeptAnswer = Type.Object(
     change: Type.Optional(Type.Integer()),
     /** The answer shows a document that the commit did not leave: kind, id and revision. */
     shown: Type.Optional(Type.Tuple([Type.String(), Type.String(), Type.Integer()])),
-    /** A short answer itself, without the operation that it began. Without any of these it was too long to keep. */
+    /** The answer itself. Without any of these it was too long to keep. */
     body: Type.Optional(Type.Object({})),
+    /** The body is without the operation that the request began: the commit has it. */
+    begun: Type.Optional(Type.Literal(true)),
+    /** Media type of the body when it is not JSON. */
+    type: Type.Optional(Type.String()),
     /** A field of the answer that lists what the commit made, and the kind of it. */
     made: Type.Optional(Type.Tuple([Type.String(), Type.String()])),
     /** Where it is not the usual place of what was made, or empty where there is none. */

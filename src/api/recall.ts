@@ -11,9 +11,6 @@ import {
 import type { AnyDoc } from '../fleet/index.ts';
 import type { ReadCommit, Store, TextChange } from '../journal/index.ts';
 
-/** Something was begun: the commit says which operation. */
-const ACCEPTED = 202;
-
 export type Recall = (repeated: Repeated, path: string) => Promise<Answer>;
 
 interface Sources {
@@ -38,7 +35,7 @@ export function recaller({ store, views }: Sources): Recall {
 
   const find = async (kept: KeptAnswer, commit: ReadCommit | undefined): Promise<Recalled | undefined> => {
     if (kept.body !== undefined) {
-      return { text: JSON.stringify(kept.status === ACCEPTED ? withOperation(kept.body, commit) : kept.body) };
+      return { text: JSON.stringify(kept.begun === true ? withOperation(kept.body, commit) : kept.body) };
     }
     if (kept.made !== undefined) {
       return commit === undefined
@@ -73,13 +70,14 @@ interface Made {
 }
 
 function answerOf(kept: KeptAnswer, { text, id, etag }: Recalled, made: Made): Answer {
-  const { status, location, secrets = [] } = kept;
+  const { status, location, type, secrets = [] } = kept;
   const place = location ?? usualLocation({ status, id, ...made });
   return {
     kind: 'answer',
     status,
     text: secrets.length === 0 ? text : withNote(text, secrets),
     ...(etag !== undefined && { etag }),
+    ...(type !== undefined && { type }),
     ...(place !== undefined && place !== '' && { headers: { location: place } }),
   };
 }
