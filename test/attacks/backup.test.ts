@@ -7,6 +7,7 @@ import { openSqliteRestore } from '../../src/journal/sqlite-restore-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import type { Store } from '../../src/journal/store.ts';
+import { KEY_FILE } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
 import { newFolder, run, startServer } from '../cli/muster.ts';
 import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
@@ -138,6 +139,9 @@ test('online, with the commands: the restored server has the fleet and takes the
   const other = join(newFolder(), 'data');
   const restored = await run(['restore', file, '--data', other, '--output', 'json']);
   expect(JSON.parse(restored.out)).toMatchObject({ revision: backup.revision });
+  // Keys are in no backup: without them the restored fleet is not served.
+  await expect(startServer(other)).rejects.toThrow('This control plane has keys');
+  copyFileSync(join(data, KEY_FILE), join(other, KEY_FILE));
   const again = await startServer(other);
   const sites = await again.json('sites', 'list', '--token-file', join(data, 'admin-token'));
   expect(sites).toEqual(before);
