@@ -42,6 +42,11 @@ export class PostgresGroups {
     return { revision: Number(head.revision), hash: head.hash };
   }
 
+  /** A hint: where it is wrong, the next group is refused and written again after a look at the head. */
+  noteHead(head: ChainPosition): void {
+    if (head.revision > this.#seen.revision) this.#seen = head;
+  }
+
   /** One statement, outside a transaction block: it is durable when it is answered. Undefined when the head is elsewhere. */
   write(client: PoolClient, group: Group): Promise<Written | undefined> {
     return this.#writeOn(client, group, this.#seen);

@@ -163,6 +163,7 @@ class PostgresStore implements Store {
       }
       const head = loadedHead(row);
       const damage = check.finish(head, await this.#logTail(client, head));
+      this.#groups.noteHead({ revision: head.revision, hash: head.hash });
       return { end: 'rollback', answer: { ...positionOf(head), damage } };
     });
   }
