@@ -7,7 +7,9 @@ import { type Ended, newFolder, run, type ServerProcess, startServer } from './m
 postgresSuite('several servers on PostgreSQL', (postgres) => {
   test('a write at any server counts at all of them; kill -9 of the holder, and the other decides', async () => {
     const store = await freshDatabase(postgres.url);
-    const server = (): Promise<ServerProcess> => startServer(newFolder(), '--store', store);
+    // One control plane has one set of keys, whichever server it is.
+    const keys = newFolder();
+    const server = (): Promise<ServerProcess> => startServer(newFolder(), '--store', store, '--keys', keys);
     const first = await server();
     const second = await server();
     const token = ['--token-file', join(first.data, 'admin-token')];
