@@ -63,13 +63,21 @@ const WAYS: readonly Way[] = [
   },
 ];
 
+interface Shared {
+  readonly url: string;
+  readonly keys: string;
+}
+
 async function run(scope: Scope, { name, limitS, rounds, strike }: Way): Promise<readonly Figure[] | Skipped> {
   const postgres = await privatePostgres(scope);
   if (postgres.kind === 'missing') return { skipped: postgres.reason };
   const store = await openPostgresStore({ connectionString: postgres.url });
   scope.onClose(() => store.close());
   await seedStore(store, { hosts: HOSTS, clients: 1 });
-  let members = await Promise.all(Array.from({ length: SERVERS }, () => startMember(scope, postgres.url)));
+  const shared = { url: postgres.url, keys: await scope.tempDir() };
+  // The first one makes the keys that all of them have.
+  let members = [await startMember(scope, shared)];
+  while (members.length < SERVERS) members.push(await startMember(scope, shared));
   const seconds: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
     scope.check();
@@ -83,18 +91,18 @@ async function run(scope: Scope, { name, limitS, rounds, strike }: Way): Promise
     await untilAccepted(scope, others, round * 2 + 1);
     seconds.push((performance.now() - struckMs) / 1000);
     await holder.server.kill('SIGKILL');
-    members = round === rounds ? others : [...others, await startMember(scope, postgres.url)];
+    members = round === rounds ? others : [...others, await startMember(scope, shared)];
   }
   const worst = Math.max(...seconds);
   const peer = `limit: ${limitS} s; worst of ${rounds} rounds ${worst.toFixed(2)} s`;
   return [{ name, value: median(seconds), unit: 's', peer, ...below(1, worst / limitS) }];
 }
 
-async function startMember(scope: Scope, url: string): Promise<Member> {
+async function startMember(scope: Scope, { url, keys }: Shared): Promise<Member> {
   const proxy = new Proxy(Number(new URL(url).port));
   await proxy.start();
   scope.onClose(() => proxy.stop());
-  const server = await startServer(scope, { data: await scope.tempDir(), store: proxy.through(url) });
+  const server = await startServer(scope, { data: await scope.tempDir(), store: proxy.through(url), keys });
   return { server, proxy };
 }
 

@@ -22,8 +22,9 @@ async function run(scope: Scope): Promise<readonly Figure[] | Skipped> {
   const store = await openPostgresStore({ connectionString: postgres.url });
   scope.onClose(() => store.close());
   await seedStore(store, { hosts: AGENTS, agents: true, clients: CALLERS });
-  const holder = await startServer(scope, { data: await scope.tempDir(), store: postgres.url });
-  await startServer(scope, { data: await scope.tempDir(), store: postgres.url });
+  const shared = { store: postgres.url, keys: await scope.tempDir() };
+  const holder = await startServer(scope, { data: await scope.tempDir(), ...shared });
+  await startServer(scope, { data: await scope.tempDir(), ...shared });
   const epoch = async (): Promise<number> => (await store.readLease(DECIDING_LEASE))?.epoch ?? 0;
   const before = await epoch();
   await startAgents(scope, holder);

@@ -27,12 +27,15 @@ export interface ServeOptions {
   readonly data: string;
   /** The URL of a PostgreSQL; the embedded store when it is not given. */
   readonly store?: string;
+  /** Where servers that share a store have their keys. */
+  readonly keys?: string;
 }
 
-export function startServer(scope: Scope, { data, store }: ServeOptions): Promise<ServerProcess> {
+export function startServer(scope: Scope, { data, store, keys }: ServeOptions): Promise<ServerProcess> {
   return startNode(scope, (port) => {
     const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', 'none', '--log-level', 'error'];
-    return [ENTRY, ...args, ...(store === undefined ? [] : ['--store', store])];
+    const shared = keys === undefined ? [] : ['--keys', keys];
+    return [ENTRY, ...args, ...shared, ...(store === undefined ? [] : ['--store', store])];
   });
 }
 

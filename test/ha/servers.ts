@@ -45,7 +45,10 @@ export class Servers {
     const url = this.url(machine);
     const tls = ['--tls-cert', join(home, 'cert.pem'), '--tls-key', join(home, 'key.pem')];
     const where = ['--listen', `${network.address(machine)}:${PORT}`, '--advertise', url];
-    const command = [process.execPath, MUSTER, 'serve', '--data', join(home, 'muster'), ...where, ...tls] as const;
+    const keys = join(folder, 'keys');
+    mkdirSync(keys, { recursive: true, mode: 0o700 });
+    const own = ['--data', join(home, 'muster'), '--keys', keys];
+    const command = [process.execPath, MUSTER, 'serve', ...own, ...where, ...tls] as const;
     const env = { MUSTER_STORE: storeUrl, NODE_EXTRA_CA_CERTS: this.ca };
     const namespace = network.namespace(machine);
     this.#programs.set(machine, new Program({ namespace, command: [...command], log: join(home, 'muster.log'), env }));
