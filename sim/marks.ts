@@ -91,6 +91,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
 
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
+  'agent-does-not-follow': 'needs a forged answer: test/attacks/agent-link.test.ts',
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
   'journal-dropped-behind-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',

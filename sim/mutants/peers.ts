@@ -73,7 +73,7 @@ export const forceLeavesThings: Mutant = {
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
   likely: 20,
-  caughtBy: [removedWithAll.name, AT_REST],
+  caughtBy: [removedWithAll.name, 'never: a removed host has a designation', AT_REST],
   plant: ending({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };
 
