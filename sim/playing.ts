@@ -28,7 +28,6 @@ export class Playing {
   /** What is wrong with the first of these seeds that shows something; undefined when none does. */
   async play(first: number, last: number): Promise<string | undefined> {
     for (let seed = first; seed <= last; seed += 1) {
-      if (this.#scenario.seeds.unmended?.includes(seed) === true) continue;
       const result = await runSeed({ seed, scenario: this.#scenario });
       const problem = problemWith(result);
       if (problem !== undefined) return problem;
@@ -41,7 +40,7 @@ export class Playing {
   /** All seeds were played, and every guard that they must hit was hit. */
   missed(): readonly string[] {
     const { seeds, marks } = this.#scenario;
-    const wanted = seeds.last - seeds.first + 1 - (seeds.unmended?.length ?? 0);
+    const wanted = seeds.last - seeds.first + 1;
     if (this.#played !== wanted) return [`${this.#played} of ${wanted} seeds were played`];
     return marks.filter((name) => this.#marks.of(name) === 0);
   }

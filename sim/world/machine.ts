@@ -46,6 +46,8 @@ export class Machine {
   readonly #world: World;
   readonly #rng: Rng;
   readonly #issued = new Map<string, Stamp>();
+  /** The digest of the view that was issued under a stamp. */
+  readonly #digests = new Map<string, string>();
   readonly #files = new Map<FileName, string>();
   #starts = 0;
   #life: AgentLife | undefined;
@@ -149,6 +151,7 @@ export class Machine {
 
   /** Remembers the newest stamp under which a server really said this. */
   #note({ stamp, digest, tasks }: View): void {
+    this.#digests.set(JSON.stringify(stamp), digest);
     for (const what of [digest, ...tasks.map(({ id }) => id)]) {
       const before = this.#issued.get(what);
       // The same may be said under a newer lease by a server that has read less: the agent does not take that.
@@ -158,9 +161,14 @@ export class Machine {
     }
   }
 
-  /** What a server said counts, whatever the agent made of it. */
+  /**
+   * What a server said counts, whatever the agent made of it. A wipe of the agent's own is under the view that it has: the same view
+   * may have been issued again under a newer stamp, which an agent that has it already does not write down.
+   */
   #follow(stamp: Stamp, what: string, told: string): void {
-    this.told.push({ stamp: this.#issued.get(told) ?? stamp, what });
+    const digest = this.#digests.get(JSON.stringify(stamp));
+    const issued = this.#issued.get(told) ?? (digest === undefined ? undefined : this.#issued.get(digest));
+    this.told.push({ stamp: issued ?? stamp, what });
     this.#world.machineTold(this);
   }
 }
