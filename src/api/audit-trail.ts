@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NAME_UNAVAILABLE, type Caller } from '../access/index.ts';
-import type { Clock } from '../journal/index.ts';
+import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Metrics } from './metrics.ts';
@@ -14,6 +14,7 @@ import { Refusals, type Audience, type RefusalLine } from './refusals.ts';
 
 export interface AuditTrailOptions {
   readonly authenticator: Authenticator;
+  readonly journal: Pick<Journal, 'fleet'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -62,6 +63,7 @@ export class AuditTrail {
     this.#options.metrics.refused({ method: request.admitted?.route.method ?? 'any', route, code });
     const { method, ip: address, id: requestId, headers } = request;
     this.#refusals.note({
+      revision: this.#options.journal.fleet.revision,
       ...{ atMs, caller, address, method, route, status, code, requestId },
       forwarded: headers[FORWARDED] !== undefined,
       ...(code === NAME_UNAVAILABLE && { asked: askedFor(request.body, problem.field) }),

@@ -85,7 +85,7 @@ async function sendLines(out: Out, { files, server, world, range }: Exporting): 
   const head = journal.fleet.revision;
   const counts = { commit: 0, refusal: 0 };
   const refusals = files === undefined ? [] : [files.read('known', range), files.read('strangers', range)];
-  for await (const line of mergedByTime<Line>([commitLines(journal.store, range, head), ...refusals])) {
+  for await (const line of mergedByTime([commitLines(journal.store, range, head), ...refusals])) {
     counts[line.type] += 1;
     if (!(await out.send(`${JSON.stringify(line)}\n`))) return;
     // Reading from memory never waits: others get their turn.
@@ -150,19 +150,22 @@ function lineOf({ atMs, revision, by, why, operation, changes }: ReadCommit): Co
   };
 }
 
-async function* mergedByTime<T extends { readonly atMs: number }>(
-  sources: readonly AsyncGenerator<T>[],
-): AsyncGenerator<T> {
+async function* mergedByTime(sources: readonly AsyncGenerator<Line>[]): AsyncGenerator<Line> {
   const heads = await Promise.all(sources.map((source) => source.next()));
   for (;;) {
     let first: number | undefined;
     for (const [at, { done, value }] of heads.entries()) {
       if (done === true) continue;
-      const chosen = first === undefined ? undefined : (heads[first]?.value as T);
-      if (chosen === undefined || value.atMs < chosen.atMs) first = at;
+      const chosen = first === undefined ? undefined : (heads[first]?.value as Line);
+      if (chosen === undefined || isBefore(value as Line, chosen)) first = at;
     }
     if (first === undefined) return;
-    yield heads[first]?.value as T;
-    heads[first] = (await sources[first]?.next()) as IteratorResult<T>;
+    yield heads[first]?.value as Line;
+    heads[first] = (await sources[first]?.next()) as IteratorResult<Line>;
   }
+}
+
+/** Within a millisecond a refusal follows the commits that its server knew. Equal ones keep the order of their sources, commits first. */
+function isBefore(line: Line, other: Line): boolean {
+  return line.atMs < other.atMs || (line.atMs === other.atMs && line.revision < other.revision);
 }

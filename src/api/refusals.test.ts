@@ -7,6 +7,7 @@ const ANN: Caller = { name: 'ann', role: 'viewer', token: idOf(TOKEN, 'tk-1'), s
 
 const refused = (extra: Partial<RefusedRequest> = {}): RefusedRequest => ({
   atMs: 1000,
+  revision: 7,
   caller: ANN,
   address: '192.0.2.1',
   method: 'POST',
@@ -32,6 +33,7 @@ describe('refusals', () => {
         type: 'refusal',
         at: '1970-01-01T00:00:01.000Z',
         atMs: 1000,
+        revision: 7,
         server: 'https://m1',
         by: 'ann',
         token: 'tk-1',

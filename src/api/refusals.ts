@@ -12,6 +12,8 @@ const SEVERAL = 'several';
 
 export interface RefusedRequest {
   readonly atMs: number;
+  /** Of the fleet that this server knew: the commits up to it came before. */
+  readonly revision: number;
   /** Whose token was shown, whether or not it is still good; undefined for a stranger. */
   readonly caller: Caller | undefined;
   readonly address: string;
@@ -32,6 +34,7 @@ export interface RefusalLine {
   readonly type: 'refusal';
   readonly at: string;
   readonly atMs: number;
+  readonly revision: number;
   /** The server that refused. */
   readonly server: string;
   readonly by?: string;
@@ -116,11 +119,12 @@ export class Refusals {
   }
 
   #line(request: RefusedRequest, told: { readonly count: number; readonly sinceMs?: number }): RefusalLine {
-    const { atMs, caller, address, method, route, status, code, requestId, asked, forwarded } = request;
+    const { atMs, revision, caller, address, method, route, status, code, requestId, asked, forwarded } = request;
     return {
       type: 'refusal',
       at: new Date(atMs).toISOString(),
       atMs,
+      revision,
       server: this.#options.server(),
       ...(caller !== undefined && whoIs(caller)),
       address,

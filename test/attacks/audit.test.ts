@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tokenIdIn } from '../../src/access/index.ts';
 import { newFolder, startServer } from '../cli/muster.ts';
-import { populate, startWorld, type World } from '../api/world.ts';
+import { clockAhead, populate, startWorld, type World } from '../api/world.ts';
 
 interface Line {
   readonly type: 'commit' | 'refusal' | 'end';
@@ -183,6 +183,30 @@ describe('the export', () => {
       refusals: 1,
       server: 'https://m1.example:7070',
     });
+  });
+
+  test('keeps the order of what happened within one millisecond', async () => {
+    await world.close();
+    world = await startWorld({
+      auditFolder: join(folder, 'audit-of-one-moment'),
+      clock: { ...clockAhead(), nowMs: () => 1_794_867_507_900 },
+    });
+    admin = await world.token('admin', { name: 'root-admin' });
+    const operator = await world.token('operator', { name: 'ann' });
+    for (const name of ['a', 'b', 'c']) {
+      await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name } });
+      await world.call(operator, { method: 'DELETE', url: `/api/v1/sites/${name}` });
+      await world.call(`stranger-${name}`, { method: 'GET', url: `/api/v1/sites/${name}` });
+    }
+    const lines = (await exported()).filter(({ type, by }) => type === 'refusal' || by === 'root-admin');
+    // A second refusal of the same kind within a minute is only counted.
+    expect(lines.map(({ type, why, by }) => why ?? `${type} of ${by ?? 'a stranger'}`)).toEqual([
+      'create site a',
+      'refusal of ann',
+      'refusal of a stranger',
+      'create site b',
+      'create site c',
+    ]);
   });
 
   test('takes since and until', async () => {
