@@ -18,20 +18,15 @@ export interface SuiteRun {
 /** A test that hangs does not hear of the cancellation; after this its process is ended. */
 const CANCEL_GRACE_MS = 2000;
 
-/** The whole command stays below 15 minutes, checks and set-up included, even when a test file never ends. */
-const SUITES_DEADLINE_MS = 75 * 60_000;
-
 export async function runSuites(run: SuiteRun): Promise<Tally> {
   const vitest = await startWithoutSignalHandlers(run.projects);
-  const deadline = AbortSignal.timeout(SUITES_DEADLINE_MS);
-  const stop = AbortSignal.any([run.stop, deadline]);
   const done = new AbortController();
   try {
     const [tally] = await Promise.all([
       collect(vitest, run.filters).finally(() => done.abort()),
-      cancelOn(stop, vitest, done.signal),
+      cancelOn(run.stop, vitest, done.signal),
     ]);
-    return stop.aborted ? total([tally, ONE_FAILED]) : tally;
+    return run.stop.aborted ? total([tally, ONE_FAILED]) : tally;
   } finally {
     await vitest.close();
   }
