@@ -80,11 +80,13 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'nothing-to-be-cleaned-any-more',
   'peers-to-be-cleaned-later',
   'plan-is-another-now',
+  'readmitted-host-to-be-cleaned',
   'recover-waits-for-hand-overs',
   'removed-host-knocks',
   'scale-in-fails-back',
   'service-withdrawn',
   'told-to-leave-and-stays',
+  'unheard-and-nobody-to-take-over',
   'vouched-off-host-heard',
   'vouched-off-while-heard',
 ];

@@ -18,11 +18,12 @@ export class Playing {
   }
 
   get slices(): readonly (readonly [first: number, last: number])[] {
-    const { first, last } = this.#scenario.seeds;
-    return Array.from({ length: Math.ceil((last - first + 1) / SLICE) }, (_, at) => {
+    const { first, last, also = [] } = this.#scenario.seeds;
+    const slices = Array.from({ length: Math.ceil((last - first + 1) / SLICE) }, (_, at) => {
       const from = first + at * SLICE;
       return [from, Math.min(last, from + SLICE - 1)] as const;
     });
+    return [...slices, ...also.map((seed) => [seed, seed] as const)];
   }
 
   /** What is wrong with the first of these seeds that shows something; undefined when none does. */
@@ -40,7 +41,7 @@ export class Playing {
   /** All seeds were played, and every guard that they must hit was hit. */
   missed(): readonly string[] {
     const { seeds, marks } = this.#scenario;
-    const wanted = seeds.last - seeds.first + 1;
+    const wanted = seeds.last - seeds.first + 1 + (seeds.also?.length ?? 0);
     if (this.#played !== wanted) return [`${this.#played} of ${wanted} seeds were played`];
     return marks.filter((name) => this.#marks.of(name) === 0);
   }

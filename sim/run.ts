@@ -1,6 +1,7 @@
 // The command line of the simulation: `--seed N` replays one, `--seeds A-B` runs many, `--world` says what goes on in them,
-// `--trace` prints everything.
+// `--trace` prints everything, `--hunt MINUTES` plays fresh random seeds on all cores.
 import { parseArgs } from 'node:util';
+import { DEFAULT_FAILURES_FILE, defaultJobs, runHunt, type HuntCommand } from './hunt/command.ts';
 import { failure, summary } from './report.ts';
 import { HOUSE, SCENARIOS, type Scenario } from './scenarios.ts';
 import { runSeed } from './seed.ts';
@@ -8,8 +9,16 @@ import { Tally } from './world/tally.ts';
 
 const USAGE = `usage: npm run sim -- [--world ${SCENARIOS.map(({ name }) => name).join('|')}] --seed N [--trace]
        npm run sim -- [--world …] --seeds A-B
+       npm run sim -- [--world …] --hunt MINUTES [--jobs N] [--failures FILE]
 
-exit codes: 0 all properties held, 1 a seed failed or a guard was never hit, 2 wrong arguments`;
+  --seed N         replay one seed; --trace prints every step
+  --seeds A-B      play many, and see whether every guard was hit
+  --hunt MINUTES   play fresh random seeds of all worlds, or of one, until the time is up; Ctrl-C ends it early
+  --jobs N         how many seeds are played at a time (all cores: ${defaultJobs()})
+  --failures FILE  where a hunt appends what it finds, a line of JSON each: world, seed, property, message and the
+                   command that replays it (${DEFAULT_FAILURES_FILE})
+
+exit codes: 0 all properties held, 1 a seed failed or a guard was never hit, 2 wrong arguments, 130 a hunt was stopped`;
 
 interface Range {
   readonly first: number;
@@ -21,7 +30,10 @@ async function main(): Promise<number> {
     options: {
       seed: { type: 'string' },
       seeds: { type: 'string' },
-      world: { type: 'string', default: HOUSE.name },
+      world: { type: 'string' },
+      hunt: { type: 'string' },
+      jobs: { type: 'string' },
+      failures: { type: 'string' },
       trace: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -30,13 +42,36 @@ async function main(): Promise<number> {
     console.log(USAGE);
     return 0;
   }
+  if (values.hunt !== undefined) {
+    const command = huntOf(values);
+    if (command !== undefined) return runHunt(command);
+    console.error(USAGE);
+    return 2;
+  }
   const range = rangeOf(values.seeds ?? values.seed ?? '');
-  const scenario = SCENARIOS.find(({ name }) => name === values.world);
+  const scenario = SCENARIOS.find(({ name }) => name === (values.world ?? HOUSE.name));
   if (range === undefined || scenario === undefined) {
     console.error(USAGE);
     return 2;
   }
   return range.first === range.last ? runOne(scenario, range.first, values.trace) : runMany(scenario, range);
+}
+
+interface HuntValues {
+  readonly hunt?: string | undefined;
+  readonly world?: string | undefined;
+  readonly jobs?: string | undefined;
+  readonly failures?: string | undefined;
+  readonly seed?: string | undefined;
+  readonly seeds?: string | undefined;
+}
+
+function huntOf({ hunt, world, jobs, failures, seed, seeds }: HuntValues): HuntCommand | undefined {
+  const minutes = /^\d+(\.\d+)?$/.test(hunt ?? '') ? Number(hunt) : 0;
+  const atOnce = jobs === undefined ? defaultJobs() : /^[1-9]\d{0,2}$/.test(jobs) ? Number(jobs) : 0;
+  const worlds = SCENARIOS.map(({ name }) => name).filter((name) => world === undefined || name === world);
+  const isWrong = minutes <= 0 || atOnce === 0 || worlds.length === 0 || seed !== undefined || seeds !== undefined;
+  return isWrong ? undefined : { worlds, minutes, jobs: atOnce, failuresFile: failures ?? DEFAULT_FAILURES_FILE };
 }
 
 async function runOne(scenario: Scenario, seed: number, trace: boolean): Promise<number> {

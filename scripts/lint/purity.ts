@@ -50,7 +50,8 @@ export function globalProblem(place: Place, global: string, member: string | und
   return `${place.path} is pure and may not use ${global}. Take its result as a parameter.`;
 }
 
-/** The command line of the simulation and its tests are not part of the simulated world. */
+/** The command line of the simulation, the hunt that it starts and the tests are not part of the simulated world. */
 function isSimulation(place: Place): boolean {
-  return place.area === 'sim' && place.path !== 'sim/run.ts' && !place.name.endsWith('.test');
+  const isAround = place.path === 'sim/run.ts' || place.path.startsWith('sim/hunt/');
+  return place.area === 'sim' && !isAround && !place.name.endsWith('.test');
 }

@@ -61,15 +61,6 @@ export function beforeRemoval({ entries }: Ledger, host: string): Host | undefin
   return undefined;
 }
 
-/** Whether one host began to go for good before another one, that is back by now, was gone itself. */
-export function wentBefore({ entries }: Ledger, host: string, other: string): boolean {
-  const lastIn = (id: string, state: Host['state']): number =>
-    entries.findLastIndex(({ changes }) =>
-      changes.some((one) => one.kind === HOST.name && one.id === id && (one.doc as Host | null)?.state === state),
-    );
-  return lastIn(host, 'finalizing') < lastIn(other, 'removed');
-}
-
 interface Step {
   readonly id: string;
   readonly was: Host | undefined;

@@ -2,7 +2,7 @@
 // as hashes, times as values.
 import { idOf, mark, put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { consumeJoinToken, TOKEN, type TokenId } from '../access/index.ts';
-import { findHost, HOST } from '../hosts/index.ts';
+import { findHost, HOST, ownCleanUp } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   isOpen,
@@ -53,7 +53,8 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   const joined = { host: id, token: used.answer };
   if (used.changes.length > 0) {
     const bound = { ...host.doc, credential: used.answer, changedBy: agentName(id), changedAtMs: nowMs };
-    return accept([...used.changes, put(HOST, host.id, bound), ...knocksOver(fleet, id)], joined);
+    const cleanUp = ownCleanUp(host, { key: used.answer, nowMs });
+    return accept([...used.changes, put(HOST, host.id, bound), ...knocksOver(fleet, id), ...cleanUp], joined);
   }
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
   mark('desk-join-repeated');

@@ -75,6 +75,25 @@ describe('a host that most of its listeners do not hear', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('that-leaves-and-keeps-them-for-want-of-another-says-so', async () => {
+    const world = await servedBy('a', 'b', 'c');
+    for (const name of ['b', 'c', 'a']) await world.edit(name, LEAVING);
+    await world.lose('a');
+    await world.settle();
+    expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('that-is-down-as-well-loses-them-to-one-that-leaves', async () => {
+    const world = await servedBy('a', 'b', 'c');
+    for (const name of ['b', 'c', 'a']) await world.edit(name, LEAVING);
+    world.unheard.add('a');
+    await world.silent('a', 'down');
+    await world.settle();
+    expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'c', degraded: true });
+    expect(world.wrong()).toEqual([]);
+  });
+
   test('loses-what-is-being-handed-over-to-whom-it-is-handed-to', async () => {
     const world = await servedBy('a', 'b', 'c');
     for (const name of ['b', 'c']) world.views.behind.add(name);

@@ -76,10 +76,16 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
   return choice && { kind: 'elect', choice };
 }
 
-/** Only to a host that is heard: it may be the listeners that are cut off, and then nothing is better elsewhere. */
+/**
+ * Only to a host that is heard: it may be the listeners that are cut off, and then nothing is better elsewhere. Without one, it is
+ * judged by what else is known of its host: one that is down as well, or leaves, is not kept without a word.
+ */
 function whenUnheard(poll: Poll, service: Subject, now: Circumstances): Verdict {
   if (poll.candidatesOf(service, [service.doc.designated?.host ?? '']).eligible.count === 0) {
-    return asItIs(poll, service.doc);
+    const host = findHost(poll.fleet, service.doc.designated?.host ?? '')?.doc;
+    if (host?.connection.state === 'up' && !isTombstoned(host)) return asItIs(poll, service.doc);
+    mark('unheard-and-nobody-to-take-over');
+    return verdictOn(poll, service, { ...now, isUnheard: () => false });
   }
   mark('elected-by-majority');
   return elect(poll, service, 'host-lost', now) ?? KEEP;

@@ -33,7 +33,7 @@ export { builtElsewhere } from './built-elsewhere.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 export { SCALE_IN } from './scale-in-settings.ts';
-export { peerCleanUp } from './pending-clean-up.ts';
+export { ownCleanUp, peerCleanUp } from './pending-clean-up.ts';
 export { scaleInEndKind } from './scale-in-end.ts';
 export { scaleInModel } from './scale-in-model.ts';
 export { scaleInKind } from './scale-in-operation.ts';

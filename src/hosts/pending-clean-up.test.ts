@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
+import { findHost } from './decide.ts';
 import { HOST, type Host } from './model.ts';
-import { pendingId } from './pending-clean-up.ts';
+import { ownCleanUp, pendingId } from './pending-clean-up.ts';
 import { hostIn, hostsNamed, World } from './scale-in-fixture.ts';
 
 const drained = (): Promise<World> =>
@@ -122,6 +123,29 @@ describe('peers of a host that goes', () => {
     await world.settle();
     expect(world.pending()).toEqual([]);
     expect(world.open()).toEqual([]);
+  });
+});
+
+describe('a host that was removed and joins again', () => {
+  test.each([
+    ['with-an-agent-that-leaves-its-switch-as-it-is', 3, ['c3@c3']],
+    ['with-an-agent-that-cleans', 4, []],
+  ])('%s', async (_name, serviceVersion, expected) => {
+    const world = await drained();
+    await world.edit('c3', { readmitted: true, state: 'joining', serviceVersion });
+    const host = findHost(world.journal.fleet, 'c3')!;
+    await world.commit(() => accept(ownCleanUp(host, { key: 'tk-1', nowMs: 0 }), null));
+    await world.settle();
+    expect(world.pending()).toEqual(expected);
+    await world.edit('c3', { serviceVersion: 4 });
+    await world.settle();
+    expect(world.pending()).toEqual([]);
+    expect(world.open()).toEqual([]);
+  });
+
+  test('has-nothing-of-others-when-it-was-never-here', async () => {
+    const world = await drained();
+    expect(ownCleanUp(findHost(world.journal.fleet, 'c3')!, { key: 'tk-1', nowMs: 0 })).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 // Peers that could not be told of a host's removal: their flows and tunnels to it may still be there. Each is a document of its
-// own until the peer was heard again and is in line, or is gone itself.
+// own until the peer was heard again and is in line, or is gone itself. A host that was removed itself and joins again is its own
+// peer: nobody told it of the hosts that were removed meanwhile.
 import { Type, type Static } from 'typebox';
 import {
   idOf,
@@ -25,7 +26,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { findHost } from './decide.ts';
+import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
 import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
@@ -85,6 +86,16 @@ export function pendingCleanUps(peers: readonly string[], host: string, at: { ke
   ];
 }
 
+/**
+ * A host that was removed may never have wiped its switch, and hosts that it has tunnels to may have been removed after it. Until
+ * an agent has brought its switch to its view, that is written down.
+ */
+export function ownCleanUp(host: StoredHost, at: { readonly key: string; readonly nowMs: number }): Change[] {
+  if (host.doc.readmitted !== true) return [];
+  mark('readmitted-host-to-be-cleaned');
+  return pendingCleanUps([host.id], host.id, at);
+}
+
 export const peerCleanUp: OperationKind = {
   name: 'peer-clean-up',
   steps: ['await-peer', 'clean'],
@@ -124,10 +135,11 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly N
 
 /** The peer is gone itself, or the host is back and the tunnels are wanted again. */
 function isOver(fleet: FleetReader, { peer, host }: PendingCleanUp): boolean {
+  const stored = findHost(fleet, peer)?.doc;
+  if (stored === undefined || stored.state === 'removed') return true;
   const removed = findHost(fleet, host)?.doc.state;
   const isBack = removed !== undefined && removed !== 'removed' && removed !== 'finalizing';
-  const stored = findHost(fleet, peer)?.doc;
-  return isBack || stored === undefined || stored.state === 'removed';
+  return isBack && peer !== host;
 }
 
 function over(fleet: FleetReader, item: StoredItem): RecordStep {

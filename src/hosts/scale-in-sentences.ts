@@ -40,8 +40,12 @@ export const scaleInSentences: ReasonSentences = {
   'forced-down': ({ host }) =>
     `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts force-up ${said(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
-    `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
+    peer === host
+      ? `Host ${said(host)} was removed before and has joined again, and is not heard. Its switch may still have flows and tunnels of hosts that are gone. They go as soon as it is back.`
+      : `Host ${said(peer)} is not heard, and may still have flows and tunnels to host ${said(host)}. They go as soon as it is back.`,
   'peer-too-old': ({ peer, host }) =>
-    `The agent of host ${said(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${said(host)}. They go as soon as it is upgraded.`,
+    peer === host
+      ? `Host ${said(host)} was removed before and has joined again with an agent that is too old to look after its switch, which may still have flows and tunnels of hosts that are gone. They go as soon as it is upgraded.`
+      : `The agent of host ${said(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${said(host)}. They go as soon as it is upgraded.`,
   'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
 };

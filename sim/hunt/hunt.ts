@@ -1,0 +1,76 @@
+// Plays fresh random seeds of several worlds until the time is up or somebody stops it, and reports each failure the moment it is
+// found. It decides which seed comes next; how a seed is played, and where failures go, are parameters.
+import type { Violation } from '../world/world.ts';
+
+export interface Quarry {
+  readonly world: string;
+  readonly seed: number;
+}
+
+/** A seed that failed, with what is needed to look into it. */
+export interface Failure extends Quarry, Violation {
+  readonly replay: string;
+}
+
+export interface Player {
+  /** What is wrong with the seed; undefined when every property holds. Rejects when the player was stopped. */
+  play(quarry: Quarry): Promise<Violation | undefined>;
+}
+
+export interface Progress {
+  readonly played: number;
+  readonly failed: number;
+  readonly byWorld: ReadonlyMap<string, number>;
+}
+
+export interface HuntOptions {
+  readonly worlds: readonly string[];
+  /** One for each seed that is played at a time. */
+  readonly players: readonly Player[];
+  /** A random whole number of 31 bits. */
+  readonly draw: () => number;
+  readonly signal: AbortSignal;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onPlayed: (progress: Progress) => void;
+}
+
+export function replayCommand({ world, seed }: Quarry): string {
+  return `npm run sim -- --world ${world} --seed ${seed} --trace`;
+}
+
+export async function hunt(options: HuntOptions): Promise<Progress> {
+  const { worlds, players, draw, signal, onFailure, onPlayed } = options;
+  const byWorld = new Map(worlds.map((world) => [world, 0]));
+  const count = { drawn: 0, played: 0, failed: 0 };
+  const progress = (): Progress => ({ played: count.played, failed: count.failed, byWorld: new Map(byWorld) });
+
+  async function playOn(player: Player): Promise<void> {
+    while (!signal.aborted) {
+      // In turn, so that a short hunt has seen every world as well.
+      const world = worlds[count.drawn++ % worlds.length] as string;
+      const quarry = { world, seed: draw() };
+      const violation = await untilAborted(player.play(quarry), signal);
+      if (violation === 'aborted') return;
+      count.played += 1;
+      byWorld.set(world, (byWorld.get(world) ?? 0) + 1);
+      if (violation !== undefined) {
+        count.failed += 1;
+        onFailure({ ...quarry, ...violation, replay: replayCommand(quarry) });
+      }
+      onPlayed(progress());
+    }
+  }
+
+  await Promise.all(players.map(playOn));
+  return progress();
+}
+
+/** A seed that is half played says nothing: it is dropped when the hunt ends. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => resolve('aborted');
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,51 @@
+// Plays seeds in a thread of its own. A thread that dies, or does not end a seed, has failed that seed; the next one is played
+// by a new thread.
+import { Worker } from 'node:worker_threads';
+import type { Violation } from '../world/world.ts';
+import type { Player, Quarry } from './hunt.ts';
+
+/** A seed takes seconds; one that takes this long on a loaded machine does not end. */
+const SEED_LIMIT_MS = 600_000;
+const NO_TRANSFER: never[] = [];
+
+export class ThreadPlayer implements Player {
+  #worker: Worker | undefined;
+
+  async play(quarry: Quarry): Promise<Violation | undefined> {
+    const worker = (this.#worker ??= new Worker(new URL('./player-process.ts', import.meta.url)));
+    const outcome = await answerOf(worker, quarry);
+    if (outcome.kind === 'played') return outcome.violation;
+    this.#worker = undefined;
+    await worker.terminate();
+    return { property: 'never: a seed ends its process or does not end', message: outcome.message };
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+}
+
+type Outcome =
+  | { readonly kind: 'played'; readonly violation: Violation | undefined }
+  | { readonly kind: 'died'; readonly message: string };
+
+function answerOf(worker: Worker, quarry: Quarry): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const end = (outcome: Outcome): void => {
+      clearTimeout(limit);
+      worker.removeAllListeners();
+      resolve(outcome);
+    };
+    const limit = setTimeout(
+      () => end({ kind: 'died', message: `it did not end within ${SEED_LIMIT_MS / 1000} s` }),
+      SEED_LIMIT_MS,
+    );
+    worker.on('message', (violation: Violation | null) => end({ kind: 'played', violation: violation ?? undefined }));
+    worker.on('error', (error) =>
+      end({ kind: 'died', message: error instanceof Error ? error.message : String(error) }),
+    );
+    worker.on('exit', (code) => end({ kind: 'died', message: `its thread ended with ${code}` }));
+    worker.postMessage(quarry, NO_TRANSFER);
+  });
+}
