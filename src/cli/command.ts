@@ -39,7 +39,8 @@ export interface KeysShown {
 export interface StoreTools {
   verify(asked: StoreAsked & { readonly file?: string }): Promise<StoreVerified>;
   backup(asked: StoreAsked & { readonly file: string }): Promise<StoreVerified & { readonly file: string }>;
-  restore(asked: StoreAsked & { readonly file: string }): Promise<StoreRestored>;
+  /** `keys` is the folder in which servers will look for their keys; else the data folder. */
+  restore(asked: StoreAsked & { readonly file: string; readonly keys?: string }): Promise<StoreRestored>;
 }
 
 export interface StoreAsked {
@@ -58,7 +59,25 @@ interface StoreFigures {
   readonly digest?: string;
 }
 
+/** The keys of a control plane as its store names them. They are in a file of its servers, never in a store or a backup. */
+export interface StoreKeys {
+  readonly file: string;
+  readonly contained: false;
+  readonly serial: number;
+  /** Ids; the current one first, then those that are still in force. */
+  readonly signing: readonly string[];
+  readonly authorities: readonly string[];
+}
+
+/** Where the servers of a restored fleet look for their keys, and what is there. */
+export interface StoreKeysPlace extends StoreKeys {
+  readonly path: string;
+  readonly state: 'in-place' | 'missing' | 'different' | 'unreadable';
+}
+
 export interface StoreVerified extends StoreFigures {
+  /** Absent when no server has recorded its keys yet. */
+  readonly keys?: StoreKeys;
   readonly oldestRevision: number;
   /** Commits that are older than the hash chain. */
   readonly unchained: number;
@@ -69,6 +88,7 @@ export interface StoreVerified extends StoreFigures {
 
 interface StoreRestored extends StoreFigures {
   readonly file: string;
+  readonly keys?: StoreKeysPlace;
 }
 
 export interface SwitchAsked {

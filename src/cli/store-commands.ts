@@ -1,6 +1,14 @@
 // muster verify, backup and restore: on the store itself, not through the API. Only options and texts are here.
 import { Command } from 'commander';
-import { act, examples, type Cli, type StoreAsked, type StoreVerified } from './command.ts';
+import {
+  act,
+  examples,
+  type Cli,
+  type StoreAsked,
+  type StoreKeys,
+  type StoreKeysPlace,
+  type StoreVerified,
+} from './command.ts';
 import { EXIT } from './exit-code.ts';
 import type { Session } from './session.ts';
 import { harmless } from './text-width.ts';
@@ -56,7 +64,7 @@ export function backupCommand(cli: Cli): Command {
     await session.done(
       written,
       `Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
-        `SHA-256 ${written.digest ?? ''}${damage}`,
+        `SHA-256 ${written.digest ?? ''}\n${absentKeys(written.keys)}${damage}`,
     );
     return written.intact ? EXIT.ok : EXIT.refused;
   });
@@ -66,22 +74,55 @@ export function restoreCommand(cli: Cli): Command {
   const command = new Command('restore')
     .description('Fill an empty store from a backup; it becomes a journal of its own, and revisions go on')
     .argument('<file>', 'the backup')
-    .option('--store <store>', STORE_ABOUT);
+    .option('--store <store>', STORE_ABOUT)
+    .option(
+      '--keys <folder>',
+      'where the servers will look for their keys, which no backup contains; else the data folder',
+    );
   examples(
     command,
     ['into a new data folder', 'muster restore muster-backup.gz --data ./data-new'],
     ['into an empty database', 'muster restore muster-backup.gz --store postgres://muster@db/muster'],
   );
-  return act<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
-    const asked = { ...storeOf(options), file, progress: progressOf(session, 'restored') };
-    const restored = await cli.stores.restore(asked);
-    await session.done(
-      restored,
-      `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +
-        `The journal is ${restored.journalId}. Tokens are those of the backup.`,
-    );
-    return undefined;
-  });
+  return act<StoreOption & { readonly keys?: string }>(
+    cli,
+    command,
+    async (session, { args: [file = ''], options }) => {
+      const keys = options.keys === undefined ? {} : { keys: options.keys };
+      const asked = { ...storeOf(options), ...keys, file, progress: progressOf(session, 'restored') };
+      const restored = await cli.stores.restore(asked);
+      await session.done(
+        restored,
+        `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +
+          `The journal is ${restored.journalId}. Tokens are those of the backup.${neededKeys(restored.keys)}`,
+      );
+      return undefined;
+    },
+  );
+}
+
+function idsOf({ signing, authorities, serial }: StoreKeys): string {
+  return harmless(`signing key ${signing[0] ?? '-'}, agent CA ${authorities[0] ?? '-'}, serial ${serial}`);
+}
+
+function absentKeys(keys: StoreKeys | undefined): string {
+  if (keys === undefined) return 'No server has recorded its keys in this store.';
+  return `Keys are not in it (${idsOf(keys)}): keep a copy of ${keys.file} elsewhere.`;
+}
+
+function neededKeys(keys: StoreKeysPlace | undefined): string {
+  if (keys === undefined) return '';
+  const wanted = `the key file with ${idsOf(keys)}`;
+  switch (keys.state) {
+    case 'in-place':
+      return `\nThe keys of the fleet are in ${keys.path}.`;
+    case 'missing':
+      return `\nBefore a server is started, put ${wanted} there: ${keys.path}`;
+    case 'different':
+      return `\n${keys.path} holds other keys. Before a server is started, put ${wanted} there.`;
+    case 'unreadable':
+      return `\n${keys.path} cannot be used as it is. Before a server is started, put ${wanted} there, for its owner alone.`;
+  }
 }
 
 function storeOf({ data, store }: StoreOption & { readonly data: string }): StoreAsked {
@@ -101,13 +142,14 @@ function progressOf(session: Session, verb: string): (done: number, all: number)
 }
 
 function verifiedText(verified: StoreVerified): string {
-  const { revision, oldestRevision, documents, commits, unchained, digest, damage, intact, journalId } = verified;
+  const { revision, oldestRevision, documents, commits, unchained, digest, damage, intact, journalId, keys } = verified;
   const lines = [
     `Journal    ${journalId}`,
     `Revision   ${revision} (history from ${oldestRevision} on)`,
     `Documents  ${documents}`,
     `Commits    ${commits}${unchained === 0 ? '' : `, ${unchained} of them older than the hash chain`}`,
     ...(digest === undefined ? [] : [`SHA-256    ${digest}`]),
+    ...(keys === undefined ? [] : [`Keys       ${idsOf(keys)}; not contained, in ${keys.file}`]),
     ...(intact ? ['Everything is as it was written.'] : damage.map((one) => `Damage     ${harmless(one)}`)),
   ];
   return `${lines.join('\n')}\n`;

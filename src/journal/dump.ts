@@ -6,9 +6,13 @@ export interface DumpHead extends LoadedHead {
   readonly journalId: string;
 }
 
+/** Reads the text of one document as of the same moment as the dump. */
+export type FindDocument = (kind: string, id: string) => Promise<string | undefined>;
+
 /** Takes a store apart, in this order: the head, documents in pages, commits in pages from the oldest on. */
 export interface DumpSink {
-  head(head: DumpHead): void | Promise<void>;
+  /** `find` is there when the dump is of a store. A backup file is read once, from its beginning. */
+  head(head: DumpHead, find?: FindDocument): void | Promise<void>;
   resources(page: readonly ResourceRow[]): void | Promise<void>;
   commits(page: readonly CommitRow[]): void | Promise<void>;
 }

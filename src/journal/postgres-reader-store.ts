@@ -50,7 +50,10 @@ export async function dumpPostgres(client: PoolClient, s: string, sink: DumpSink
      SELECT ${HEAD_COLUMNS}, h.journal_id FROM ${s}.head h`,
   );
   if (head === undefined) throw new Error('the head row is gone');
-  await sink.head({ ...loadedHead(head), journalId: head.journal_id });
+  const one = `SELECT body FROM ${s}.resource WHERE kind = $1 AND id = $2`;
+  const find = async (kind: string, id: string) =>
+    (await client.query<{ body: string }>(one, [kind, id])).rows[0]?.body;
+  await sink.head({ ...loadedHead(head), journalId: head.journal_id }, find);
   await inPages<ResourceRow>(client, 'resources', (page) => sink.resources(page));
   await inPages<CommitRow>(client, 'commits', (page) => sink.commits(page));
 }

@@ -5,7 +5,7 @@ import type { RestoreTarget } from './restore.ts';
 import type { Store } from './store.ts';
 
 export type { CommitRow } from './commit-row.ts';
-export type { DumpHead, DumpSink, StoreReader } from './dump.ts';
+export type { DumpHead, DumpSink, FindDocument, StoreReader } from './dump.ts';
 export type { ResourceRow } from './load-check.ts';
 export type { RestoreTarget } from './restore.ts';
 export { sha256 } from './sha256-store.ts';

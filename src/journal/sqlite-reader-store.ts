@@ -40,7 +40,9 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
   if (isOwn) database.exec('BEGIN');
   try {
     const head = database.prepare('SELECT * FROM head').get() as unknown as HeadRow;
-    await sink.head({ ...storedHead(head), journalId: head.journal_id });
+    const one = database.prepare('SELECT body FROM resource WHERE kind = ? AND id = ?');
+    const find = async (kind: string, id: string) => one.get(kind, id)?.['body'] as string | undefined;
+    await sink.head({ ...storedHead(head), journalId: head.journal_id }, find);
     const resources = database.prepare('SELECT kind, id, revision, body, digest FROM resource ORDER BY kind, id');
     await inPages(resources.iterate() as unknown as Iterable<ResourceRow>, (page) => sink.resources(page));
     const commits = database.prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c ORDER BY c.revision`);

@@ -1,2 +1,2 @@
 export { keySentences } from './decide.ts';
-export { findKeyIds, keysModel } from './model.ts';
+export { findKeyIds, KEYS_RESOURCE, keysModel, parseKeyIds, type KeyIds } from './model.ts';

@@ -6,7 +6,9 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import type { StoreKeys } from '../cli/index.ts';
 import type { CommitRow, DumpHead, DumpSink, ResourceRow } from '../journal/runtime.ts';
+import { findStoreKeys } from './named-keys.ts';
 
 const FORMAT = 1;
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
@@ -17,8 +19,8 @@ interface Header {
   readonly version: string;
   readonly createdAtMs: number;
   readonly head: DumpHead;
-  /** Keys that the servers use and that are not in the backup, by their ids. */
-  readonly keys?: readonly string[];
+  /** Keys that the servers use, by their ids. The file that holds them is not in the backup. */
+  readonly keys?: StoreKeys;
 }
 
 type ResourceLine = readonly [kind: string, id: string, revision: number, body: string, digest: string | null];
@@ -36,7 +38,6 @@ export interface BackupOptions {
   readonly path: string;
   readonly version: string;
   readonly nowMs: number;
-  readonly keys?: readonly string[];
 }
 
 export interface WrittenBackup {
@@ -60,7 +61,7 @@ export class BackupDamaged extends Error {
 /** `dump` reads the store. */
 export async function writeBackup(
   dump: (sink: DumpSink) => Promise<void>,
-  { path, version, nowMs, keys }: BackupOptions,
+  { path, version, nowMs }: BackupOptions,
 ): Promise<WrittenBackup> {
   const partial = `${path}.partial`;
   // A partial file of an earlier try that was killed is of no use to anybody.
@@ -70,8 +71,9 @@ export async function writeBackup(
     let head: DumpHead | undefined;
     let [resources, commits] = [0, 0];
     await dump({
-      head: async (found) => {
+      head: async (found, find) => {
         head = found;
+        const keys = await findStoreKeys(find);
         const named = keys === undefined ? {} : { keys };
         await file.write({ muster: 'backup', format: FORMAT, version, createdAtMs: nowMs, head: found, ...named });
       },

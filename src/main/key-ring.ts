@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { publicKeyOf, signText, type Signer, type SigningKey } from '../agent/runtime.ts';
 import type { Clock } from '../journal/index.ts';
+import type { KeyIds } from '../keys/index.ts';
 import { inForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 
@@ -11,8 +12,8 @@ export interface KeyRingOptions {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether the journal names keys: then a server without any must be given them, not make its own. */
-  readonly hasRecorded: boolean;
+  /** Which keys the journal names: then a server without any must be given them, not make its own. */
+  readonly recorded: KeyIds | undefined;
 }
 
 const POLL_MS = 5000;
@@ -88,12 +89,12 @@ export class KeyRing {
   }
 }
 
-function firstKeys({ folder, clock, log, hasRecorded }: KeyRingOptions): ControlPlaneKeys {
+function firstKeys({ folder, clock, log, recorded }: KeyRingOptions): ControlPlaneKeys {
   const found = readKeys(folder);
   if (found !== undefined) return found;
-  if (hasRecorded)
+  if (recorded !== undefined)
     throw new CannotStart(
-      `This control plane has keys, and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from your backup, or name its folder with --keys.`,
+      `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from your backup, or name its folder with --keys.`,
     );
   const made = newKeys(clock.nowMs());
   writeKeys(folder, made);

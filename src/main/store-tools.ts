@@ -17,10 +17,10 @@ import {
   type DumpSink,
   type RestoreTarget,
   type StoreReader,
-  type Verified,
 } from '../journal/runtime.ts';
 import { BackupDamaged, readBackup, writeBackup } from './backup-file.ts';
 import { lockFolder } from './data-folder.ts';
+import { KeyNames, locateKeys } from './named-keys.ts';
 import { DATABASE_FILE } from './open-store.ts';
 import { CannotStart } from './start-failure.ts';
 
@@ -29,19 +29,20 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
     verify: (asked) =>
       explained(async () => {
         const { file } = asked;
-        const verifier = new Verifier(sha256);
-        const sink = withProgress(verifier, asked.progress);
+        const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
+        const sink = withProgress(together(read.verifier, read.keys), asked.progress);
         const digest = file === undefined ? await dumped(asked, sink) : (await readBackup(file, sink)).sha256;
-        return shown(verifier.finish(), digest);
+        return shown(read, digest);
       }),
     backup: (asked) =>
       explained(async () => {
         if (existsSync(asked.file)) throw new Failure(EXIT.usage, `${asked.file} exists already. Name another file.`);
         const options = { path: asked.file, version, nowMs: nowMs() };
-        const verifier = new Verifier(sha256);
-        const both = (sink: DumpSink): DumpSink => withProgress(together(verifier, sink), asked.progress);
-        const written = await withReader(asked, (reader) => writeBackup((sink) => reader.dump(both(sink)), options));
-        return { file: asked.file, ...shown(verifier.finish(), written.sha256) };
+        const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
+        const all = (sink: DumpSink): DumpSink =>
+          withProgress(together(read.verifier, read.keys, sink), asked.progress);
+        const written = await withReader(asked, (reader) => writeBackup((sink) => reader.dump(all(sink)), options));
+        return { file: asked.file, ...shown(read, written.sha256) };
       }),
     restore: (asked) => explained(() => restore(asked)),
   };
@@ -50,11 +51,10 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
 async function restore(
   asked: Parameters<StoreTools['restore']>[0],
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
-  const verifier = new Verifier(sha256);
+  const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
   // To its end, before anything is written: what is not whole is not begun with.
-  const { sha256: digest } = await readBackup(asked.file, verifier);
-  const verified = verifier.finish();
-  const { damage } = shown(verified, digest);
+  const { sha256: digest } = await readBackup(asked.file, together(read.verifier, read.keys));
+  const { damage, keys, revision, documents, commits } = shown(read, digest);
   if (damage.length > 0) throw new Failure(EXIT.refused, `${asked.file} is damaged: ${damage.join('; ')}.`);
   return withTarget(asked, async (target) => {
     await target.begin(digest);
@@ -69,33 +69,37 @@ async function restore(
     await readBackup(asked.file, withProgress(into, asked.progress));
     if (head === undefined) throw new Error('the backup has no head');
     await target.finish(head);
-    const { revision, documents, commits } = verified;
-    return { file: asked.file, digest, journalId: target.journalId, revision, documents, commits };
+    const located = keys && { keys: locateKeys(keys, asked.keys ?? asked.data) };
+    return { file: asked.file, digest, journalId: target.journalId, revision, documents, commits, ...located };
   });
 }
 
-function shown({ damage, ...verified }: Verified, digest: string | undefined) {
+interface Read {
+  readonly verifier: Verifier;
+  readonly keys: KeyNames;
+}
+
+function shown({ verifier, keys: { found: keys } }: Read, digest: string | undefined) {
+  const { damage, ...verified } = verifier.finish();
   return {
     ...verified,
+    ...(keys !== undefined && { keys }),
     ...(digest !== undefined && { digest }),
     intact: damage.length === 0,
     damage: damage.map(describeDamage),
   };
 }
 
-function together(one: DumpSink, other: DumpSink): DumpSink {
+function together(...sinks: readonly DumpSink[]): DumpSink {
   return {
-    head: async (head) => {
-      await one.head(head);
-      await other.head(head);
+    head: async (head, find) => {
+      for (const sink of sinks) await sink.head(head, find);
     },
     resources: async (page) => {
-      await one.resources(page);
-      await other.resources(page);
+      for (const sink of sinks) await sink.resources(page);
     },
     commits: async (page) => {
-      await one.commits(page);
-      await other.commits(page);
+      for (const sink of sinks) await sink.commits(page);
     },
   };
 }
@@ -104,9 +108,9 @@ function withProgress(sink: DumpSink, progress: ((done: number, all: number) => 
   let [done, all] = [0, 0];
   const advance = (count: number): void => progress?.((done += count), all);
   return {
-    head: (head) => {
+    head: (head, find) => {
       all = (head.totals?.count ?? 0) + head.revision - head.floorRevision;
-      return sink.head(head);
+      return sink.head(head, find);
     },
     resources: async (page) => {
       await sink.resources(page);

@@ -8,7 +8,7 @@ import { realClock } from './clock.ts';
 import { KeyRing } from './key-ring.ts';
 
 export function keyRingOf(journal: Journal, folder: string, log: Logger): KeyRing {
-  return new KeyRing({ folder, clock: realClock, log, hasRecorded: findKeyIds(journal.fleet) !== undefined });
+  return new KeyRing({ folder, clock: realClock, log, recorded: findKeyIds(journal.fleet) });
 }
 
 interface VouchingParts {

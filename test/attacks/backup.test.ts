@@ -1,5 +1,5 @@
 // A backup is whole or refused, and what is restored from it is the fleet that it was taken of, on either store.
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { openSqliteRestore } from '../../src/journal/sqlite-restore-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import type { Store } from '../../src/journal/store.ts';
-import { KEY_FILE } from '../../src/main/key-file.ts';
+import { KEY_FILE, newKeys, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
 import { newFolder, run, startServer } from '../cli/muster.ts';
 import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
@@ -131,6 +131,7 @@ test('online, with the commands: the restored server has the fleet and takes the
   const server = await startServer(data);
   await server.json('sites', 'create', 'north');
   const file = join(newFolder(), 'fleet.gz');
+  await server.said(/recorded which keys/);
   const backup = await server.json<{ digest: string; revision: number }>('backup', file);
   const before = await server.json('sites', 'list');
   await server.json('sites', 'create', 'later');
@@ -147,6 +148,77 @@ test('online, with the commands: the restored server has the fleet and takes the
   expect(sites).toEqual(before);
   await again.stop();
 });
+
+interface NamedKeys {
+  readonly keys: { readonly file: string; readonly contained: boolean; readonly signing: readonly string[] };
+}
+
+describe('the keys of a control plane, which are in no backup', () => {
+  test('are named by the backup, and a restore says which file has to be where', async () => {
+    const server = await startServer(join(newFolder(), 'data'));
+    await server.said(/recorded which keys/);
+    const [file, plain] = [join(newFolder(), 'fleet.gz'), join(newFolder(), 'fleet')];
+    const { signing, authorities } = JSON.parse(readFileSync(join(server.data, KEY_FILE), 'utf8')) as ControlPlaneKeys;
+    const ids = [signing[0]!.id, authorities[0]!.id];
+    const written = await server.muster('backup', file);
+    for (const id of ids) expect(written.out).toContain(id);
+    expect(written.out).toContain(`keep a copy of ${KEY_FILE} elsewhere`);
+    const named = { file: KEY_FILE, contained: false, serial: 1, signing: [ids[0]], authorities: [ids[1]] };
+    expect(await server.json<NamedKeys>('backup', plain)).toMatchObject({ keys: named });
+    expect(await server.json<NamedKeys>('verify')).toMatchObject({ keys: named });
+    await server.stop();
+    const content = readFileSync(plain, 'utf8');
+    expect(JSON.parse(content.slice(0, content.indexOf('\n')))).toMatchObject({ muster: 'backup', keys: named });
+    expect(content).not.toContain('PRIVATE KEY');
+    for (const one of [file, plain]) {
+      const verified = await run(['verify', one]);
+      for (const id of ids) expect(verified.out).toContain(id);
+      expect(verified.out).toContain(`not contained, in ${KEY_FILE}`);
+    }
+
+    const missing = join(newFolder(), 'data');
+    const path = join(missing, KEY_FILE);
+    const restored = await run(['restore', file, '--data', missing]);
+    expect(restored.out).toMatch(
+      new RegExp(`Before a server is started, put the key file .*${ids[0]}.* there: ${path}`),
+    );
+    const refused = await run(['serve', '--data', missing, '--listen', '127.0.0.1:0']);
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.err).toContain(`This control plane has keys (signing key ${ids[0]}, agent CA ${ids[1]})`);
+    expect(refused.err).toContain(path);
+  });
+
+  test('a restore sees keys that are in place, in the data folder or in --keys, and keys that are others', async () => {
+    const server = await startServer(join(newFolder(), 'data'));
+    await server.said(/recorded which keys/);
+    const file = join(newFolder(), 'fleet');
+    await server.json('backup', file);
+    await server.stop();
+    const stateAfterRestore = async (data: string, ...more: readonly string[]) => {
+      const { out, code } = await run(['restore', file, '--data', data, '--output', 'json', ...more]);
+      expect(code).toBe(0);
+      return (JSON.parse(out) as { keys: { state: string; path: string } }).keys;
+    };
+    const first = emptyFolder();
+    copyFileSync(join(server.data, KEY_FILE), join(first, KEY_FILE));
+    expect(await stateAfterRestore(first)).toMatchObject({ state: 'in-place', path: join(first, KEY_FILE) });
+    const beside = await startServer(first);
+    expect((await beside.stop()).code).toBe(0);
+    expect(await stateAfterRestore(emptyFolder(), '--keys', server.data)).toMatchObject({ state: 'in-place' });
+    const other = emptyFolder();
+    writeFileSync(join(other, KEY_FILE), JSON.stringify(newKeys(0)), { mode: 0o600 });
+    expect(await stateAfterRestore(other)).toMatchObject({ state: 'different' });
+    const open = emptyFolder();
+    writeFileSync(join(open, KEY_FILE), '{}', { mode: 0o600 });
+    expect(await stateAfterRestore(open)).toMatchObject({ state: 'unreadable' });
+  });
+});
+
+function emptyFolder(): string {
+  const folder = join(newFolder(), 'data');
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
 
 postgresSuite('backups between stores', (postgres) => {
   test('from SQLite to PostgreSQL and back', async () => {
