@@ -1,20 +1,32 @@
 // Whether a fleet was begun here before: then a missing or empty database is a loss, and no reason to begin anew. An empty
-// folder that was made beforehand is normal, and so are the lock files of a start that did not get further.
-import { existsSync, readdirSync, statSync } from 'node:fs';
+// folder that was made beforehand is normal, and so is a first start that was killed before its first commit.
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE } from '../api/runtime.ts';
 import type { Store } from '../journal/index.ts';
+import { AUDIT_FOLDER } from './data-folder.ts';
+import { KEY_FILE } from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 import { WITNESS_FILE } from './witness.ts';
 
-/** What is written only once a fleet was begun. */
-const TRACES: readonly RegExp[] = [new RegExp(`^${ADMIN_TOKEN_FILE}$`), new RegExp(`^${WITNESS_FILE}$`), /^demo$/];
+/** What is written only once a fleet was begun. `demo` holds the agents of a demonstration, `agent-` files are those of one. */
+const AFTER_FIRST_COMMIT = [ADMIN_TOKEN_FILE, 'demo', 'agent-'];
+
+/** What a first start may write before its first commit. */
+const BEFORE_FIRST_COMMIT = [KEY_FILE, WITNESS_FILE, AUDIT_FOLDER];
+
+/** There from the first look at an empty store until its first commit: what a first start that was killed leaves behind. */
+const FIRST_START_FILE = 'first-start';
 
 /** Left behind by a database that is gone. Beside one they say nothing: it may have been killed before its first commit. */
 const REMAINS = /^muster\.db-(?:wal|shm)$/;
 
 /** Files of an earlier fleet in a data folder. */
 export function tracesIn(dataFolder: string): readonly string[] {
-  return readdirSync(dataFolder).filter((name) => TRACES.some((trace) => trace.test(name)));
+  const names = readdirSync(dataFolder);
+  const traces = [...AFTER_FIRST_COMMIT, ...(names.includes(FIRST_START_FILE) ? [] : BEFORE_FIRST_COMMIT)];
+  // What is replaced as a whole is written beside its name first, with something added to it.
+  return names.filter((name) => traces.some((trace) => name.startsWith(trace)));
 }
 
 /** Before the database is opened, which would make it: refuses a folder in which it is missing or empty. */
@@ -33,20 +45,34 @@ interface Begun {
   readonly traces: readonly string[];
 }
 
-/** Refuses a store in which nothing was ever committed, beside files of a fleet that was begun. Closes it then. */
+/**
+ * Refuses a store in which nothing was ever committed, beside files of a fleet that was begun. Closes it then. Else it notes that
+ * a first start is under way, if it is one.
+ */
 export async function demandBegun(store: Store, { dataFolder, name, traces }: Begun): Promise<void> {
-  if (traces.length === 0) return;
   const answer = await store.read({ revision: 0 }, 1);
-  if (answer.kind !== 'commits' || answer.head > 0) return;
-  await store.close();
-  throw lost(`The store ${name} has no fleet`, dataFolder, traces);
+  if (answer.kind !== 'commits' || answer.head > 0) {
+    endFirstStart(dataFolder);
+    return;
+  }
+  if (traces.length > 0) {
+    await store.close();
+    throw lost(`The store ${name} has no fleet`, dataFolder, traces);
+  }
+  writeFileSync(join(dataFolder, FIRST_START_FILE), '', { mode: 0o600 });
+}
+
+/** The fleet is begun: from now on an empty store is a loss. */
+export function endFirstStart(dataFolder: string): void {
+  rmSync(join(dataFolder, FIRST_START_FILE), { force: true });
 }
 
 function lost(what: string, dataFolder: string, traces: readonly string[]): CannotStart {
   const files = traces.map((name) => `"${name}"`).join(', ');
+  const keys = traces.includes(KEY_FILE) ? ` Keys for a new fleet belong into a folder of their own (--keys).` : '';
   return new CannotStart(
     `${what}, but the data folder ${dataFolder} has ${files} of a fleet that was begun before. No new fleet is begun in its ` +
       `place. Bring the store back, or restore a backup with "muster restore FILE"; to begin anew, move these files away or ` +
-      `name another folder with --data.`,
+      `name another folder with --data.${keys}`,
   );
 }

@@ -17,6 +17,7 @@ import { LeaseController, OperationsController } from '../operations/runtime.ts'
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
+import { AUDIT_FOLDER } from './data-folder.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -229,7 +230,7 @@ function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
 function serverOptions(options: ControlPlaneOptions, certificate: Certificate | undefined) {
   const { insecure, advertise, version, dataFolder } = options;
   return {
-    auditFolder: join(dataFolder, 'audit'),
+    auditFolder: join(dataFolder, AUDIT_FOLDER),
     insecure,
     version,
     ...(advertise !== undefined && { url: advertise }),

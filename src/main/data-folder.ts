@@ -11,6 +11,9 @@ export interface LockedFolder {
   release(): void;
 }
 
+/** Where refusals are kept. */
+export const AUDIT_FOLDER = 'audit';
+
 const LOCK_FILE = 'lock';
 const OWNER_FILE = 'lock-owner';
 

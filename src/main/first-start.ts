@@ -7,6 +7,7 @@ import { DEFAULT_TRANSPORT_ZONE } from '../hosts/index.ts';
 import { accept, NotHolder, type Clock, type Decision, type Ids, type Journal, type Lease } from '../journal/index.ts';
 import { createTransportZone } from '../network/index.ts';
 import { createSite, FIRST_SITE, SITE } from '../sites/index.ts';
+import { endFirstStart } from './begun-before.ts';
 import { CannotStart } from './start-failure.ts';
 
 export interface FirstStart {
@@ -26,6 +27,7 @@ const BEGIN_AGAIN_MS = 1000;
 /** Resolves when somebody decides (or when nobody is to wait any longer), and the fleet is begun if it is this server that does. */
 export async function prepareFirstStart(start: FirstStart): Promise<void> {
   const { journal, clock, ids, lease, dataFolder, newAdminToken, log, signal } = start;
+  whenBegun(journal, () => endFirstStart(dataFolder));
   while (lease.holder() === undefined && !signal.aborted) await clock.sleep(LOOK_MS, signal);
   if (journal.fence === undefined) {
     const holder = lease.holder()?.url;
@@ -41,6 +43,18 @@ export async function prepareFirstStart(start: FirstStart): Promise<void> {
     // Another server took over at this very moment, and does the same.
     if (!(error instanceof NotHolder)) throw error;
   }
+}
+
+/** Another server may begin the fleet, later than this one has started. */
+function whenBegun(journal: Journal, work: () => void): void {
+  if (journal.fleet.revision > 0) {
+    work();
+    return;
+  }
+  const off = journal.onCommit(() => {
+    off();
+    work();
+  });
 }
 
 /** The one that decides may die before it has begun the fleet: whoever decides next does it then. */

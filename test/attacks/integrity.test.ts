@@ -12,10 +12,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { batch } from '../../src/journal/store-contract-world.ts';
-import { newFolder, run, startServer, type Ended } from '../cli/muster.ts';
+import { KEY_FILE, newKeys, writeKeys } from '../../src/main/key-file.ts';
+import { newFolder, run, start, startServer, type Ended } from '../cli/muster.ts';
 
 /** A data folder of a server that made three sites and was killed. Its log is still in the WAL. */
 async function killedServer(): Promise<string> {
@@ -24,6 +26,12 @@ async function killedServer(): Promise<string> {
   for (const name of ['north', 'south', 'west']) await server.json('sites', 'create', name);
   await server.stop('SIGKILL');
   return data;
+}
+
+function emptyFolder(): string {
+  const folder = join(newFolder(), 'data');
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
 }
 
 const database = (data: string): string => join(data, 'muster.db');
@@ -149,6 +157,62 @@ describe('a store that is gone', () => {
     const data = await killedServer();
     for (const name of ['muster.db', 'admin-token', 'witness']) rmSync(join(data, name));
     expect((await started(data)).err).toContain('"muster.db-wal"');
+  });
+
+  // Each of them alone, as if the others had gone with the database.
+  test.each([
+    ['admin-token'],
+    ['witness'],
+    [KEY_FILE],
+    [`${KEY_FILE}.5bd1e995`],
+    ['audit'],
+    ['demo'],
+    ['agent-credential.json'],
+  ])('a database that is missing in a folder with %s is not begun anew', async (trace) => {
+    const data = emptyFolder();
+    if (trace === 'audit' || trace === 'demo') mkdirSync(join(data, trace));
+    else writeFileSync(join(data, trace), '', { mode: 0o600 });
+    const refused = await started(data);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(/database .* is missing, but the data folder/);
+    expect(refused.err).toContain(`"${trace}"`);
+    expect(existsSync(database(data))).toBe(false);
+  });
+
+  test('a store without a fleet in a folder with keys is not begun anew, but for a first start that was killed', async () => {
+    const data = emptyFolder();
+    const store = await openSqliteStore({ path: database(data) });
+    await store.close();
+    writeKeys(data, newKeys(0));
+    expect((await started(data)).err).toMatch(/has no fleet, but .*"control-plane-keys.json".*--keys/s);
+    // What a first start leaves behind that was killed before its first commit.
+    writeFileSync(join(data, 'first-start'), '', { mode: 0o600 });
+    expect((await sitesOf(data)).sites).toEqual(['central']);
+    expect(existsSync(join(data, 'first-start'))).toBe(false);
+  });
+
+  test('a first start that is killed at any moment does not keep the next one from starting', async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const data = join(newFolder(), 'data');
+      const first = start(['serve', '--data', data, '--listen', '127.0.0.1:0']);
+      const trace = ['lock', 'muster.db', 'first-start', KEY_FILE, 'witness', 'admin-token'][round] ?? '';
+      // Some are there for a moment only, which may be missed.
+      while (!existsSync(join(data, trace)) && !first.out().includes('answers at')) await setTimeout(1);
+      first.child.kill('SIGKILL');
+      await first.ended;
+      expect((await sitesOf(data)).sites).toEqual(['central']);
+    }
+  });
+
+  test('keys that were prepared elsewhere before the first start are used', async () => {
+    const [keys, data] = [emptyFolder(), join(newFolder(), 'data')];
+    const prepared = newKeys(0);
+    writeKeys(keys, prepared);
+    const server = await startServer(data, '--keys', keys);
+    await server.said(/recorded which keys/);
+    expect(await server.json('verify')).toMatchObject({ keys: { signing: [prepared.signing[0]?.id] } });
+    await server.stop();
+    expect(existsSync(join(data, KEY_FILE))).toBe(false);
   });
 
   test('an empty folder that was made beforehand, and a start that got no further than its lock, are normal', async () => {
