@@ -12,5 +12,7 @@ export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
 export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100 };
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = { first: 1, last: 100, also: [700082, 700085] };
+/** Of the world whose clocks jump. */
+export const FIXED_CLOCK_SEEDS: Seeds = { first: 1, last: 50 };
 export const PORT_CALLS_MIN = 2000;
 export const FAULTS_MIN = 20;

@@ -91,6 +91,9 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'vouched-off-while-heard',
 ];
 
+/** Those that the fixed seeds of the world whose clocks jump must hit. */
+export const CLOCK_MARKS: readonly string[] = ['retention-paused'];
+
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'agent-does-not-follow': 'needs a forged answer: test/attacks/agent-link.test.ts',

@@ -1,11 +1,18 @@
 // What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
-import { FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS } from './faults/faults.ts';
+import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS } from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
-import { FIXED_INSTANCE_SEEDS, FIXED_SCALE_IN_SEEDS, FIXED_SEEDS, type Seeds } from './fixed-seeds.ts';
-import { EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
+import {
+  FIXED_CLOCK_SEEDS,
+  FIXED_INSTANCE_SEEDS,
+  FIXED_SCALE_IN_SEEDS,
+  FIXED_SEEDS,
+  type Seeds,
+} from './fixed-seeds.ts';
+import { CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
 import { builds } from './workloads/builds.ts';
 import { callers } from './workloads/callers.ts';
 import { counters } from './workloads/counters.ts';
+import { expiringNotes } from './workloads/expiring-notes.ts';
 import { hosts } from './workloads/hosts.ts';
 import { instances } from './workloads/instances.ts';
 import { scaleIn } from './workloads/scale-in.ts';
@@ -46,4 +53,13 @@ export const SCALE_IN: Scenario = {
   marks: SCALE_IN_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES, SCALE_IN];
+/** Servers whose wall clocks jump while they run and while they are off: what is forgotten, and that all else goes on. */
+export const CLOCKS: Scenario = {
+  name: 'clocks',
+  workloads: [counters, expiringNotes],
+  faults: CLOCK_FAULTS,
+  seeds: FIXED_CLOCK_SEEDS,
+  marks: CLOCK_MARKS,
+};
+
+export const SCENARIOS: readonly Scenario[] = [HOUSE, INSTANCES, SCALE_IN, CLOCKS];

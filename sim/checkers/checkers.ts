@@ -5,6 +5,7 @@ import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import type { Checker } from './checker.ts';
 import { fleetsEqual } from './fleets-equal.ts';
+import { forgottenInTime } from './forgotten.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
@@ -44,6 +45,7 @@ export const CHECKERS: readonly Checker[] = [
   onlyOneShown,
   makeBeforeBreak,
   toTheAble,
+  forgottenInTime,
   acknowledged,
   fleetsEqual,
 ];

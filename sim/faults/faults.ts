@@ -1,3 +1,4 @@
+import { clockJumps, clockJumpsWhileOff } from './clocks.ts';
 import { compaction, sessionEnds, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
 import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } from './hypervisors.ts';
@@ -56,4 +57,24 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   switchForgets,
   switchLosesFlows,
   agentTurned,
+];
+
+/**
+ * What goes wrong where clocks jump. None that pauses a server: its clock may be set by a little then, which is not told from one that
+ * is slewed. None that has the database forget: only retention may.
+ */
+export const CLOCK_FAULTS: readonly Fault[] = [
+  clockJumps,
+  clockJumpsWhileOff,
+  crash,
+  stop,
+  powerCut,
+  storeCut,
+  sessionEnds,
+  storeSlow,
+  storeFails,
+  linkCut,
+  linkLoses,
+  linkRepeats,
+  linkSlow,
 ];

@@ -18,8 +18,10 @@ export class Program implements Place {
   readonly #calls: CallCounter;
   #alive = true;
   #pausedUntilMs = 0;
-  /** How far its wall clock is off. */
+  /** How far its clock is off: the steady time of a process, which follows a clock that is set ahead and not one that is set back. */
   skewMs = 0;
+  /** How far the wall clock of its machine is off, for whoever reads that itself. */
+  wallSkewMs = 0;
 
   constructor(name: string, scheduler: Scheduler, calls: CallCounter) {
     this.name = name;

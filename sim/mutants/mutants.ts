@@ -1,4 +1,5 @@
 import { authorisedAtTheDoor } from './access.ts';
+import { jumpForgottenOnceTold, retentionBySteadyTime, retentionTrustsJumps } from './clocks.ts';
 import {
   acknowledgedBeforeDurable,
   halfAGroup,
@@ -115,3 +116,6 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   forceLeavesThings,
   leavesUnwiped,
 ];
+
+/** Those that are found in worlds whose clocks jump. */
+export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpForgottenOnceTold, retentionBySteadyTime];

@@ -42,6 +42,7 @@ export class Server {
   readonly url: string;
   readonly storeLink = new StoreLink();
   hasCredentials = true;
+  #skewMs = 0;
   readonly #world: World;
   #starts = 0;
   #life: Life | undefined;
@@ -56,6 +57,19 @@ export class Server {
   /** The running incarnation; undefined while the server is down. */
   get life(): Life | undefined {
     return this.#life;
+  }
+
+  /** How far the clock of its machine is off, also across starts. */
+  get skewMs(): number {
+    return this.#skewMs;
+  }
+
+  setClock(skewMs: number): void {
+    this.#skewMs = skewMs;
+    const program = this.#life?.program;
+    if (program === undefined) return;
+    program.wallSkewMs = skewMs;
+    program.skewMs = Math.max(program.skewMs, skewMs);
   }
 
   start(): void {
@@ -95,6 +109,8 @@ export class Server {
     const { scheduler, calls, rng: worldRng, parts, registry, database } = this.#world;
     const rng = worldRng.fork();
     const program = new Program(name, scheduler, calls);
+    program.skewMs = this.#skewMs;
+    program.wallSkewMs = this.#skewMs;
     const clock = new SimClock(program);
     const ids = new SimIds(name, clock, rng.fork());
     const port = new StorePort({ database, program, link: this.storeLink, rng: rng.fork(), witness: this.#world });

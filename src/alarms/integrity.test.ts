@@ -29,12 +29,26 @@ describe('alarms about the store', () => {
   });
 
   test('the clock is doubted until the alarm is acknowledged', () => {
-    const fleet = fleetWith(clockJumped('it went back'));
+    const fleet = fleetWith(clockJumped('m1:7070', 'it went back'));
     expect(isClockDoubted(fleet)).toBe(true);
-    const decision = acknowledgeAlarm(fleet, 'clock-jumped:retention');
+    const decision = acknowledgeAlarm(fleet, 'clock-jumped:m1:7070');
     if (decision.kind === 'accept') fleet.apply(2, decision.changes);
     expect(isClockDoubted(fleet)).toBe(false);
-    expect(acknowledgeAlarm(fleet, 'clock-jumped:retention')).toMatchObject({ refusal: { code: 'no-such-alarm' } });
+    expect(acknowledgeAlarm(fleet, 'clock-jumped:m1:7070')).toMatchObject({ refusal: { code: 'no-such-alarm' } });
+  });
+
+  test.each(['[::1]:7070', 'm1.example:7070', '127.0.0.1:0', 'sim://m1'])(
+    'a clock is named after any address: %s',
+    (server) => {
+      expect(isClockDoubted(fleetWith(clockJumped(server, 'it went back')))).toBe(true);
+    },
+  );
+
+  test('who confirms the clock of one server has not confirmed that of another', () => {
+    const fleet = fleetWith(clockJumped('m1:7070', 'it went back'), clockJumped('m2:7070', 'it went ahead'));
+    const decision = acknowledgeAlarm(fleet, 'clock-jumped:m1:7070');
+    if (decision.kind === 'accept') fleet.apply(3, decision.changes);
+    expect(isClockDoubted(fleet)).toBe(true);
   });
 
   test('an alarm that is cleared by its cause is not acknowledged', () => {

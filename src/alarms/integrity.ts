@@ -41,15 +41,16 @@ export function damagedFile(findings: readonly string[]): IntegrityFinding {
   return { code: 'store-damaged', place, facts: { detail: findings.join('; ').slice(0, 2000), place } };
 }
 
-const RETENTION_PLACE = 'retention';
-
-/** Retention pauses while this is pending or stands. */
-export function clockJumped(detail: string): IntegrityFinding {
-  return { code: 'clock-jumped', place: RETENTION_PLACE, facts: { detail } };
+/** Retention pauses while this is pending or stands. Each server has a clock of its own: who confirms the one says nothing of another. */
+export function clockJumped(server: string, detail: string): IntegrityFinding {
+  // An address may have what an id may not, such as the brackets of IPv6.
+  const place = server.replaceAll(/[^\w.:-]+/g, '-').replace(/^-/, '');
+  return { code: 'clock-jumped', place, facts: { detail, place } };
 }
 
 export function isClockDoubted(fleet: FleetReader): boolean {
-  return fleet.get(ALARM, alarmId('clock-jumped', RETENTION_PLACE)) !== undefined;
+  // There are few alarms, and a look is once a minute.
+  return [...fleet.all(ALARM)].some(({ doc }) => doc.reason.code === 'clock-jumped');
 }
 
 export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<StoredAlarm> {
@@ -90,7 +91,8 @@ export const integritySentences: Sentences = {
   'store-damaged': ({ detail, place }) =>
     `The database is damaged: ${String(detail)}. Back it up now, look at it with "muster verify", restore a backup if need be, ` +
     `then ${ACKNOWLEDGE('store-damaged', String(place))}.`,
-  'clock-jumped': ({ detail }) =>
-    `The clock of this server is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an operator ` +
-    `has looked at the clock and confirmed it with: muster alarms acknowledge clock-jumped:retention`,
+  // One that an earlier version raised has no place in its facts.
+  'clock-jumped': ({ detail, place = 'retention' }) =>
+    `The clock of the server ${String(place)} is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an ` +
+    `operator has looked at the clock and confirmed it with: muster alarms acknowledge clock-jumped:${String(place)}`,
 };

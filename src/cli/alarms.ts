@@ -41,7 +41,7 @@ function acknowledge(cli: Cli): Command {
       'Say that an alarm was looked at whose cause does not go away by itself; retention goes on after a jump of the clock',
     )
     .argument('<alarm>', 'its id, as "muster alarms --output json" shows it');
-  examples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:retention']);
+  examples(command, ['the clock is right', 'muster alarms acknowledge clock-jumped:127.0.0.1:7070']);
   return act(cli, command, async (session, { args: [id = ''] }) => {
     const alarm = await session.client.write<Alarm>('DELETE', `/api/v1/alarms/${encodeURIComponent(id)}`);
     await session.done(alarm, `The alarm ${id} is acknowledged.`);

@@ -18,14 +18,21 @@ describe('a clock that jumped', () => {
     expect(watch.look({ wallMs: 1_790_000_000_000 + wallMs + 1, monotonicMs: 6 + monotonicMs })).toBeUndefined();
   });
 
+  const NOW_MS = 1_790_000_000_000;
+  const daysBefore = (...days: readonly number[]): number[] => days.map((one) => NOW_MS - one * DAY_MS);
   test.each([
-    ['an empty journal', undefined, undefined],
-    ['a server that was off for a week', 7, undefined],
-    ['thirty days', 30, undefined],
-    ['forty days', 40, 'it says that the last commit was 40 days before this start'],
-  ])('a start after %s', (_name, days, expected) => {
-    const nowMs = 1_790_000_000_000;
-    const jump = jumpSince(days === undefined ? undefined : nowMs - days * DAY_MS, nowMs);
-    expect(jump && describeJump(jump)).toBe(expected);
+    ['an-empty-journal', [], undefined],
+    ['a-server-that-was-off-for-a-week', daysBefore(7), undefined],
+    ['thirty-days', daysBefore(30), undefined],
+    ['forty-days', daysBefore(40, 41), 40],
+    // Written with a clock that had jumped, by a server that was killed before it noticed.
+    ['a-commit-of-the-wrong-clock', daysBefore(0, 0, 40, 41), 40],
+    ['commits-of-a-clock-that-is-right-again', daysBefore(-40, -40, 1), 41],
+    ['commits-of-a-clock-that-was-behind', daysBefore(0, 40, 0), 40],
+  ])('a start after %s', (_name, commitsMs, days) => {
+    const jump = jumpSince(commitsMs, NOW_MS);
+    expect(jump && describeJump(jump)).toBe(
+      days && `by the times of the newest commits it went ahead by ${days} days while nothing was written`,
+    );
   });
 });

@@ -36,10 +36,20 @@ export class ClockWatch {
   }
 }
 
-/** What a start makes of the time of the last commit. */
-export function jumpSince(lastCommitMs: number | undefined, nowMs: number): ClockJump | undefined {
-  if (lastCommitMs === undefined || nowMs - lastCommitMs <= OFF_DAYS_MAX * DAY_MS) return undefined;
-  return { kind: 'long-after', lastCommitMs, nowMs };
+/** So many of the newest commits are looked at by a start. */
+export const COMMITS_LOOKED_AT = 1000;
+
+/**
+ * What a start makes of the times of the newest commits, newest first. Those between two of them count too: a server whose clock
+ * jumped may have written some before it was killed, and they would make the clock look right.
+ */
+export function jumpSince(commitsMs: readonly number[], nowMs: number): ClockJump | undefined {
+  let laterMs = nowMs;
+  for (const lastCommitMs of commitsMs) {
+    if (laterMs - lastCommitMs > OFF_DAYS_MAX * DAY_MS) return { kind: 'long-after', lastCommitMs, nowMs: laterMs };
+    laterMs = lastCommitMs;
+  }
+  return undefined;
 }
 
 export function describeJump(jump: ClockJump): string {
@@ -48,5 +58,5 @@ export function describeJump(jump: ClockJump): string {
     return `it went ${seconds} s ${jump.byMs < 0 ? 'back' : 'ahead'} of the time that passed`;
   }
   const days = Math.floor((jump.nowMs - jump.lastCommitMs) / DAY_MS);
-  return `it says that the last commit was ${days} days before this start`;
+  return `by the times of the newest commits it went ahead by ${days} days while nothing was written`;
 }

@@ -1,5 +1,5 @@
 // Forgets at the lease holder what may be forgotten, once a minute, in slices small enough that nobody waits for it.
-import { valueOf } from '../fleet/index.ts';
+import { mark, valueOf } from '../fleet/index.ts';
 import type { Journal } from './journal.ts';
 import type { Clock } from './ports.ts';
 import { NotHolder } from './request.ts';
@@ -23,8 +23,8 @@ export interface RetentionOptions {
     warn(facts: object, message: string): void;
   };
   readonly lookMs?: number;
-  /** Asked before each look: false while the clock is not trusted, and then nothing is forgotten. */
-  readonly mayForget?: () => boolean;
+  /** The time of each look; undefined while the clock is not trusted, and then nothing is forgotten. The clock when nothing is said. */
+  readonly trustedNowMs?: () => number | undefined;
 }
 
 const LOOK_MS = 60_000;
@@ -53,11 +53,16 @@ export class RetentionController {
 
   /** Forgets everything whose time has come. Whatever stops it half-way is found again by the next look. */
   async look(signal: AbortSignal): Promise<void> {
-    const { journal, log, mayForget } = this.#options;
-    if (mayForget?.() === false) return;
+    const { journal, log, clock, trustedNowMs = () => clock.nowMs() } = this.#options;
+    // Once for the whole look: a clock that jumps meanwhile is noticed by the next one.
+    const nowMs = trustedNowMs();
+    if (nowMs === undefined) {
+      mark('retention-paused');
+      return;
+    }
     try {
-      const documents = await this.#forgetDocuments(signal);
-      const commits = await this.#compact(signal);
+      const documents = await this.#forgetDocuments(nowMs, signal);
+      const commits = await this.#compact(nowMs, signal);
       if (documents + commits > 0) log.info({ documents, commits }, 'forgot what had expired');
     } catch (error) {
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
@@ -65,9 +70,8 @@ export class RetentionController {
     }
   }
 
-  async #forgetDocuments(signal: AbortSignal): Promise<number> {
+  async #forgetDocuments(nowMs: number, signal: AbortSignal): Promise<number> {
     const { journal, clock } = this.#options;
-    const nowMs = clock.nowMs();
     let forgotten = 0;
     let position: WalkPosition | undefined = WALK_START;
     while (position !== undefined && this.#goesOn(signal)) {
@@ -90,9 +94,9 @@ export class RetentionController {
     return outcome.kind === 'accepted' ? outcome.answer : 0;
   }
 
-  async #compact(signal: AbortSignal): Promise<number> {
+  async #compact(nowMs: number, signal: AbortSignal): Promise<number> {
     const { journal, clock } = this.#options;
-    const beforeMs = historyEndMs(valueOf(journal.fleet, RETENTION), clock.nowMs());
+    const beforeMs = historyEndMs(valueOf(journal.fleet, RETENTION), nowMs);
     let forgotten = 0;
     while (this.#goesOn(signal)) {
       const slice = await journal.store.compact(beforeMs, COMPACTION_SLICE);

@@ -49,7 +49,12 @@ async function world() {
   const part = (id: string, of: string) => put(PART, id as Id<'part'>, { of });
   const log = { info: () => undefined, warn: () => undefined };
   const trust = { clock: true };
-  const controller = new RetentionController({ journal, clock, log, mayForget: () => trust.clock });
+  const controller = new RetentionController({
+    journal,
+    clock,
+    log,
+    trustedNowMs: () => (trust.clock ? nowMs : undefined),
+  });
   const look = () => controller.look(new AbortController().signal);
   const passDays = (days: number): void => void (nowMs += days * DAY_MS);
   return { journal, store, lead, commit, work, part, look, passDays, trust, now: () => nowMs };

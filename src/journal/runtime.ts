@@ -18,7 +18,7 @@ export type { Verified } from './verify.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
-export { ClockWatch, describeJump, jumpSince } from './clock-watch.ts';
+export { ClockWatch, COMMITS_LOOKED_AT, describeJump, jumpSince, type ClockReading } from './clock-watch.ts';
 export { RetentionController } from './retention-controller.ts';
 export { RETENTION } from './retention.ts';
 export { openSqliteStore } from './sqlite-store.ts';

@@ -2,7 +2,7 @@
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { clockJumped, damagedFile, divergedHistory, isClockDoubted } from '../alarms/index.ts';
+import { clockJumped, damagedFile, divergedHistory } from '../alarms/index.ts';
 import { IntegrityController } from '../alarms/runtime.ts';
 import { Desk, ViewsDriver, type DeskOptions } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
@@ -11,7 +11,7 @@ import { ElectionController } from '../election/runtime.ts';
 import { TunnelKeysController } from '../network/runtime.ts';
 import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
-import { ClockWatch, describeJump, jumpSince, RetentionController } from '../journal/runtime.ts';
+import { RetentionController } from '../journal/runtime.ts';
 import { KeysController } from '../keys/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
@@ -29,6 +29,7 @@ import { startNetworks, type Networks } from './networks.ts';
 import { EVACUATORS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
 import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
+import { findJumpAtStart, trustedTime } from './trusted-time.ts';
 import { Witness } from './witness.ts';
 
 export interface ControlPlaneOptions {
@@ -92,7 +93,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 /** The journal with its witness, and the controller that puts on record what they notice. */
-async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: ControlPlaneOptions) {
+async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
+  const { dataFolder, log, acceptLoss } = options;
   const metrics = new Metrics();
   const counted = (code: string): void => metrics.integrityFinding(code);
   const witness = new Witness(dataFolder);
@@ -115,9 +117,8 @@ async function openChecked(open: OpenStore, { dataFolder, log, acceptLoss }: Con
   open.check((findings) => {
     if (findings.length > 0) integrity.report(damagedFile(findings));
   });
-  const { commits } = await open.store.history({ limit: 1 });
-  const jump = jumpSince(commits[0]?.atMs, clock.nowMs());
-  if (jump !== undefined) integrity.report(clockJumped(describeJump(jump)));
+  const jump = await findJumpAtStart(open.store, clock.nowMs());
+  if (jump !== undefined) integrity.report(clockJumped(nameOf(options), jump));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
   if (accepted.length === 0) recorded();
   return { journal, integrity, witness, metrics };
@@ -159,7 +160,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, { desk, liveness, networks, integrity, keys }, log), integrity, liveness, desk],
+    [...controllersOf(journal, { desk, liveness, networks, integrity, keys }, options), integrity, liveness, desk],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -185,14 +186,9 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   return { url, journal, desk, networks, tokenFile, broken: parts.broken, reloadCertificate, stop };
 }
 
-/** Looks at the clock each time that something may be forgotten: a clock that jumped is reported, and retention pauses. */
-function clockGuard(journal: Journal, integrity: IntegrityController): () => boolean {
-  const watch = new ClockWatch(readClocks());
-  return () => {
-    const jump = watch.look(readClocks());
-    if (jump !== undefined) integrity.report(clockJumped(describeJump(jump)));
-    return !integrity.hasPending('clock-jumped') && !isClockDoubted(journal.fleet);
-  };
+/** How operators know this server, before it listens. */
+function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | 'listen'>): string {
+  return advertise === undefined ? listen : new URL(advertise).host;
 }
 
 function newDesk(parts: Pick<DeskOptions, 'journal' | 'log' | 'vouching' | 'liveness' | 'holder'>): Desk {
@@ -209,7 +205,8 @@ function countHeartbeats(liveness: LivenessController, metrics: Metrics): { hear
 }
 
 /** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
-function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
+function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOptions): Runner[] {
+  const { log } = options;
   const { desk, liveness, networks, integrity, keys } = rooms;
   const common = { journal, clock, log, ids };
   const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
@@ -221,7 +218,10 @@ function controllersOf(journal: Journal, rooms: Rooms, log: Logger): Runner[] {
     networks.news,
     new TunnelKeysController(common),
     new KeysController({ ...common, keys }),
-    new RetentionController({ ...common, mayForget: clockGuard(journal, integrity) }),
+    new RetentionController({
+      ...common,
+      trustedNowMs: trustedTime({ journal, integrity, readClocks, server: nameOf(options) }),
+    }),
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
   ];

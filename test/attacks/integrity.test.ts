@@ -234,13 +234,13 @@ test('a start long after the last commit: nothing is forgotten until an admin ha
   const server = await startServer(data);
   let alarms = await server.json<{ id: string; sentence: string }[]>('alarms');
   while (alarms.length === 0) alarms = await server.json('alarms');
-  expect(alarms).toMatchObject([{ id: 'clock-jumped:retention' }]);
+  expect(alarms).toMatchObject([{ id: 'clock-jumped:127.0.0.1:0' }]);
   expect(alarms[0]?.sentence).toContain('40 days');
   const metrics = await fetch(`${server.url}/metrics`, {
     headers: { authorization: `Bearer ${readFileSync(join(data, 'admin-token'), 'utf8').trim()}` },
   });
   expect(await metrics.text()).toContain('muster_integrity_findings_total{code="clock-jumped"} 1');
-  expect(await server.muster('alarms', 'acknowledge', 'clock-jumped:retention')).toMatchObject({ code: 0 });
+  expect(await server.muster('alarms', 'acknowledge', 'clock-jumped:127.0.0.1:0')).toMatchObject({ code: 0 });
   expect(await server.json('alarms')).toEqual([]);
   await server.stop();
 });

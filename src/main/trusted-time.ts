@@ -1,0 +1,42 @@
+// By which time something may be forgotten: by none while the clock is in doubt. A clock that jumped is reported, and stays in doubt until
+// an operator has confirmed it. It must never be the steady time of the process: that stays ahead after a clock was set back.
+import { clockJumped, isClockDoubted, type IntegrityFinding } from '../alarms/index.ts';
+import type { Journal, Store } from '../journal/index.ts';
+import { ClockWatch, COMMITS_LOOKED_AT, describeJump, jumpSince, type ClockReading } from '../journal/runtime.ts';
+
+export interface TrustedTime {
+  readonly journal: Pick<Journal, 'fleet'>;
+  readonly integrity: {
+    report(finding: IntegrityFinding): void;
+    hasPending(code: IntegrityFinding['code']): boolean;
+  };
+  readonly readClocks: () => ClockReading;
+  /** Whose clock it is, as operators know the server. */
+  readonly server: string;
+}
+
+/** Asked each time before something is forgotten: a jump is noticed at the latest then. */
+export function trustedTime({ journal, integrity, readClocks, server }: TrustedTime): () => number | undefined {
+  const watch = new ClockWatch(readClocks());
+  return () => {
+    const now = readClocks();
+    const jump = watch.look(now);
+    if (jump !== undefined) integrity.report(clockJumped(server, describeJump(jump)));
+    const isDoubted = integrity.hasPending('clock-jumped') || isClockDoubted(journal.fleet);
+    return isDoubted ? undefined : now.wallMs;
+  };
+}
+
+/** At a start: compares the clock with the newest commits. What lies before a clock was confirmed last is not asked about again. */
+export async function findJumpAtStart(store: Store, nowMs: number): Promise<string | undefined> {
+  const { commits } = await store.history({ limit: COMMITS_LOOKED_AT });
+  const confirmed = commits.findIndex(({ changes }) =>
+    changes.some(({ kind, id, body }) => kind === 'alarm' && body === null && id.startsWith('clock-jumped:')),
+  );
+  const newest = confirmed === -1 ? commits : commits.slice(0, confirmed + 1);
+  const jump = jumpSince(
+    newest.map(({ atMs }) => atMs),
+    nowMs,
+  );
+  return jump && describeJump(jump);
+}
