@@ -22,6 +22,8 @@ export interface Cluster {
   /** For the database `postgres`, as a superuser. */
   readonly url: string;
   readonly port: number;
+  /** Ends it without a checkpoint, as a crash does. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -129,7 +131,7 @@ async function serve(options: ClusterOptions, { home, account, password }: Home)
     await stop();
     throw new Error(`PostgreSQL does not start: ${log}`, { cause: error });
   }
-  return { url, port, stop };
+  return { url, port, crash: () => endChild(server, 'SIGQUIT'), stop };
 }
 
 async function untilItAnswers(url: string, server: ChildProcess): Promise<void> {

@@ -19,6 +19,13 @@ export async function untilReplayed(primary: Cluster, standby: Cluster): Promise
   await until(standby, `SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS yes`, [target?.lsn]);
 }
 
-export async function until(cluster: Cluster, text: string, values: readonly unknown[] = []): Promise<void> {
+async function until(cluster: Cluster, text: string, values: readonly unknown[] = []): Promise<void> {
   while ((await sql<{ yes: boolean }>(cluster.url, text, values))[0]?.yes !== true) await setTimeout(20);
+}
+
+/** From here on the standby lags: it has no connection to the primary any more. */
+export async function stopReceiving(primary: Cluster, standby: Cluster): Promise<void> {
+  await sql(standby.url, `ALTER SYSTEM SET primary_conninfo = ''`);
+  await sql(standby.url, 'SELECT pg_reload_conf()');
+  await until(primary, 'SELECT count(*) = 0 AS yes FROM pg_stat_replication');
 }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import type { Cluster } from './cluster.ts';
 import { Proxy } from './proxy.ts';
-import { primaryAndStandby, until, untilReplayed } from './standby-pair.ts';
+import { primaryAndStandby, stopReceiving, untilReplayed } from './standby-pair.ts';
 import { again, openForTest, postgresSuite, sql } from './suite.ts';
 
 postgresSuite('postgres-standby', (postgres) => {
@@ -40,13 +40,6 @@ postgresSuite('postgres-standby', (postgres) => {
     await expect(store.write({ batches: [batch([put('b')])] })).rejects.toMatchObject({ outcome: 'failed' });
   });
 });
-
-/** From here on the standby lags: it has no connection to the primary any more. */
-async function stopReceiving(primary: Cluster, standby: Cluster): Promise<void> {
-  await sql(standby.url, `ALTER SYSTEM SET primary_conninfo = ''`);
-  await sql(standby.url, 'SELECT pg_reload_conf()');
-  await until(primary, 'SELECT count(*) = 0 AS yes FROM pg_stat_replication');
-}
 
 async function before(primary: Cluster): Promise<Proxy> {
   const proxy = new Proxy(primary.port);
