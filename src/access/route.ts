@@ -121,6 +121,8 @@ export interface RouteFace {
   readonly asksForNames?: true;
   /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
   readonly bodyRepeats?: true;
+  /** By which an agent gets a certificate: one of its own that has expired is enough. */
+  readonly renewsCertificate?: true;
   /** Asked by whoever watches over this server: it is answered whatever strangers at the same address do. */
   readonly isProbe?: true;
   /**

@@ -4,6 +4,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hash,
   randomBytes,
   sign,
   verify,
@@ -16,6 +17,8 @@ const OID = {
   commonName: '2.5.4.3',
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
   ed25519: '1.3.101.112',
+  subjectKeyIdentifier: '2.5.29.14',
+  authorityKeyIdentifier: '2.5.29.35',
   basicConstraints: '2.5.29.19',
   keyUsage: '2.5.29.15',
   extendedKeyUsage: '2.5.29.37',
@@ -31,6 +34,7 @@ const CLOCK_SKEW_MS = 3600 * 1000;
 /** Of X.520; the whole name is in the alternative name. */
 const COMMON_NAME_MAX = 64;
 const URI_TAG = 0x86;
+const KEY_IDENTIFIER_TAG = 0x80;
 /** Hosts in certificates of ours. A name of a host has no character that means something in a URI or in how Node prints it. */
 const HOST_URI = 'muster:host:';
 
@@ -70,14 +74,15 @@ export function newCertificateAuthority(nowMs: number): { readonly certificate: 
       // A certificate authority, under which there is no other.
       extension(OID.basicConstraints, sequence(der(0x01, Buffer.from([0xff])), integer(Buffer.from([0])))),
       extension(OID.keyUsage, der(TAG.bitString, Buffer.from([2, 0b0000_0100]))),
+      subjectKey(spkiOf(key.privateKey)),
     ],
   });
   return { certificate, pem: key.pem };
 }
 
-/** A certificate for the agent of a host, in PEM; throws `MalformedDer` when the request is none. */
-export function signRequest(
-  request: string,
+/** A certificate for the agent of a host, in PEM. The key is one that `publicKeyInRequest` has answered. */
+export function certifyHost(
+  spki: Buffer,
   authority: CertificateAuthority,
   { host, nowMs, toMs }: { readonly host: string; readonly nowMs: number; readonly toMs: number },
 ): string {
@@ -85,7 +90,7 @@ export function signRequest(
   return certify(authority.privateKey, {
     issuer: subject,
     subject: nameOf(host.slice(0, COMMON_NAME_MAX)),
-    spki: keyInRequest(request),
+    spki,
     fromMs: nowMs - CLOCK_SKEW_MS,
     toMs,
     extensions: [
@@ -93,30 +98,51 @@ export function signRequest(
       extension(OID.keyUsage, der(TAG.bitString, Buffer.from([7, 0b1000_0000]))),
       extension(OID.extendedKeyUsage, sequence(oid(OID.clientAuthentication)), false),
       extension(OID.alternativeName, sequence(der(URI_TAG, Buffer.from(HOST_URI + host, 'ascii'))), false),
+      subjectKey(spki),
+      authorityKey(spkiOf(authority.privateKey)),
     ],
   });
 }
 
-/** The host that a certificate of ours is for; undefined when it is not ours, or not good now. */
-export function hostOfCertificate(
+/** What a certificate of an agent says. */
+export interface AgentCertificate {
+  readonly host: string;
+  /** Which of the authorities has issued it. */
+  readonly authority: X509Certificate;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Undefined when none of these authorities has issued it, or not for an agent. Whether it is valid now is not looked at. */
+export function readAgentCertificate(
   shown: X509Certificate,
   authorities: readonly X509Certificate[],
-  nowMs: number,
-): string | undefined {
-  const isIssued = authorities.some(
-    (one) => shown.checkIssued(one) && shown.verify(one.publicKey) && isGoodAt(one, nowMs),
-  );
-  if (!isIssued || !isGoodAt(shown, nowMs) || shown.ca) return undefined;
+): AgentCertificate | undefined {
+  const authority = authorities.find((one) => shown.checkIssued(one) && shown.verify(one.publicKey));
+  if (authority === undefined || shown.ca) return undefined;
   if (!(shown.keyUsage ?? []).includes(OID.clientAuthentication)) return undefined;
   const uri = `URI:${HOST_URI}`;
   const { subjectAltName } = shown;
-  return subjectAltName?.startsWith(uri) === true && !subjectAltName.includes(',')
-    ? subjectAltName.slice(uri.length)
-    : undefined;
+  if (subjectAltName?.startsWith(uri) !== true || subjectAltName.includes(',')) return undefined;
+  return { host: subjectAltName.slice(uri.length), authority, ...validityOf(shown) };
 }
 
-function isGoodAt(certificate: X509Certificate, nowMs: number): boolean {
-  return Date.parse(certificate.validFrom) <= nowMs && nowMs < Date.parse(certificate.validTo);
+export interface Validity {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function validityOf({ validFrom, validTo }: X509Certificate): Validity {
+  return { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) };
+}
+
+/** Throws OpenSSL's own error for what is no private key. */
+export function isKeyOf(certificate: X509Certificate, privateKey: string): boolean {
+  return certificate.checkPrivateKey(createPrivateKey(privateKey));
+}
+
+export function isValidAt({ fromMs, toMs }: Validity, nowMs: number): boolean {
+  return fromMs <= nowMs && nowMs < toMs;
 }
 
 interface Contents {
@@ -153,6 +179,20 @@ function extension(id: string, value: Buffer, isCritical = true): Buffer {
   return sequence(oid(id), ...critical, der(TAG.octetString, value));
 }
 
+/** RFC 7093, method 1: which key a certificate is for. Two authorities have the same name during a rotation. */
+function keyIdentifier(spki: Buffer): Buffer {
+  const [, key] = elementsIn(elementsIn(spki)[0]?.content ?? Buffer.alloc(0));
+  return hash('sha256', (key?.content ?? Buffer.alloc(0)).subarray(1), 'buffer').subarray(0, 20);
+}
+
+function subjectKey(spki: Buffer): Buffer {
+  return extension(OID.subjectKeyIdentifier, der(TAG.octetString, keyIdentifier(spki)), false);
+}
+
+function authorityKey(spki: Buffer): Buffer {
+  return extension(OID.authorityKeyIdentifier, sequence(der(KEY_IDENTIFIER_TAG, keyIdentifier(spki))), false);
+}
+
 function nameOf(text: string): Buffer {
   return sequence(der(TAG.set, sequence(oid(OID.commonName), der(TAG.utf8, Buffer.from(text, 'utf8')))));
 }
@@ -170,8 +210,8 @@ function signedWith(key: KeyObject, body: Buffer): Buffer {
   return sequence(body, algorithmOf(key), bitString(signature));
 }
 
-/** The public key of a request that its owner has signed, as it stands there. */
-function keyInRequest(text: string): Buffer {
+/** The public key (SPKI) of a request that its owner has signed; throws `MalformedDer` when the request is none. */
+export function publicKeyInRequest(text: string): Buffer {
   const [request, ...rest] = elementsIn(bytesOfPem(text));
   if (request?.tag !== TAG.sequence || rest.length > 0) throw new MalformedDer('it is not one request');
   const [info, algorithm, signature, ...more] = elementsIn(request.content);
@@ -179,10 +219,10 @@ function keyInRequest(text: string): Buffer {
     throw new MalformedDer('it is not signed');
   const [, , spki] = elementsIn(info.content);
   const key = publicKeyIn(spki?.whole ?? Buffer.alloc(0));
-  const hash = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+  const digest = key.asymmetricKeyType === 'ed25519' ? null : 'sha256';
   if (algorithm?.whole.equals(algorithmOf(key)) !== true)
     throw new MalformedDer('it is signed in a way that its key is not for');
-  if (!verify(hash, info.whole, key, signature.content.subarray(1)))
+  if (!verify(digest, info.whole, key, signature.content.subarray(1)))
     throw new MalformedDer('it is not signed by the owner of its key');
   // As OpenSSL writes it: nothing of what was sent gets into a certificate of ours unread.
   return key.export({ type: 'spki', format: 'der' });

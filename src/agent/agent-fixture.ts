@@ -22,7 +22,7 @@ import { verifyFake } from './signer-fixture.ts';
 import type { AgentPorts, Fence, Link, Performed, Reply, Session } from './ports.ts';
 import { SimulatedDriver, type SimulatedMachine } from './simulated-driver.ts';
 
-export type CallName = Exclude<keyof Link, 'isAuthenticated'>;
+export type CallName = Exclude<keyof Link, 'isAuthenticated' | 'certificates'>;
 type AnyReply = Reply<Joined | Heard | ViewAnswer | Observed | Deposited | Collected>;
 
 /** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */

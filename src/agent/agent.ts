@@ -3,6 +3,7 @@
 import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY_VERSION } from '../hosts/index.ts';
 import { isHolderVouchedFor, isNamedServer } from './trust.ts';
 import { Applier } from './applier.ts';
+import { CertificateKeeper } from './certificate-keeper.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
 import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
@@ -45,11 +46,14 @@ export interface AgentStatus {
   readonly applied: string | undefined;
   readonly refusedView: Report['refusedView'];
   readonly problems: readonly string[];
+  /** The agent's own; undefined while it has none. */
+  readonly certificate: CertificateKeeper['held'];
 }
 
 export class Agent {
   readonly #line: Line;
   readonly #membership: Membership;
+  readonly #certificates: CertificateKeeper;
   readonly #viewer: Viewer;
   readonly #applier: Applier;
   readonly #tasks: Tasks;
@@ -62,7 +66,9 @@ export class Agent {
     const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const memory = new Memory(ports.disk, ports.log);
     const line = new Line(servers, ports.log, (holder, signed) => this.#vouchesFor(holder, signed));
-    const membership = new Membership(ports, options, { line, memory });
+    const certificates = new CertificateKeeper(ports, { line, memory });
+    const membership = new Membership(ports, options, { line, memory, certificates });
+    this.#certificates = certificates;
     this.#verify = ports.verify;
     const taken = (): void => {
       this.#applier.look();
@@ -107,11 +113,13 @@ export class Agent {
       applied: this.#applier.applied,
       refusedView,
       problems: this.#problems(),
+      certificate: this.#certificates.held,
     };
   }
 
   #problems(): readonly string[] {
-    return [...this.#membership.problems, ...this.#viewer.problems, ...this.#applier.problems];
+    const reporters = [this.#membership, this.#certificates, this.#viewer, this.#applier];
+    return reporters.flatMap(({ problems }) => problems);
   }
 
   /** Whether the control plane has named a server: in its list, or as the holder in an epoch that is not over. */
@@ -146,7 +154,8 @@ export class Agent {
     if (signal.aborted) return;
     this.#membership.onLeft = () => over.abort('over');
     this.#membership.onRemoved = () => this.#tasks.wipe(this.#viewer.view, over.signal);
-    await Promise.all([this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal)));
+    const certificates = this.#certificates.run(() => this.#membership.asker(), over.signal);
+    await Promise.all([certificates, ...[this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal))]);
     if (!signal.aborted) this.#viewer.forget();
   }
 }

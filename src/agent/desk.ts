@@ -364,23 +364,23 @@ export class Desk {
 
   /** Answers to tasks. Each counts by itself: one that cannot be taken now does not hold up the others. */
   async observe(speaker: Speaker, { answers }: Observations): Promise<Reply<Observed>> {
-    const unheard = this.#notHeard(speaker);
-    if (unheard !== undefined) return unheard;
+    const denial = this.denialOf(speaker);
+    if (denial !== undefined) return denial;
     const results = await Promise.all(answers.map((answer) => recordObservation(this.#options, speaker, answer)));
     return { kind: 'answer', answer: { results } };
   }
 
   /** Connections for the host that takes a service over. They stay in memory: nothing of them is journalled. */
   deposit(speaker: Speaker, deposit: Deposit): Reply<Deposited> {
-    return this.#notHeard(speaker) ?? this.#exchange.deposit(speaker.host, deposit);
+    return this.denialOf(speaker) ?? this.#exchange.deposit(speaker.host, deposit);
   }
 
   collect(speaker: Speaker, ask: Collect): Promise<Reply<Collected>> {
-    return this.#exchange.collect(speaker.host, ask, () => this.#notHeard(speaker));
+    return this.#exchange.collect(speaker.host, ask, () => this.denialOf(speaker));
   }
 
   /** What is said to one who does not get any further here. */
-  #notHeard(speaker: Speaker): Reply<never> | undefined {
+  denialOf(speaker: Speaker): Reply<never> | undefined {
     if (this.#lacksLease()) return this.#elsewhere();
     const refusal = this.#refusalOf(speaker);
     return refusal === undefined ? undefined : refused(refusal);

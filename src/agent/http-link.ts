@@ -8,6 +8,7 @@ import {
   COLLECTED,
   DEPOSITED,
   HEARD,
+  ISSUED,
   JOINED,
   OBSERVED,
   VIEW,
@@ -19,6 +20,7 @@ import {
   type Deposited,
   type Heard,
   type Heartbeat,
+  type Issued,
   type Join,
   type Joined,
   type Observations,
@@ -26,13 +28,16 @@ import {
   type ViewAnswer,
   type ViewAsk,
 } from './messages.ts';
-import { LinkDown, type Link, type Reply, type Session } from './ports.ts';
+import { LinkDown, type CertificateLink, type Link, type Reply, type Session } from './ports.ts';
 import { transportTo } from './server-address.ts';
+import type { Fingerprint } from './server-pin.ts';
 import { isSigned, type Signed } from './statement.ts';
 
 export interface HttpLinkOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
+  /** Fingerprints that servers are known by: one that shows none of them is not spoken to. */
+  readonly pins?: readonly Fingerprint[] | undefined;
   readonly timeoutMs?: number | undefined;
   /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
   readonly insecure?: boolean | undefined;
@@ -52,6 +57,7 @@ type Check = ReturnType<typeof checker>;
 
 const CHECKS = {
   joined: checker(JOINED),
+  issued: checker(ISSUED),
   heard: checker(HEARD),
   view: checker(VIEW_REPLY),
   observed: checker(OBSERVED),
@@ -72,10 +78,16 @@ export class HttpLink implements Link {
   readonly #insecure: boolean;
   /** By the server's address: an agent has few, and asks them all the time. */
   readonly #origins = new Map<string, Origin>();
+  readonly certificates: CertificateLink = {
+    renew: async (to, renewal) =>
+      this.#post<Issued>(to, '/api/v1/agent/certificate', { body: renewal, check: CHECKS.issued }),
+    present: (pair) => this.#connections.present(pair),
+  };
 
   constructor(options: HttpLinkOptions = {}) {
     this.#insecure = options.insecure === true;
-    this.#connections = new Connections({ ca: options.ca, loopbackOnly: !this.#insecure });
+    const { ca, pins } = options;
+    this.#connections = new Connections({ ca, pins, loopbackOnly: !this.#insecure });
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   }
 

@@ -4,7 +4,9 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { lookup } from 'node:dns';
 import { isLoopback } from '../api/index.ts';
-import { LinkDown } from './ports.ts';
+import { PinningAgent } from './pinning-agent.ts';
+import { LinkDown, type KeyPair } from './ports.ts';
+import type { Fingerprint } from './server-pin.ts';
 
 /** More than any view: each document is at most 64 KiB. An answer beyond it is not from our server. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -36,25 +38,50 @@ export interface Answered {
 export interface ConnectionsOptions {
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
+  /** Fingerprints that servers are known by. */
+  readonly pins?: readonly Fingerprint[] | undefined;
   /** Plain HTTP goes to this machine only, whatever a name resolves to. */
   readonly loopbackOnly?: boolean;
 }
 
+/**
+ * As many as were in use at once: when ten thousand polls end in one second, closing most of their connections and opening them
+ * again costs more than everything else together. The server closes those that stay idle.
+ */
+const KEPT = { keepAlive: true, maxFreeSockets: Infinity };
+
 export class Connections {
   readonly #http: HttpAgent;
-  readonly #https: HttpsAgent;
+  readonly #options: ConnectionsOptions;
+  #https: HttpsAgent;
 
   constructor(options: ConnectionsOptions = {}) {
-    // As many as were in use at once: when ten thousand polls end in one second, closing most of their connections and
-    // opening them again costs more than everything else together. The server closes those that stay idle.
-    const kept = { keepAlive: true, maxFreeSockets: Infinity };
-    this.#http = new HttpAgent({ ...kept, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
-    this.#https = new HttpsAgent({ ...kept, ...(options.ca !== undefined && { ca: options.ca }) });
+    this.#options = options;
+    this.#http = new HttpAgent({ ...KEPT, ...(options.loopbackOnly === true && { lookup: lookUpLoopback }) });
+    this.#https = this.#newHttps(undefined);
   }
 
   close(): void {
     this.#http.destroy();
     this.#https.destroy();
+  }
+
+  /** Connections that are in use finish what they are at and are closed then: they show what was presented before. */
+  present(pair: KeyPair | undefined): void {
+    const before = this.#https;
+    this.#https = this.#newHttps(pair);
+    before.maxFreeSockets = 0;
+    for (const idle of Object.values(before.freeSockets).flat()) idle?.destroy();
+  }
+
+  #newHttps(pair: KeyPair | undefined): HttpsAgent {
+    const { ca, pins } = this.#options;
+    const options = {
+      ...KEPT,
+      ...(ca !== undefined && { ca }),
+      ...(pair !== undefined && { cert: pair.certificate, key: pair.key }),
+    };
+    return pins === undefined || pins.length === 0 ? new HttpsAgent(options) : new PinningAgent(options, pins);
   }
 
   async ask(asked: Asked): Promise<Answered> {

@@ -16,6 +16,7 @@ export type Vouches = (holder: string, statement: Elsewhere['statement']) => boo
 
 /** Servers that name each other in turn are not followed for ever. */
 const FOLLOWED_MAX = 3;
+const NO_HOLDER = 'it names no lease holder that this agent may follow';
 
 export class Line {
   readonly #servers: readonly string[];
@@ -23,6 +24,8 @@ export class Line {
   #at = 0;
   #current: string;
   #away = false;
+  /** Why each server did not answer last, while none does: each reason is logged once. */
+  readonly #reasons = new Map<string, string>();
   /** The last one that was named and not followed: it is logged once. */
   #notFollowed: string | undefined;
   readonly #vouches: Vouches;
@@ -50,22 +53,23 @@ export class Line {
     for (let followed = 0; followed <= FOLLOWED_MAX; followed += 1) {
       const server = this.#current;
       const reply = await this.#try(call, { server, secret });
-      if (reply === undefined) return signal?.aborted === true ? { kind: 'away' } : this.#goneFrom(server);
+      if (reply instanceof LinkDown)
+        return signal?.aborted === true ? { kind: 'away' } : this.#goneFrom(server, reply.message);
       if (reply.kind !== 'elsewhere') return this.#reached({ ...reply, via: server });
-      if (reply.holder === undefined || reply.holder === server) return this.#goneFrom(server);
-      if (!this.#canFollow(server, reply.holder, reply.statement)) return this.#goneFrom(server);
+      if (reply.holder === undefined || reply.holder === server) return this.#goneFrom(server, NO_HOLDER);
+      if (!this.#canFollow(server, reply.holder, reply.statement)) return this.#goneFrom(server, NO_HOLDER);
       mark('agent-follows-holder');
       if (this.#current === server) this.#current = reply.holder;
     }
-    return this.#goneFrom(this.#current);
+    return this.#goneFrom(this.#current, NO_HOLDER);
   }
 
-  async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | undefined> {
+  async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | LinkDown> {
     try {
       return await call(to);
     } catch (error) {
       if (!(error instanceof LinkDown)) throw error;
-      return undefined;
+      return error;
     }
   }
 
@@ -85,12 +89,15 @@ export class Line {
   #reached<A>(reply: Told<A>): Said<A> {
     if (this.#away) this.#log.info({ server: this.#current }, 'the server is back');
     this.#away = false;
+    this.#reasons.clear();
     return reply;
   }
 
   /** The next configured server is asked next; unless another call has moved on already. */
-  #goneFrom(server: string): Said<never> {
-    if (!this.#away) this.#log.warn({ server }, 'no server answers; the host goes on with its last view');
+  #goneFrom(server: string, reason: string): Said<never> {
+    if (this.#reasons.get(server) !== reason)
+      this.#log.warn({ server, reason }, 'no server answers; the host goes on with its last view');
+    this.#reasons.set(server, reason);
     this.#away = true;
     if (this.#current === server) {
       this.#at = (this.#at + 1) % this.#servers.length;

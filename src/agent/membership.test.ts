@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CertificateKeeper } from './certificate-keeper.ts';
 import { Line } from './line.ts';
 import { Membership } from './membership.ts';
 import { MemoryDisk } from './memory-disk.ts';
@@ -11,7 +12,9 @@ function newMembership(): { readonly membership: Membership; readonly putBack: (
   const memory = new Memory(new MemoryDisk(), log);
   const line = new Line(['http://s1'], log);
   const options = { joinToken: () => Promise.resolve(undefined) };
-  const membership = new Membership({ log } as unknown as AgentPorts, options, { line, memory });
+  const ports = { log } as unknown as AgentPorts;
+  const certificates = new CertificateKeeper(ports, { line, memory });
+  const membership = new Membership(ports, options, { line, memory, certificates });
   let putBack = 0;
   membership.onStay = () => (putBack += 1);
   return { membership, putBack: () => putBack };

@@ -2,6 +2,8 @@
 // gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
 import { secretText, tokenIdIn } from '../access/index.ts';
 import { mark } from '../fleet/index.ts';
+import type { Asker, CertificateKeeper, Requested } from './certificate-keeper.ts';
+import { isCertificateRefusal } from './certificate-refusals.ts';
 import { trustAtJoin, isRefusalAuthentic, isViewAuthentic, learnTrust, type Trust, type Received } from './trust.ts';
 import { digestOf } from './digest.ts';
 import type { Line } from './line.ts';
@@ -42,6 +44,9 @@ const NO_JOIN_TOKEN =
 
 const NO_KEY = 'This server has no signing key: over plain HTTP, word that this host was removed will not be believed.';
 
+/** How servers refuse a join with a certificate request: one of an older version does not know the field. */
+const REQUEST_REFUSED: readonly string[] = ['malformed-body', 'malformed-certificate-request'];
+
 /** A refusal and the server that it came from. */
 export interface RefusedBy extends Unwelcome {
   readonly statement?: Signed | undefined;
@@ -49,6 +54,12 @@ export interface RefusedBy extends Unwelcome {
 }
 
 type Current = NonNullable<Identity['current']>;
+
+export interface MembershipParts {
+  readonly line: Line;
+  readonly memory: Memory;
+  readonly certificates: CertificateKeeper;
+}
 
 export class Membership {
   readonly #ports: AgentPorts;
@@ -62,6 +73,9 @@ export class Membership {
   /** The servers say that it was removed; it is not wiped yet. */
   #removed = false;
   #unproven: string | undefined;
+  readonly #certificates: CertificateKeeper;
+  /** A server did not understand the certificate request: this agent joins without, and asks for a certificate later. */
+  #joinsWithoutRequest = false;
   /** Called when the host was removed behind its back: wipes the machine. True when nothing of the fleet is left on it. */
   onRemoved: () => Promise<boolean> = () => Promise.resolve(false);
   /** Called when the host has left. */
@@ -69,11 +83,12 @@ export class Membership {
   /** Called when it was not wiped after all, or only in part. */
   onStay: () => void = () => undefined;
 
-  constructor(ports: AgentPorts, options: MembershipOptions, way: { readonly line: Line; readonly memory: Memory }) {
+  constructor(ports: AgentPorts, options: MembershipOptions, parts: MembershipParts) {
     this.#ports = ports;
     this.#options = options;
-    this.#line = way.line;
-    this.#memory = way.memory;
+    this.#line = parts.line;
+    this.#memory = parts.memory;
+    this.#certificates = parts.certificates;
   }
 
   get current(): Current | undefined {
@@ -114,6 +129,12 @@ export class Membership {
     return current === undefined ? undefined : secretText(current.token, current.secret);
   }
 
+  /** Who asks for a certificate; undefined before the host has joined. */
+  asker(): Asker | undefined {
+    const { current } = this.#identity;
+    return current && { token: current.token, credential: secretText(current.token, current.secret) };
+  }
+
   async load(): Promise<void> {
     this.#identity = await this.#memory.identity();
     const host = this.#identity.current?.host;
@@ -121,6 +142,8 @@ export class Membership {
     if (host !== undefined && name !== undefined && host !== name)
       throw new Error(`this agent's data belongs to host "${host}", not to "${name}": give it a folder of its own`);
     if (this.#hasLeft) this.#sayWhyLeft();
+    await this.#certificates.load(this.#identity.current?.token);
+    this.#certificates.learn(this.trust?.serial);
   }
 
   #sayWhyLeft(): void {
@@ -161,7 +184,7 @@ export class Membership {
 
   /** The same, by a refusal: it counts when it is proven. */
   async leftBy(refusal: RefusedBy): Promise<boolean> {
-    return this.#isProven(refusal) && (await this.left());
+    return !isCertificateRefusal(refusal.code) && this.#isProven(refusal) && (await this.left());
   }
 
   /** It is tried again with the next refusal. Until then nothing is brought about on the machine, and it is not put back either. */
@@ -220,6 +243,7 @@ export class Membership {
       verify,
     });
     if (trust === undefined || trust === current.trust) return;
+    this.#certificates.learn(trust.serial);
     try {
       await this.#keep({ ...this.#identity, current: { ...current, trust } });
       log.info({ serial: trust.serial, servers: trust.servers }, 'keys or servers of the control plane changed');
@@ -265,14 +289,17 @@ export class Membership {
 
   welcome(): void {
     this.#unwelcome = undefined;
+    this.#certificates.accepted();
     this.#noLongerRemoved();
   }
 
   /** The credential was refused. Only another join token than the one it came of can mend that. */
   async refused(why: RefusedBy): Promise<void> {
+    const isCertificate = isCertificateRefusal(why.code);
     const isProven = this.#isProven(why);
-    if (isProven && (await this.left())) return;
+    if (isProven && !isCertificate && (await this.left())) return;
     this.#say(why);
+    if (isCertificate) this.#certificates.refused();
     if (why.code === REMOVED.code) {
       if (!isProven) this.#sayUnproven('removal-not-authentic', why.via, 'word that this host was removed');
       else if (await this.#leaveBecauseRemoved()) return;
@@ -307,14 +334,25 @@ export class Membership {
     if (pending?.joinToken !== id) await this.#keep({ ...this.#identity, pending: { joinToken: id, secret } });
     const { name } = this.#options;
     const join = { secret, ...(name !== undefined && { host: name }) };
-    const said = await this.#line.ask(joinToken, (to) => link.join(to, join));
-    if (said.kind === 'refused') this.#say(said);
+    let requested: Requested | undefined;
+    const said = await this.#line.ask(joinToken, (to) => {
+      requested = this.#joinsWithoutRequest ? undefined : this.#certificates.newRequest(to.server);
+      return link.join(to, { ...join, ...(requested !== undefined && { certificateRequest: requested.request }) });
+    });
+    if (said.kind === 'refused') {
+      this.#joinsWithoutRequest = requested !== undefined && REQUEST_REFUSED.includes(said.code);
+      this.#say(said);
+    }
     if (said.kind !== 'answer') return false;
-    const { host, token, controlPlane } = said.answer;
+    const { host, token, controlPlane, certificate } = said.answer;
     const trust = trustAtJoin(controlPlane);
+    // Before the credential: a server may insist on a certificate, and after a crash the join is repeated.
+    if (requested !== undefined && certificate !== undefined)
+      await this.#certificates.keep(token, requested, certificate);
     await this.#keep({
       current: { host, token, secret, joinToken: id, ...(trust !== undefined && { trust }) },
     });
+    this.#certificates.learn(trust?.serial);
     if (trust === undefined) log.warn({ server: said.via }, NO_KEY);
     this.#unwelcome = undefined;
     this.#unproven = undefined;

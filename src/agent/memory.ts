@@ -32,6 +32,19 @@ const IDENTITY = Type.Object({
   left: Type.Optional(Type.Literal(true)),
 });
 
+/** Key and certificate in one file: after a crash they still belong together. */
+const CERTIFICATE = Type.Object({
+  /** The credential that it was issued to. */
+  token: Type.String(),
+  key: Type.String(),
+  certificate: Type.String(),
+  /** Of the control plane's keys that it was issued with. */
+  serial: Type.Integer(),
+  /** By the agent's own clock. */
+  receivedAtMs: Type.Integer(),
+});
+export type HeldCertificate = Static<typeof CERTIFICATE>;
+
 const TAKEN = Type.Object({
   /** The credential under which it was taken: another one may belong to another journal. */
   token: Type.String(),
@@ -54,10 +67,12 @@ export interface Taken {
   readonly view: View;
 }
 
-const CHECKS = { identity: checker(IDENTITY), view: checker(TAKEN), answers: checker(ANSWERS) } satisfies Record<
-  OwnFile,
-  ReturnType<typeof checker>
->;
+const CHECKS = {
+  identity: checker(IDENTITY),
+  view: checker(TAKEN),
+  answers: checker(ANSWERS),
+  certificate: checker(CERTIFICATE),
+} satisfies Record<OwnFile, ReturnType<typeof checker>>;
 
 export class Memory {
   readonly #disk: Disk;
@@ -80,12 +95,20 @@ export class Memory {
     return (await this.#read<typeof ANSWERS>('answers')) ?? [];
   }
 
+  async certificate(): Promise<HeldCertificate | undefined> {
+    return this.#read<typeof CERTIFICATE>('certificate');
+  }
+
   keepIdentity(identity: Identity): Promise<void> {
     return this.#disk.write('identity', JSON.stringify(identity));
   }
 
   keepView(taken: Taken): Promise<void> {
     return this.#disk.write('view', JSON.stringify(taken));
+  }
+
+  keepCertificate(held: HeldCertificate): Promise<void> {
+    return this.#disk.write('certificate', JSON.stringify(held));
   }
 
   keepAnswers(answers: readonly TaskAnswer[]): Promise<void> {

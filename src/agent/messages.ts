@@ -37,6 +37,28 @@ export const VIEW = Type.Object({
   tasks: Type.Array(TASK),
 });
 
+/** Several times as long as a request for a P-256 key. */
+const REQUEST_LENGTH_MAX = 4096;
+
+const CERTIFICATE_REQUEST = Type.String({
+  maxLength: REQUEST_LENGTH_MAX,
+  description: 'PKCS #10 in PEM form, for a P-256 or Ed25519 key; the name in it does not count',
+});
+
+/** A certificate for the host whose credential asked for it. */
+export const ISSUED = Type.Object({
+  /** PEM. */
+  certificate: Type.String(),
+  /** PEM: those by which servers check certificates, the one that issued this first. */
+  authorities: Type.Array(Type.String()),
+  /** Of the keys that it was issued with: it grows with every rotation. */
+  serial: Type.Integer(),
+});
+export type Issued = Static<typeof ISSUED>;
+
+export const RENEWAL = closed({ certificateRequest: CERTIFICATE_REQUEST });
+export type Renewal = Static<typeof RENEWAL>;
+
 /**
  * The agent makes its own secret and keeps it before it asks: whoever asks again with the same secret because the
  * answer was lost is answered as before, and no secret is ever in an answer.
@@ -45,13 +67,20 @@ export const JOIN = closed({
   secret: Type.String({ pattern: '^[A-Za-z0-9_-]{40,200}$', description: 'chosen by the agent, 256 bits' }),
   /** The host that the agent believes to be; a join token for another one is refused. */
   host: Type.Optional(ID),
+  certificateRequest: Type.Optional(CERTIFICATE_REQUEST),
 });
 export type Join = Static<typeof JOIN>;
 
 /** Which keys and which servers the control plane has, signed by it. A server of an older version does not say. */
 const CONTROL_PLANE = Type.Optional(SIGNED);
 
-export const JOINED = Type.Object({ host: Type.String(), token: Type.String(), controlPlane: CONTROL_PLANE });
+export const JOINED = Type.Object({
+  host: Type.String(),
+  token: Type.String(),
+  controlPlane: CONTROL_PLANE,
+  /** Absent when none was requested, and from servers that issue none. */
+  certificate: Type.Optional(ISSUED),
+});
 /** The host it is, and the id of its token: with the agent's secret this makes its credential. */
 export type Joined = Static<typeof JOINED>;
 

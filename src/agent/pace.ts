@@ -5,17 +5,19 @@ const FIRST_MS = 250;
 /** Below the 15 s after which a silent host is suspect: a fleet that finds its server back is heard in time. */
 const LONGEST_MS = 10_000;
 
-function backOffMs(failures: number, random: () => number): number {
-  const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
+function backOffMs(failures: number, random: () => number, longestMs: number): number {
+  const longest = Math.min(longestMs, FIRST_MS * 2 ** Math.min(failures, 16));
   return Math.ceil(longest * (0.5 + random() / 2));
 }
 
 export class Pace {
   readonly #ports: { readonly clock: Clock; readonly random: () => number };
+  readonly #longestMs: number;
   #failures = 0;
 
-  constructor(ports: { readonly clock: Clock; readonly random: () => number }) {
+  constructor(ports: { readonly clock: Clock; readonly random: () => number }, longestMs = LONGEST_MS) {
     this.#ports = ports;
+    this.#longestMs = longestMs;
   }
 
   reset(): void {
@@ -24,7 +26,7 @@ export class Pace {
 
   /** How long this failure is waited for. */
   nextMs(): number {
-    const ms = backOffMs(this.#failures, this.#ports.random);
+    const ms = backOffMs(this.#failures, this.#ports.random, this.#longestMs);
     this.#failures += 1;
     return ms;
   }

@@ -12,10 +12,12 @@ import type {
   Deposited,
   Heard,
   Heartbeat,
+  Issued,
   Join,
   Joined,
   Observations,
   Observed,
+  Renewal,
   Stamp,
   View,
   ViewAnswer,
@@ -55,6 +57,22 @@ export interface Link {
   deposit(to: Session, deposit: Deposit): Promise<Reply<Deposited>>;
   /** Waits at the server for those of the host before, as `view` does. */
   collect(to: Session, ask: Collect, signal: AbortSignal): Promise<Reply<Collected>>;
+  /** Absent where the agent itself is not authenticated by a certificate. */
+  readonly certificates?: CertificateLink | undefined;
+}
+
+/** The agent's own certificate, on links that authenticate both ends. */
+export interface CertificateLink {
+  /** Asks for a certificate, as the host whose credential this is. */
+  renew(to: Session, renewal: Renewal): Promise<Reply<Issued>>;
+  /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
+  present(pair: KeyPair | undefined): void;
+}
+
+/** A certificate and its private key, both in PEM form. */
+export interface KeyPair {
+  readonly key: string;
+  readonly certificate: string;
 }
 
 export class LinkDown extends Error {
@@ -79,8 +97,8 @@ export class DiskFailed extends Error {
 }
 
 /** `identity`: the secret and what came of it. `view`: the last one taken. `answers`: to tasks of that view. `machine`:
- * what runs on a simulated machine. `switch`: what is on a simulated switch. */
-export type FileName = 'identity' | 'view' | 'answers' | 'machine' | 'switch';
+ * what runs on a simulated machine. `switch`: what is on a simulated switch. `certificate`: the agent's own, with its key. */
+export type FileName = 'identity' | 'view' | 'answers' | 'certificate' | 'machine' | 'switch';
 
 /** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
  * rejects with `DiskFailed`. */

@@ -11,9 +11,11 @@ import {
   type Route,
   type RouteFace,
 } from '../access/index.ts';
+import type { Refusal } from '../fleet/index.ts';
 import { NotHolder } from '../journal/index.ts';
 import type { Speaker } from './admission.ts';
 import { joinAgent } from './decide.ts';
+import type { CertificateIssuer } from './certificate-issuer.ts';
 import type { Desk } from './desk.ts';
 import {
   COLLECT,
@@ -23,11 +25,13 @@ import {
   DEPOSITED,
   HEARD,
   HEARTBEAT,
+  ISSUED,
   JOIN,
   JOINED,
   NOT_COPIED_NOW,
   OBSERVATIONS,
   OBSERVED,
+  RENEWAL,
   VIEW_ANSWER,
   VIEW_ASK,
   type ViewAnswer,
@@ -40,9 +44,11 @@ const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } sati
 /** The two answers to nearly every heartbeat, rendered once. */
 const HEARD_TEXT = { known: textAnswer('{"report":"known"}'), wanted: textAnswer('{"report":"wanted"}') };
 
-export function agentRoutes(desk: Desk): Route[] {
+/** Without an issuer agents get no certificates: the server has no TLS, or was told to issue none. */
+export function agentRoutes(desk: Desk, issuer?: CertificateIssuer): Route[] {
   return [
-    joinRoute(desk),
+    joinRoute(desk, issuer),
+    certificateRoute(desk, issuer),
     heartbeatRoute(desk),
     viewRoute(desk),
     observeRoute(desk),
@@ -51,26 +57,66 @@ export function agentRoutes(desk: Desk): Route[] {
   ];
 }
 
-function joinRoute(desk: Desk): Route {
+function joinRoute(desk: Desk, issuer: CertificateIssuer | undefined): Route {
   return write({
     ...AT_HOLDER,
     // Passed on, not sent on: an agent that has not joined knows no other server that it could believe.
     elsewhere: 'forward',
     method: 'POST',
     path: '/api/v1/agent/join',
-    about: 'Turn a join token into the credential of its host, with a secret that the agent made',
+    about:
+      'Turn a join token into the credential of its host, with a secret that the agent made, and certify a key that it made',
     access: 'join',
     body: JOIN,
-    answers: { 200: { about: 'the host, and the id of its credential', schema: JOINED } },
+    answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOINED } },
     handle: ({ body, caller }) => {
       const command = desk.joinCommand(speaker(caller), body);
+      const { certificateRequest } = body;
+      const requested = certificateRequest === undefined ? undefined : issuer?.read(certificateRequest);
+      if (requested !== undefined && 'code' in requested) return refused(requested);
       return {
         why: 'agent joins',
         decide: (fleet) => joinAgent(fleet, command),
-        answer: (joined) => answer(desk.vouching.joined(joined)),
+        answer: (joined) => {
+          const certificate = requested && issuer?.issue(requested, joined.host);
+          return answer({ ...desk.vouching.joined(joined), ...(certificate !== undefined && { certificate }) });
+        },
       };
     },
   });
+}
+
+function certificateRoute(desk: Desk, issuer: CertificateIssuer | undefined): Route {
+  return read({
+    ...AT_HOLDER,
+    method: 'POST',
+    path: '/api/v1/agent/certificate',
+    about:
+      "Certify a key of the host's agent, the first time or again before its certificate expires; never journalled",
+    access: 'agent',
+    renewsCertificate: true,
+    body: RENEWAL,
+    answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED } },
+    handle: ({ body, caller }) => {
+      const asker = speaker(caller);
+      const denied = desk.denialOf(asker);
+      if (denied !== undefined) return answered(denied, neverShown);
+      if (issuer === undefined) return refused(NOT_ISSUED);
+      const requested = issuer.read(body.certificateRequest);
+      return 'code' in requested ? refused(requested) : answer(issuer.issue(requested, asker.host));
+    },
+  });
+}
+
+const NOT_ISSUED: Refusal = {
+  // Nothing is wrong with the caller, who may ask this of a server that is set up for it.
+  kind: 'conflict',
+  code: 'agent-certificates-off',
+  message: 'This server issues no certificates to agents: it has no TLS, or was started with --agent-certificates off.',
+};
+
+function neverShown(): never {
+  throw new Error('a denial is no answer');
 }
 
 function heartbeatRoute(desk: Desk): Route {

@@ -4,6 +4,7 @@ import { compile, connectionText, dataplaneView, type TrackedConnection } from '
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import type { Tap } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
+import { CertificateKeeper } from './certificate-keeper.ts';
 import { Line } from './line.ts';
 import { verifyFake } from './signer-fixture.ts';
 import { Membership } from './membership.ts';
@@ -290,10 +291,11 @@ describe('connections are forgotten', () => {
       verify: verifyFake,
     };
     const line = new Line(['s1'], SILENT);
+    const parts = { line, memory: new Memory(ports.disk, SILENT) };
     const membership = new Membership(
       ports,
       { joinToken: async () => undefined },
-      { line, memory: new Memory(ports.disk, SILENT) },
+      { ...parts, certificates: new CertificateKeeper(ports, parts) },
     );
     const seeder = new Seeder(ports, { line, membership });
     expect(await seeder.follow(view, NEVER)).toEqual([]);

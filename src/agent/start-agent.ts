@@ -6,6 +6,7 @@ import { verifyEd25519 } from './ed25519.ts';
 import { FileDisk } from './file-disk.ts';
 import { HttpLink } from './http-link.ts';
 import type { LocalDriver } from './ports.ts';
+import type { Fingerprint } from './server-pin.ts';
 
 export interface StartAgent extends AgentOptions {
   /** Where it keeps its credential and its last view. One agent, one folder. */
@@ -17,6 +18,8 @@ export interface StartAgent extends AgentOptions {
   readonly log: Log;
   /** Certificates in PEM that servers are trusted by, instead of the system's. */
   readonly ca?: string | undefined;
+  /** Fingerprints that servers are known by. */
+  readonly pins?: readonly Fingerprint[] | undefined;
   /** Speak plain HTTP to other machines, too. */
   readonly insecure?: boolean | undefined;
 }
@@ -30,8 +33,8 @@ export interface RunningAgent {
 }
 
 export function startAgent(options: StartAgent): RunningAgent {
-  const { folder, driver, clock, ids, random, log, ca, insecure } = options;
-  const link = new HttpLink({ ca, insecure });
+  const { folder, driver, clock, ids, random, log, ca, pins, insecure } = options;
+  const link = new HttpLink({ ca, pins, insecure });
   const stopping = new AbortController();
   const agent = new Agent(
     { link, disk: new FileDisk(folder), driver, clock, ids, random, log, verify: verifyEd25519 },

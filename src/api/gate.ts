@@ -1,5 +1,6 @@
 // What a request has to pass before anything is done for it: the server is open, the caller is known, may call this route,
 // and does not come too fast. It is all in memory and costs a few microseconds.
+import type { X509Certificate } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { denyUnlessSufficient, NOBODY, refuseToken, type Caller, type Route } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
@@ -9,6 +10,7 @@ import { FORWARDED } from './forward.ts';
 import type { Connections } from './connections.ts';
 import type { Limits } from './limits.ts';
 import type { Metrics } from './metrics.ts';
+import { peerCertificate } from './peer-certificate.ts';
 import { HttpProblem, refusalProblem, unavailable } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Usage } from './usage.ts';
@@ -41,6 +43,12 @@ export type VouchForRefusal = (
   code: string,
 ) => object | undefined;
 
+/** Whether the agent of a host may be served over a connection that shows this certificate. */
+export type CheckPeer = (
+  peer: { readonly host: string; readonly shown: X509Certificate | undefined; readonly isRenewal: boolean },
+  nowMs: number,
+) => Refusal | undefined;
+
 export interface GateOptions {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -53,6 +61,8 @@ export interface GateOptions {
   readonly revokedShown?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
   readonly vouchForRefusal?: VouchForRefusal | undefined;
+  /** Undefined where agents show no certificates. */
+  readonly checkPeer?: CheckPeer | undefined;
 }
 
 const CATCH_UP_MS = 2000;
@@ -161,11 +171,25 @@ export class Gate {
     const { authenticator, clock } = this.#options;
     const admitted = request.admitted as Admitted;
     const nowMs = clock.nowMs();
-    if (admitted.known !== undefined && authenticator.isStillGood(admitted.known, nowMs)) return;
-    const found = authenticator.authenticate(request.headers, nowMs);
-    if (found.kind !== 'caller') throw this.#unauthenticated(found);
-    refuseUnlessPermitted(route, found.known.caller, request);
-    identify(admitted, found.known);
+    if (admitted.known === undefined || !authenticator.isStillGood(admitted.known, nowMs)) {
+      const found = authenticator.authenticate(request.headers, nowMs);
+      if (found.kind !== 'caller') throw this.#unauthenticated(found);
+      refuseUnlessPermitted(route, found.known.caller, request);
+      identify(admitted, found.known);
+    }
+    this.#checkPeer(admitted, request, nowMs);
+  }
+
+  /**
+   * With every request, since a connection may outlive the certificate that opened it. Only where the request is answered: a server
+   * that sends agents on to the lease holder may not have the newest authorities yet.
+   */
+  #checkPeer({ caller, route }: Admitted, request: FastifyRequest, nowMs: number): void {
+    const { checkPeer } = this.#options;
+    if (checkPeer === undefined || caller.role !== 'agent' || caller.host === undefined) return;
+    const shown = peerCertificate(request.raw.socket);
+    const refusal = checkPeer({ host: caller.host, shown, isRenewal: route.renewsCertificate === true }, nowMs);
+    if (refusal !== undefined) throw refusalProblem(refusal);
   }
 
   #unauthenticated(found: Exclude<Authenticated, { kind: 'caller' }>): HttpProblem {

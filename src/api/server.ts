@@ -2,7 +2,7 @@
 // that it has begun.
 import { randomBytes } from 'node:crypto';
 import { createServer as createPlain } from 'node:http';
-import { createServer as createSecure, Server as SecureServer } from 'node:https';
+import { createServer as createSecure, Server as SecureServer, type ServerOptions as SecureOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { Connections } from './connections.ts';
 import { Forwarder } from './forward.ts';
-import { Gate, type VouchForRefusal } from './gate.ts';
+import { Gate, type CheckPeer, type VouchForRefusal } from './gate.ts';
 import { repeatedBody } from './repeated-body.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
@@ -37,6 +37,14 @@ interface CertificatePair {
   readonly key: string | Buffer;
 }
 
+interface TlsOptions extends CertificatePair {
+  /**
+   * Asks whoever connects for a certificate, and goes on whether there is one or not: `checkPeer` decides, for agents alone. The
+   * authority, in PEM form, is a hint for clients that have several certificates: browsers do not offer others.
+   */
+  readonly clients?: { readonly authority: string };
+}
+
 export interface ServerOptions {
   readonly journal: Journal;
   readonly clock: Clock;
@@ -51,7 +59,7 @@ export interface ServerOptions {
   /** Made by whoever counts what the server does not see. */
   readonly metrics?: Metrics;
   readonly limits?: Partial<Limits>;
-  readonly tls?: CertificatePair;
+  readonly tls?: TlsOptions;
   readonly insecure?: boolean;
   /** Where others reach this server, when that is not where it listens. */
   readonly url?: string;
@@ -64,6 +72,7 @@ export interface ServerOptions {
   /** What proves to an agent that it is sent on to the lease holder by the control plane. */
   readonly vouchForHolder?: VouchForHolder;
   readonly vouchForRefusal?: VouchForRefusal;
+  readonly checkPeer?: CheckPeer;
 }
 
 export interface Server {
@@ -144,7 +153,8 @@ export function createServer(options: ServerOptions): Server {
     url: () => options.url ?? url,
     replaceCertificate: ({ cert, key }) => {
       // Everything else that was said about TLS has to be said again: a new context begins with Node's defaults.
-      if (app.server instanceof SecureServer) app.server.setSecureContext({ ...options.tls, cert, key });
+      if (app.server instanceof SecureServer && options.tls !== undefined)
+        app.server.setSecureContext(secureOptions({ ...options.tls, cert, key }));
     },
     listen: async (address) => {
       checkListen(address.host, { tls: options.tls !== undefined, insecure: options.insecure === true });
@@ -159,6 +169,11 @@ export function createServer(options: ServerOptions): Server {
       for (const unfollow of stops) unfollow();
     },
   };
+}
+
+function secureOptions({ cert, key, clients }: TlsOptions): SecureOptions {
+  if (clients === undefined) return { cert, key };
+  return { cert, key, ca: clients.authority, requestCert: true, rejectUnauthorized: false };
 }
 
 function urlOf(host: string, port: number, { tls }: ServerOptions): string {
@@ -182,14 +197,14 @@ interface Parts {
 
 function partsOf(options: ServerOptions, inner: Inner): Parts {
   const { closing, limits } = inner;
-  const { journal, clock, ids, heartbeatMs, revokedShown, vouchForRefusal } = options;
+  const { journal, clock, ids, heartbeatMs, revokedShown, vouchForRefusal, checkPeer } = options;
   const authenticator = new Authenticator(journal.fleet);
   const connections = new Connections(limits);
   return {
     connections,
     authenticator,
     world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
-    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown, vouchForRefusal }),
+    gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown, vouchForRefusal, checkPeer }),
     workload: new Workload(clock, limits),
     streams: new Streams({ limits, authenticator, clock, closing, heartbeatMs }),
   };
@@ -231,7 +246,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
       const made =
         tls === undefined
           ? createPlain(server, handler)
-          : createSecure({ ...server, ...tls, handshakeTimeout: limits.headersMs }, handler);
+          : createSecure({ ...server, ...secureOptions(tls), handshakeTimeout: limits.headersMs }, handler);
       made.setTimeout(INACTIVITY_MS);
       connections.follow(made, { isTls: tls !== undefined });
       return made;

@@ -19,7 +19,7 @@ export interface NodeTools {
   /** What would become of a packet. */
   tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
   /** The keys of a server on this machine, without their secrets. */
-  showKeys(folder: string): Promise<KeysShown>;
+  showKeys(folder: string, tlsCert?: string): Promise<KeysShown>;
   rotateKeys(folder: string, overlapMs: number): Promise<KeysShown>;
 }
 
@@ -33,6 +33,13 @@ export interface KeysShown {
     /** Absent for the current one. */
     readonly until?: string;
   }[];
+  /** By which agents can know a server that shows this certificate. */
+  readonly server?: {
+    readonly file: string;
+    readonly publicKey: string;
+    readonly certificate: string;
+    readonly expires: string;
+  };
 }
 
 /** What is done with a store itself, beside servers or without one. It needs stores of another room and is handed in. */

@@ -78,7 +78,7 @@ _muster() {
   local word path="" skip="" current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
   case "$previous" in
 ${[...choices].map(([option, values]) => `    ${option}) COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$current")); return ;;`).join('\n')}
-    --data|--token-file|--file|-f|--tls-cert|--tls-key) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --data|--token-file|--file|-f|--tls-cert|--tls-key|--ca) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     if [[ -n "$skip" ]]; then skip=""; continue; fi

@@ -149,6 +149,9 @@ function hostsIn(value: unknown, file: string): unknown[] {
 /** An agent does not start without: where Debian and others have it. */
 const AGENT_SWITCH = '--ovs unix:/run/openvswitch/db.sock';
 
+const SERVER_WITHOUT_AUTHORITY =
+  'If no authority that the host trusts has signed the certificate of the server, add --ca, or --server-fingerprint as its log or "muster keys show --tls-cert" says.';
+
 interface TokenAnswer {
   readonly id: string;
   readonly secret?: string;
@@ -173,6 +176,7 @@ export function hostJoinToken(cli: Cli): Command {
         token.expiresAtMs === undefined ? '' : ` It expires ${relative(token.expiresAtMs, session.nowMs())}.`;
       session.note(`Shown once, good for one join of ${host}.${until} On the host, run:`);
       session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server} ${AGENT_SWITCH}`);
+      if (session.client.server.startsWith('https:')) session.note(SERVER_WITHOUT_AUTHORITY);
       session.note('Its switch is where Open vSwitch listens; with --simulate instead of --ovs it is pretended.');
     }
     return undefined;

@@ -4,6 +4,10 @@ import { Command } from 'commander';
 import { act, examples, group, type Cli, type KeysShown } from './command.ts';
 import { parseDuration } from './duration.ts';
 
+interface ShowOptions extends KeyOptions {
+  readonly tlsCert?: string;
+}
+
 interface KeyOptions {
   readonly keys?: string;
   readonly data: string;
@@ -21,10 +25,17 @@ export function keysCommand(cli: Cli): Command {
 const FOLDER: readonly [string, string] = ['--keys <folder>', 'where the keys are; else the data folder'];
 
 function showCommand(cli: Cli): Command {
-  const command = new Command('show').description('Show which keys are in force, by their ids').option(...FOLDER);
-  examples(command, ['of a server on this machine', 'muster keys show --keys /etc/muster/keys']);
-  return act<KeyOptions>(cli, command, async (session, { options }) => {
-    const shown = await cli.node.showKeys(options.keys ?? options.data);
+  const command = new Command('show')
+    .description('Show which keys are in force, by their ids')
+    .option(...FOLDER)
+    .option('--tls-cert <path>', 'show the fingerprints of this certificate of the server as well, for agents');
+  examples(
+    command,
+    ['of a server on this machine', 'muster keys show --keys /etc/muster/keys'],
+    ['what agents can know the server by', 'muster keys show --tls-cert /etc/muster/cert.pem'],
+  );
+  return act<ShowOptions>(cli, command, async (session, { options }) => {
+    const shown = await cli.node.showKeys(options.keys ?? options.data, options.tlsCert);
     if (session.output === 'table') session.terminal.out(keysText(shown));
     else await session.value(shown);
     return undefined;
@@ -48,10 +59,13 @@ function rotateCommand(cli: Cli): Command {
   });
 }
 
-function keysText({ file, serial, keys }: KeysShown): string {
+function keysText({ file, serial, keys, server }: KeysShown): string {
   const lines = keys.map(({ id, use, since, until }) => {
     const state = until === undefined ? 'current' : `in force until ${until}`;
     return `${id}  ${use.padEnd(18)}  since ${since}  ${state}`;
   });
-  return `${file}, serial ${serial}\n${lines.join('\n')}\n`;
+  const text = `${file}, serial ${serial}\n${lines.join('\n')}\n`;
+  if (server === undefined) return text;
+  const { publicKey, certificate, expires } = server;
+  return `${text}\n${server.file}, expires ${expires}\npublic key   ${publicKey}\ncertificate  ${certificate}\n`;
 }

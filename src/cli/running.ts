@@ -18,6 +18,14 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     .option('--tls-cert <path>', 'certificate, in PEM form')
     .option('--tls-key <path>', 'its private key, in PEM form')
     .option('--keys <folder>', 'where the keys of the control plane are; else the data folder')
+    .addOption(
+      new Option(
+        '--agent-certificates <policy>',
+        'over TLS, issue certificates to agents: off; optional: those that are shown are checked; required: agents without are refused',
+      )
+        .choices(['off', 'optional', 'required'])
+        .default('optional'),
+    )
     .option('--insecure', 'listen beyond this machine without TLS')
     .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
     .option('--new-admin-token', 'make a new admin token in the data folder, for when the old one is lost')
@@ -82,6 +90,11 @@ export function agentCommand(cli: Cli): Command {
     .option('--state <folder>', 'where it keeps its credential and its last view', './agent-data')
     .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
+    .option(
+      '--server-fingerprint <fingerprint>',
+      'sha256:... of a key or certificate that a server is known by, for servers without an authority; once for each server',
+      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+    )
     .option('--insecure', 'speak plain HTTP to other machines: tokens cross the network in clear text')
     .option('--simulate', 'only pretend to have a machine and a switch, instead of --ovs')
     .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');

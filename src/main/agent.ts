@@ -3,7 +3,15 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { agentTasksTakeTime, FileDisk, SimulatedDriver, startAgent, transportTo } from '../agent/runtime.ts';
+import {
+  agentTasksTakeTime,
+  FileDisk,
+  parseFingerprint,
+  SimulatedDriver,
+  startAgent,
+  transportTo,
+  type Fingerprint,
+} from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
@@ -24,6 +32,7 @@ export interface AgentProgramOptions {
   readonly state: string;
   readonly joinTokenFile?: string;
   readonly ca?: string;
+  readonly serverFingerprint?: readonly string[];
   readonly insecure?: boolean;
   readonly simulate?: boolean;
   readonly ovs?: string;
@@ -54,8 +63,13 @@ export async function agent(options: AgentProgramOptions): Promise<number> {
     // The agent makes the folder itself when it has something to keep.
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = machineFor(options, log);
+    const servers = serversOf(
+      options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER,
+      options.insecure === true,
+    );
     const running = startAgent({
-      servers: serversOf(options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER, options.insecure === true),
+      servers,
+      pins: pinsOf(options.serverFingerprint ?? [], servers),
       insecure: options.insecure === true,
       name: options.host,
       joinToken: () => joinToken(options.joinTokenFile),
@@ -90,6 +104,22 @@ function serversOf(text: string, insecure: boolean): string[] {
       `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or insist with --insecure.`,
     );
   return servers;
+}
+
+/** A server that is pinned shows a certificate: the secret must not go out by plain HTTP because of a mistyped address. */
+function pinsOf(texts: readonly string[], servers: readonly string[]): Fingerprint[] {
+  const plain = servers.find((server) => transportTo(server) !== 'https');
+  if (texts.length > 0 && plain !== undefined)
+    throw new CannotStart(
+      `--server-fingerprint is for servers with a certificate, and ${plain} is not one: use https.`,
+    );
+  return texts.map((text) => {
+    const pin = parseFingerprint(text);
+    if (pin !== undefined) return pin;
+    throw new CannotStart(
+      `"${text}" is not a fingerprint. Write sha256: and 64 hexadecimal digits, as the log of the server and "muster keys show --tls-cert" do.`,
+    );
+  });
 }
 
 /** Read whenever it is needed: the file may have been replaced by one that is still good. */

@@ -48,6 +48,10 @@ export class CertificateReloader {
     this.#gauge('expires_seconds', 'When the certificate that is served expires, in seconds since 1970', expiresAt);
     const refusing = (): number => (this.#isRefusing ? 1 : 0);
     this.#gauge('refused', 'Whether the files hold a certificate that cannot be served: the old one is', refusing);
+    options.log.info(
+      { fingerprint: options.served.fingerprints.publicKey },
+      'agents without an authority know this server by its fingerprint (muster agent --server-fingerprint)',
+    );
     if (options.served.expiresAtMs <= options.clock.nowMs())
       options.log.error(
         { cert: options.paths.cert, expiredAt: isoTime(options.served) },
@@ -85,7 +89,11 @@ export class CertificateReloader {
     this.#served = certificate;
     this.#isRefusing = false;
     this.#reloads.inc({ outcome: 'reloaded' });
-    this.#options.log.info({ expiresAt: isoTime(certificate) }, 'new connections are shown the certificate read anew');
+    const { publicKey: fingerprint } = certificate.fingerprints;
+    this.#options.log.info(
+      { expiresAt: isoTime(certificate), fingerprint },
+      'new connections are shown the certificate read anew',
+    );
   }
 
   #refuse(reason: string): void {

@@ -3,6 +3,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { fingerprintsOf, type ServerFingerprints } from '../agent/runtime.ts';
 
 export interface CertificatePaths {
   readonly cert: string;
@@ -15,6 +16,8 @@ export interface Certificate {
   readonly expiresAtMs: number;
   /** Of what was read: two certificates with the same one are the same. */
   readonly fingerprint: string;
+  /** By which agents can know the server. */
+  readonly fingerprints: ServerFingerprints;
 }
 
 export type CertificateRead =
@@ -34,7 +37,8 @@ export function readCertificate(paths: CertificatePaths): CertificateRead {
     if (!leaf.checkPrivateKey(createPrivateKey(key.text)))
       return unusable(`${paths.key} is not the key of ${paths.cert}.`);
     const expiresAtMs = Date.parse(leaf.validTo);
-    return { kind: 'usable', certificate: { cert: cert.text, key: key.text, expiresAtMs, fingerprint } };
+    const fingerprints = fingerprintsOf(leaf);
+    return { kind: 'usable', certificate: { cert: cert.text, key: key.text, expiresAtMs, fingerprint, fingerprints } };
   } catch (error) {
     return unusable(
       `${paths.cert} and ${paths.key} are not a certificate and its key in PEM form (${(error as Error).message}). Are they swapped?`,

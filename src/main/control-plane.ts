@@ -14,6 +14,7 @@ import type { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { KeysController } from '../keys/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
+import { agentCertificatesOf, type AgentCertificates } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
@@ -39,6 +40,8 @@ export interface ControlPlaneOptions {
   readonly store: string;
   readonly advertise?: string;
   readonly tls?: CertificatePaths;
+  /** Whether agents get certificates, and whether they need them; without TLS they neither get nor need any. */
+  readonly agentCertificates?: AgentCertificates;
   /** Where the keys of the control plane are; the data folder when nothing is said. */
   readonly keys?: string;
   readonly insecure: boolean;
@@ -143,8 +146,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   });
   const server = createServer({
     ...proofsOf(desk),
-    ...serverOptions(options, certificate),
-    ...surfaceOf(desk, networks),
+    ...serverOptions(options, certificate, { desk, networks, keys }),
     journal,
     clock,
     ids,
@@ -227,14 +229,23 @@ function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOpti
   ];
 }
 
-function serverOptions(options: ControlPlaneOptions, certificate: Certificate | undefined) {
+function serverOptions(
+  options: ControlPlaneOptions,
+  certificate: Certificate | undefined,
+  { desk, networks, keys }: Pick<Rooms, 'desk' | 'networks' | 'keys'>,
+) {
   const { insecure, advertise, version, dataFolder } = options;
+  const { issuer, check, clients } = agentCertificatesOf(certificate && options.agentCertificates, keys, clock);
   return {
+    ...surfaceOf(desk, networks, issuer),
+    ...(check !== undefined && { checkPeer: check }),
     auditFolder: join(dataFolder, AUDIT_FOLDER),
     insecure,
     version,
     ...(advertise !== undefined && { url: advertise }),
-    ...(certificate !== undefined && { tls: { cert: certificate.cert, key: certificate.key } }),
+    ...(certificate !== undefined && {
+      tls: { cert: certificate.cert, key: certificate.key, ...(clients !== undefined && { clients }) },
+    }),
   };
 }
 

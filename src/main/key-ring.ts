@@ -2,7 +2,14 @@
 // read never replace those that are in use.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
-import { publicKeyOf, signText, type Signer, type SigningKey } from '../agent/runtime.ts';
+import {
+  publicKeyOf,
+  readAuthority,
+  signText,
+  type IssuingKeys,
+  type Signer,
+  type SigningKey,
+} from '../agent/runtime.ts';
 import type { Clock } from '../journal/index.ts';
 import type { KeyIds } from '../keys/index.ts';
 import { inForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
@@ -32,6 +39,7 @@ interface Loaded {
 export class KeyRing {
   readonly #options: KeyRingOptions;
   #loaded: Loaded;
+  #issuing: { readonly id: string; readonly authority: IssuingKeys['authority'] } | undefined;
   #signer: { readonly of: string; readonly signer: Signer } | undefined;
 
   constructor(options: KeyRingOptions) {
@@ -52,6 +60,17 @@ export class KeyRing {
     const signer: Signer = { serial, keys: keys.map(publicKeyOf), sign: (text) => signText(keys, text) };
     this.#signer = { of, signer };
     return signer;
+  }
+
+  /** What certificates of agents are issued with: the current authority, and all that are in force. */
+  issuing(): IssuingKeys {
+    const { serial, authorities } = this.#loaded.keys;
+    const all = inForce(authorities, this.#options.clock.nowMs());
+    const [current] = all;
+    if (current === undefined) throw new Error('no authority is in force');
+    const { id, certificate, privateKey } = current;
+    if (this.#issuing?.id !== id) this.#issuing = { id, authority: readAuthority(certificate, privateKey) };
+    return { serial, authority: this.#issuing.authority, authorities: all.map((one) => one.certificate) };
   }
 
   /** By which certificates of agents are checked. */

@@ -1,10 +1,25 @@
 // What the command line does with the keys of a server on this machine. It never hands out a private key.
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fingerprintsOf } from '../agent/runtime.ts';
 import { EXIT, Failure, type KeysShown } from '../cli/index.ts';
 import { inForce, keyFileIn, readKeys, rotateKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 
-export function showKeyFile(folder: string): KeysShown {
-  return shown(folder, found(folder), Date.now());
+export function showKeyFile(folder: string, tlsCert?: string): KeysShown {
+  const keys = shown(folder, found(folder), Date.now());
+  return tlsCert === undefined ? keys : { ...keys, server: serverIn(tlsCert) };
+}
+
+function serverIn(file: string): NonNullable<KeysShown['server']> {
+  try {
+    const certificate = new X509Certificate(readFileSync(file));
+    const expires = new Date(certificate.validTo).toISOString();
+    return { file, ...fingerprintsOf(certificate), expires };
+  } catch (error) {
+    // Files that are missing and files that hold something else alike: each error says which.
+    throw new Failure(EXIT.refused, `The certificate in ${file} cannot be read: ${(error as Error).message}`);
+  }
 }
 
 export function rotateKeyFile(folder: string, overlapMs: number): KeysShown {

@@ -1,6 +1,7 @@
 // muster serve: one control plane server, until it is stopped.
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { AgentCertificates } from './agent-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { listenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
@@ -17,6 +18,7 @@ export interface ServeOptions {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly keys?: string;
+  readonly agentCertificates: AgentCertificates;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
   /** A revision, as text. */
@@ -66,6 +68,9 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new CannotStart('TLS needs both --tls-cert and --tls-key.');
   }
+  if (options.agentCertificates === 'required' && tlsCert === undefined) {
+    throw new CannotStart('Agents show certificates over TLS only: --agent-certificates required needs --tls-cert.');
+  }
   if (advertise !== undefined && !URL.canParse(advertise)) {
     throw new CannotStart(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
   }
@@ -76,6 +81,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     listen: options.listen,
     store,
     insecure: options.insecure === true,
+    agentCertificates: options.agentCertificates,
     newAdminToken: options.newAdminToken === true,
     version,
     ...(options.acceptLoss !== undefined && { acceptLoss: Number(options.acceptLoss) }),

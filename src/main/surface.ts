@@ -1,7 +1,7 @@
 // The HTTP surface of all rooms: their routes, and how their kinds are shown to watchers and in the history.
 import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
-import { agentRoutes, dataplaneRoutes } from '../agent/runtime.ts';
+import { agentRoutes, dataplaneRoutes, type CertificateIssuer, type Desk } from '../agent/runtime.ts';
 import { ALARM, type Alarm } from '../alarms/index.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
@@ -47,7 +47,7 @@ export interface Surface {
   readonly tallies: readonly Tally<never>[];
 }
 
-export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Networks): Surface {
+export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIssuer): Surface {
   const alarms = alarmView(explain);
   const operations = operationViews(explain);
   return {
@@ -58,7 +58,7 @@ export function surfaceOf(desk: Parameters<typeof agentRoutes>[0], networks: Net
       ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),
-      ...agentRoutes(desk),
+      ...agentRoutes(desk, issuer),
       ...dataplaneRoutes(VIEW_PARTS),
       ...restconfRoutes({ evacuators: EVACUATORS, explain }),
       ...networkRoutes,

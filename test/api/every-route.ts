@@ -182,6 +182,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/alarms/:id': { who: RULE_FLEET },
   'POST /api/v1/agent/join': { who: JOIN, body: { secret: 'a'.repeat(43) } },
   'POST /api/v1/agent/heartbeat': { who: AGENT, body: { serviceVersion: 1 } },
+  'POST /api/v1/agent/certificate': { who: AGENT, body: { certificateRequest: 'none' } },
   'GET /api/v1/agent/view': { who: AGENT },
   'GET /.well-known/host-meta': { who: PUBLIC },
   'GET /restconf': { who: SEE_LIST },

@@ -82,7 +82,9 @@ test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server'
 
   chmodSync(file, 0o644);
   const open = await run(['keys', 'show', '--data', server.data]);
-  expect(open.code === 1 ? open.err : 'tightened').toMatch(/open to other users|tightened/);
+  expect(open).toMatchObject({ code: 1, out: '' });
+  expect(open.err).toContain(`${file} is open to other users (mode 644)`);
+  expect(open.err).toContain(`chmod 600 ${file}`);
   rmSync(file);
   const without = await run(['serve', '--data', server.data, '--listen', '127.0.0.1:0']);
   expect(without).toMatchObject({ code: 1 });

@@ -1,0 +1,175 @@
+// A real server with TLS, and callers that show it whatever certificate they like.
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request, type Agent, type RequestOptions } from 'node:https';
+import { join } from 'node:path';
+import { secretText } from '../../src/access/index.ts';
+import {
+  certifyHost,
+  newCertificateAuthority,
+  newCertificateKey,
+  publicKeyInRequest,
+  readAgentCertificate,
+  readAuthority,
+  requestCertificate,
+  type CertificateAuthority,
+} from '../../src/agent/agent-certificate.ts';
+import type { Issued, Joined } from '../../src/agent/messages.ts';
+import type { KeyPair } from '../../src/agent/ports.ts';
+import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
+import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
+import type { SelfSigned } from '../self-signed.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown> & { readonly code?: string };
+  readonly socket: IncomingMessage['socket'];
+}
+
+export interface Shown {
+  readonly secret?: string;
+  readonly pair?: KeyPair | undefined;
+  readonly body?: object;
+  readonly agent?: Agent;
+  readonly tls?: RequestOptions & { readonly session?: Buffer };
+}
+
+export interface JoinedHost {
+  readonly credential: string;
+  readonly joined: Joined;
+  /** Absent when the server issued none. */
+  readonly pair: KeyPair | undefined;
+}
+
+export class TlsPlane {
+  readonly server: ServerProcess;
+  readonly tls: SelfSigned;
+  readonly keys: string;
+  readonly #admin: string;
+
+  private constructor(server: ServerProcess, tls: SelfSigned, keys: string) {
+    this.server = server;
+    this.tls = tls;
+    this.keys = keys;
+    this.#admin = readFileSync(join(server.data, 'admin-token'), 'utf8').trim();
+  }
+
+  static async start(tls: SelfSigned, ...more: readonly string[]): Promise<TlsPlane> {
+    const folder = newFolder();
+    writeFileSync(join(folder, 'cert.pem'), tls.cert);
+    writeFileSync(join(folder, 'key.pem'), tls.key);
+    const files = ['--tls-cert', join(folder, 'cert.pem'), '--tls-key', join(folder, 'key.pem')];
+    const server = await startServer(newFolder(), ...files, ...more);
+    const keys = more.includes('--keys') ? more[more.indexOf('--keys') + 1]! : server.data;
+    return new TlsPlane(server, tls, keys);
+  }
+
+  get port(): number {
+    return Number(new URL(this.server.url).port);
+  }
+
+  async ask(method: string, path: string, { secret, pair, body, agent, tls }: Shown = {}): Promise<Answer> {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const asked = request({
+      host: '127.0.0.1',
+      port: this.port,
+      method,
+      path,
+      ca: this.tls.cert,
+      agent: agent ?? false,
+      ...(pair !== undefined && { cert: pair.certificate, key: pair.key }),
+      headers: {
+        ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
+        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      },
+      ...tls,
+    });
+    asked.end(text);
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    const { socket } = answer;
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    const read = Buffer.concat(chunks).toString();
+    return { status: answer.statusCode ?? 0, body: parsed(read), socket };
+  }
+
+  admin(method: string, path: string, body?: object): Promise<Answer> {
+    return this.ask(method, path, { secret: this.#admin, ...(body !== undefined && { body }) });
+  }
+
+  async joinToken(host: string): Promise<string> {
+    if ((await this.admin('GET', `/api/v1/hosts/${host}`)).status === 404)
+      await this.admin('POST', '/api/v1/hosts', { hosts: [{ name: host }] });
+    const { body } = await this.admin('POST', `/api/v1/hosts/${host}/join-token`, {});
+    return String(body['secret']);
+  }
+
+  /** Joins as an agent does; the request says `name`, whatever the host is. */
+  async join(host: string, { name = host, token }: { name?: string; token?: string } = {}): Promise<JoinedHost> {
+    const key = newCertificateKey();
+    const secret = randomBytes(32).toString('base64url');
+    const { status, body } = await this.ask('POST', '/api/v1/agent/join', {
+      secret: token ?? (await this.joinToken(host)),
+      body: { secret, certificateRequest: requestCertificate(key.privateKey, name) },
+    });
+    if (status !== 200) throw new Error(`not joined: ${JSON.stringify(body)}`);
+    const joined = body as unknown as Joined;
+    const pair = joined.certificate && { key: key.pem, certificate: joined.certificate.certificate };
+    return { credential: secretText(joined.token, secret), joined, pair };
+  }
+
+  heartbeat(credential: string, pair: KeyPair | undefined, more: Shown = {}): Promise<Answer> {
+    const shown = { ...more, secret: credential, pair, body: { serviceVersion: 1 } };
+    return this.ask('POST', '/api/v1/agent/heartbeat', shown);
+  }
+
+  renew(credential: string, pair: KeyPair | undefined): Promise<Answer> {
+    const { privateKey } = newCertificateKey();
+    const body = { certificateRequest: requestCertificate(privateKey, 'anything') };
+    return this.ask('POST', '/api/v1/agent/certificate', { secret: credential, pair, body });
+  }
+
+  readKeys(): ControlPlaneKeys {
+    return JSON.parse(readFileSync(join(this.keys, KEY_FILE), 'utf8')) as ControlPlaneKeys;
+  }
+
+  /** The authority that the server issues with: what nobody else should have. */
+  authority(): CertificateAuthority {
+    const [{ certificate, privateKey }] = this.readKeys().authorities as [ControlPlaneKeys['authorities'][number]];
+    return readAuthority(certificate, privateKey);
+  }
+
+  /** Whom the server's authorities say that a certificate is for. */
+  hostIn(issued: Issued | undefined): string | undefined {
+    const authorities = this.readKeys().authorities.map(({ certificate }) => new X509Certificate(certificate));
+    return issued && readAgentCertificate(new X509Certificate(issued.certificate), authorities)?.host;
+  }
+}
+
+function parsed(text: string): Answer['body'] {
+  try {
+    return JSON.parse(text) as Answer['body'];
+  } catch {
+    // Whatever is no JSON has no code.
+    return {};
+  }
+}
+
+/** A certificate for a host, by whatever authority, valid for whatever time. */
+export function forged(
+  authority: CertificateAuthority,
+  host: string,
+  times: { readonly nowMs?: number; readonly toMs?: number } = {},
+): KeyPair {
+  const key = newCertificateKey();
+  const { nowMs = Date.now(), toMs = nowMs + 3_600_000 } = times;
+  const spki = publicKeyInRequest(requestCertificate(key.privateKey, host));
+  return { key: key.pem, certificate: certifyHost(spki, authority, { host, nowMs, toMs }) };
+}
+
+export function selfMadeAuthority(): CertificateAuthority {
+  const { certificate, pem } = newCertificateAuthority(Date.now());
+  return readAuthority(certificate, pem);
+}
