@@ -1,6 +1,6 @@
 // Three real Muster servers, one on each machine, with certificates of an authority of their own, on one PostgreSQL that fails over.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request, type Agent } from 'node:https';
 import { join, resolve } from 'node:path';
 import { until } from './database.ts';
@@ -9,6 +9,7 @@ import { Program } from './program.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
 const PORT = 7070;
+const KEY_FILE = 'control-plane-keys.json';
 
 export interface ServersOptions {
   readonly network: Network;
@@ -32,11 +33,22 @@ export class Servers {
   }
 
   async start(): Promise<void> {
-    // The first one makes the database's schema and the admin token.
+    // The first one makes the database's schema, the admin token and the keys, which the others then need.
     for (const machine of MACHINES) {
+      if (machine !== MACHINES[0]) this.#copyKeys(machine);
       this.startOne(machine);
       await this.isReady(machine);
     }
+  }
+
+  #copyKeys(machine: MachineName): void {
+    const to = this.#dataFolder(machine);
+    mkdirSync(to, { recursive: true, mode: 0o700 });
+    copyFileSync(join(this.#dataFolder(MACHINES[0]), KEY_FILE), join(to, KEY_FILE));
+  }
+
+  #dataFolder(machine: MachineName): string {
+    return join(this.#options.folder, machine, 'muster');
   }
 
   startOne(machine: MachineName): void {
@@ -45,10 +57,7 @@ export class Servers {
     const url = this.url(machine);
     const tls = ['--tls-cert', join(home, 'cert.pem'), '--tls-key', join(home, 'key.pem')];
     const where = ['--listen', `${network.address(machine)}:${PORT}`, '--advertise', url];
-    const keys = join(folder, 'keys');
-    mkdirSync(keys, { recursive: true, mode: 0o700 });
-    const own = ['--data', join(home, 'muster'), '--keys', keys];
-    const command = [process.execPath, MUSTER, 'serve', ...own, ...where, ...tls] as const;
+    const command = [process.execPath, MUSTER, 'serve', '--data', this.#dataFolder(machine), ...where, ...tls] as const;
     const env = { MUSTER_STORE: storeUrl, NODE_EXTRA_CA_CERTS: this.ca };
     const namespace = network.namespace(machine);
     this.#programs.set(machine, new Program({ namespace, command: [...command], log: join(home, 'muster.log'), env }));
@@ -69,7 +78,7 @@ export class Servers {
   }
 
   adminToken(): string {
-    return readFileSync(join(this.#options.folder, MACHINES[0], 'muster/admin-token'), 'utf8').trim();
+    return readFileSync(join(this.#dataFolder(MACHINES[0]), 'admin-token'), 'utf8').trim();
   }
 
   async isReady(machine: MachineName): Promise<void> {
