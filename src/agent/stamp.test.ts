@@ -19,6 +19,16 @@ describe('an agent', () => {
     expect(refusalOf({ host: 'c1', stamp: HAVE }, view)).toBe(refusal);
   });
 
+  test('takes-the-first-view-of-the-journal-that-continues-its-own-whatever-its-revision', () => {
+    const restored = { host: 'c1', stamp: { journalId: 'j2', leaseEpoch: 1, revision: 3 } };
+    expect(refusalOf({ host: 'c1', stamp: HAVE, journalId: 'j2' }, restored)).toBeUndefined();
+    expect(refusalOf({ host: 'c1', stamp: HAVE, journalId: 'j1' }, restored)).toBe('other-journal');
+    // What was said before the backup was restored is over.
+    expect(refusalOf({ host: 'c1', stamp: restored.stamp, journalId: 'j2' }, { host: 'c1', stamp: HAVE })).toBe(
+      'other-journal',
+    );
+  });
+
   test('takes-any-first-view-of-its-own-host-and-none-of-another', () => {
     expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c1', stamp: HAVE })).toBeUndefined();
     expect(refusalOf({ host: 'c1', stamp: undefined }, { host: 'c2', stamp: HAVE })).toBe('other-host');

@@ -24,6 +24,9 @@ const CONTROL_PLANE = Type.Object({
   serial: Type.Integer(),
   keys: Type.Array(PUBLIC_KEY),
   servers: Type.Array(Type.String()),
+  succeeds: Type.Optional(
+    Type.Array(Type.String(), { description: 'journals of which backups were restored into this one' }),
+  ),
 });
 
 /** Which server holds the lease. */

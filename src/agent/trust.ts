@@ -37,10 +37,18 @@ export function learnTrust(
   const said = statementIn(signed.text);
   if (said?.kind !== 'control-plane') return known;
   if (known === undefined) return trustOf(said);
-  // A set of keys from before the last rotation, or of another control plane, is replayed or mistaken.
-  if (said.journalId !== known.journalId || said.serial < known.serial) return known;
+  if (!isNewer(said, known)) return known;
   const next = trustOf(said);
   return JSON.stringify(next) === JSON.stringify(known) ? known : next;
+}
+
+/**
+ * A set of keys from before the last rotation is replayed; one of another journal is replayed or mistaken, unless that journal
+ * continues the known one. It never does so the other way round: what was said before a backup was restored is over.
+ */
+function isNewer(said: ControlPlaneStatement, known: Trust): boolean {
+  if (said.journalId === known.journalId) return said.serial >= known.serial;
+  return said.succeeds?.includes(known.journalId) ?? false;
 }
 
 function trustOf({ journalId, serial, keys, servers }: ControlPlaneStatement): Trust {

@@ -120,7 +120,7 @@ export class Viewer {
     const current = membership.current;
     if (current === undefined) return false;
     const bound = this.#taken?.token === current.token ? this.#taken.view.stamp : undefined;
-    const because = refusalOf({ host: current.host, stamp: bound }, view);
+    const because = refusalOf({ host: current.host, stamp: bound, journalId: current.trust?.journalId }, view);
     if (because !== undefined) return this.#refuse(because, view);
     const taken: Taken = { token: current.token, view };
     try {

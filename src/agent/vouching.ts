@@ -11,6 +11,8 @@ export interface VouchingOptions {
   readonly signer?: (() => Signer | undefined) | undefined;
   /** Where the servers of this control plane answer, as far as this one knows. */
   readonly servers?: (() => readonly string[]) | undefined;
+  /** The journals that this one continues: a backup of theirs was restored into it. */
+  readonly succeeds?: (() => readonly string[]) | undefined;
   /** `over-tls`: agents know this server by its certificate, and their views need no signature. */
   readonly views?: 'signed' | 'over-tls' | undefined;
 }
@@ -35,7 +37,11 @@ export class Vouching {
     const { serial, keys } = signer;
     const servers = [...new Set(this.#options.servers?.() ?? [])].sort();
     const journalId = this.#options.journalId();
-    const statement = { kind: 'control-plane' as const, journalId, serial, keys: [...keys], servers };
+    const succeeds = this.#options.succeeds?.() ?? [];
+    const statement = {
+      ...{ kind: 'control-plane' as const, journalId, serial, keys: [...keys], servers },
+      ...(succeeds.length > 0 && { succeeds: [...succeeds] }),
+    };
     const text = JSON.stringify(statement);
     if (this.#controlPlane?.text !== text) this.#controlPlane = { text, signed: signStatement(signer, statement) };
     return this.#controlPlane.signed;

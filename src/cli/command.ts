@@ -20,6 +20,7 @@ export interface NodeTools {
   tracePacket(options: SwitchAsked & { readonly flow: string }): Promise<readonly TracedLine[]>;
   /** The keys of a server on this machine, without their secrets. */
   showKeys(folder: string, tlsCert?: string): Promise<KeysShown>;
+  createKeys(folder: string): Promise<KeysShown>;
   rotateKeys(folder: string, overlapMs: number): Promise<KeysShown>;
 }
 

@@ -1,4 +1,4 @@
-// muster keys show, rotate: the keys of a control plane, in the folder of a server on this machine. No server is asked, and no key is
+// muster keys show, create, rotate: the keys of a control plane, in the folder of a server on this machine. No server is asked, and no key is
 // ever shown.
 import { Command } from 'commander';
 import { act, examples, group, type Cli, type KeysShown } from './command.ts';
@@ -16,8 +16,9 @@ interface KeyOptions {
 export function keysCommand(cli: Cli): Command {
   return group(
     'keys',
-    'Show and rotate the keys that servers sign with and issue certificates of agents with',
+    'Show, create and rotate the keys that servers sign with and issue certificates of agents with',
     showCommand(cli),
+    createCommand(cli),
     rotateCommand(cli),
   );
 }
@@ -38,6 +39,23 @@ function showCommand(cli: Cli): Command {
     const shown = await cli.node.showKeys(options.keys ?? options.data, options.tlsCert);
     if (session.output === 'table') session.terminal.out(keysText(shown));
     else await session.value(shown);
+    return undefined;
+  });
+}
+
+function createCommand(cli: Cli): Command {
+  const command = new Command('create')
+    .description('Make keys where there are none: before the first start, or because they were lost for good')
+    .option(...FOLDER);
+  examples(command, ['in place of lost ones', 'muster keys create --keys /etc/muster/keys']);
+  return act<KeyOptions>(cli, command, async (session, { options }) => {
+    const shown = await cli.node.createKeys(options.keys ?? options.data);
+    if (session.output === 'table') session.terminal.out(keysText(shown));
+    else await session.value(shown);
+    session.note(`Copy ${shown.file} to all servers, then start them. If these keys replace lost ones: agents`);
+    session.note(
+      'on HTTPS learn them by themselves; those on plain HTTP believe no view until their hosts join again.',
+    );
     return undefined;
   });
 }

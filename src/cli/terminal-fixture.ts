@@ -19,6 +19,7 @@ const IDLE: Starters = { serve: idle, demo: idle, agent: idle };
 
 export const NO_NODE: NodeTools = {
   showKeys: () => Promise.reject(new Error('there are no keys here')),
+  createKeys: () => Promise.reject(new Error('there are no keys here')),
   rotateKeys: () => Promise.reject(new Error('there are no keys here')),
   compareSwitch: () => Promise.reject(new Error('there is no switch here')),
   tracePacket: () => Promise.reject(new Error('there is no switch here')),

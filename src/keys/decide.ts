@@ -1,14 +1,17 @@
 // Whether a server has the keys of its control plane. The first lease holder writes down which keys it has; one with later keys of the
-// same line writes those down; one with others has the wrong file, and an alarm says so.
+// same line writes those down; one with others has the wrong file, and an alarm says so. Also which journals this one continues.
 import { alarmId, cleared, raised } from '../alarms/index.ts';
 import { put, type FleetReader } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
-import { CONTROL_PLANE_KEYS, findKeyIds, KEYS_ID, type KeyIds } from './model.ts';
+import { CONTROL_PLANE_KEYS, findKeyIds, JOURNALS_MAX, KEYS_ID, type KeyIds } from './model.ts';
 
-export type OwnKeys = Omit<KeyIds, 'changedAtMs'>;
+export interface OwnKeys extends Omit<KeyIds, 'changedAtMs' | 'journals'> {
+  /** Made because those before were lost, not by rotating them. */
+  readonly replacesLost?: boolean;
+}
 
-/** `later`: the server has been given the keys of a rotation that the journal does not know of yet. */
+/** `later`: the server has been given the keys of a rotation, or in place of lost ones, that the journal does not know of yet. */
 export type KeyAgreement = 'none-recorded' | 'same' | 'later' | 'different';
 
 export function compareKeys(recorded: KeyIds | undefined, own: OwnKeys): KeyAgreement {
@@ -16,28 +19,36 @@ export function compareKeys(recorded: KeyIds | undefined, own: OwnKeys): KeyAgre
   if (recorded.serial === own.serial) return recorded.signing[0] === own.signing[0] ? 'same' : 'different';
   // A rotation keeps the key before it in force: that is how a server that was rotated is told from a stranger.
   const isSameLine = own.signing.some((id) => recorded.signing.includes(id));
-  return own.serial > recorded.serial && isSameLine ? 'later' : 'different';
+  return own.serial > recorded.serial && (isSameLine || own.replacesLost === true) ? 'later' : 'different';
 }
 
 const ALARM_ID = alarmId('keys-differ', 'control-plane');
 
-export function recordKeys(fleet: FleetReader, own: OwnKeys, nowMs: number): Decision<KeyAgreement> {
-  const agreement = compareKeys(findKeyIds(fleet), own);
-  switch (agreement) {
-    case 'none-recorded':
-    case 'later':
-      return accept(
-        [put(CONTROL_PLANE_KEYS, KEYS_ID, { ...own, changedAtMs: nowMs }), ...cleared(fleet, ALARM_ID)],
-        agreement,
-      );
-    case 'same':
-      return accept(cleared(fleet, ALARM_ID), agreement);
-    case 'different':
-      return accept(
-        raised(fleet, ALARM_ID, { severity: 'critical', reason: { code: 'keys-differ' }, sinceMs: nowMs }),
-        agreement,
-      );
-  }
+export interface Recorder {
+  readonly own: OwnKeys;
+  readonly journalId: string;
+  readonly nowMs: number;
+}
+
+export function recordKeys(fleet: FleetReader, { own, journalId, nowMs }: Recorder): Decision<KeyAgreement> {
+  const recorded = findKeyIds(fleet);
+  const agreement = compareKeys(recorded, own);
+  const alarm =
+    agreement === 'different'
+      ? raised(fleet, ALARM_ID, { severity: 'critical', reason: { code: 'keys-differ' }, sinceMs: nowMs })
+      : cleared(fleet, ALARM_ID);
+  const { serial, signing, authorities } = agreement === 'different' && recorded !== undefined ? recorded : own;
+  const journals = continueJournals(recorded?.journals ?? [], journalId);
+  if (agreement !== 'none-recorded' && agreement !== 'later' && journals === recorded?.journals)
+    return accept(alarm, agreement);
+  const ids = { serial, signing: [...signing], authorities: [...authorities], journals: [...journals] };
+  return accept([put(CONTROL_PLANE_KEYS, KEYS_ID, { ...ids, changedAtMs: nowMs }), ...alarm], agreement);
+}
+
+/** A backup has the id of the journal that it was made of; the store that it was restored into has another one. */
+export function continueJournals(journals: readonly string[], journalId: string): readonly string[] {
+  if (journals[0] === journalId) return journals;
+  return [journalId, ...journals.filter((one) => one !== journalId)].slice(0, JOURNALS_MAX);
 }
 
 export const keySentences: ReasonSentences = {

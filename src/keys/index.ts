@@ -1,2 +1,2 @@
-export { keySentences } from './decide.ts';
-export { findKeyIds, KEYS_RESOURCE, keysModel, parseKeyIds, type KeyIds } from './model.ts';
+export { keySentences, type OwnKeys } from './decide.ts';
+export { findKeyIds, findPredecessors, KEYS_RESOURCE, keysModel, parseKeyIds, type KeyIds } from './model.ts';

@@ -14,7 +14,7 @@ export interface KeysControllerOptions {
 }
 
 const LOOK_MS = 5000;
-/** Until the first holder has written down its keys, a server without any could make its own. */
+/** Until the first holder has written down its keys, a server without any could make its own; and after a backup was restored agents wait for it. */
 const NOT_RECORDED_MS = 250;
 
 export class KeysController {
@@ -28,11 +28,16 @@ export class KeysController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, journal, lookMs = LOOK_MS } = this.#options;
+    const { clock, lookMs = LOOK_MS } = this.#options;
     while (!signal.aborted) {
       await this.look();
-      await clock.sleep(findKeyIds(journal.fleet) === undefined ? NOT_RECORDED_MS : lookMs, signal);
+      await clock.sleep(this.#isRecorded() ? lookMs : NOT_RECORDED_MS, signal);
     }
+  }
+
+  #isRecorded(): boolean {
+    const { journal } = this.#options;
+    return findKeyIds(journal.fleet)?.journals[0] === journal.journalId;
   }
 
   async look(): Promise<void> {
@@ -47,12 +52,23 @@ export class KeysController {
     this.#last = agreement;
     const saying = `${journal.fence?.epoch} ${JSON.stringify(own)}`;
     if (journal.fence === undefined || saying === this.#recorded) return;
+    const before = findKeyIds(journal.fleet)?.journals[0];
+    const { journalId } = journal;
     try {
       const nowMs = this.#options.clock.nowMs();
-      await journal.submit({ by: 'server', why: 'compare keys', decide: (fleet) => recordKeys(fleet, own, nowMs) });
+      await journal.submit({
+        by: 'server',
+        why: 'compare keys',
+        decide: (fleet) => recordKeys(fleet, { own, journalId, nowMs }),
+      });
       this.#recorded = saying;
       if (agreement === 'none-recorded' || agreement === 'later')
         log.info({ serial: own.serial }, 'recorded which keys this control plane has');
+      if (before !== undefined && before !== journalId)
+        log.warn(
+          { journal: journalId, before },
+          'a backup of another journal was restored into this one: agents follow it from now on',
+        );
     } catch (error) {
       // Whoever decides next, or this server at its next look, does it.
       if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;

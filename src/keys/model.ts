@@ -9,6 +9,8 @@ const KEY_IDS = Type.Object(
     /** The current one first, then those that are still in force. */
     signing: Type.Array(Type.String()),
     authorities: Type.Array(Type.String()),
+    /** The journal of this control plane, and before it those of which backups were restored into it, the latest first. */
+    journals: Type.Array(Type.String(), { minItems: 1 }),
     changedAtMs: Type.Integer(),
   },
   { additionalProperties: false },
@@ -20,6 +22,9 @@ export const CONTROL_PLANE_KEYS = schemaKind('control-plane-keys', KEY_IDS);
 const ONLY: Id<'control-plane-keys'> = idOf(CONTROL_PLANE_KEYS, 'current');
 
 export const KEYS_ID = ONLY;
+
+/** How many journals back an agent may have been away. */
+export const JOURNALS_MAX = 16;
 
 export const keysModel: Model = { kinds: [CONTROL_PLANE_KEYS] };
 
@@ -41,4 +46,10 @@ export function parseKeyIds(body: string): KeyIds | undefined {
 
 export function findKeyIds(fleet: FleetReader): KeyIds | undefined {
   return fleet.get(CONTROL_PLANE_KEYS, ONLY)?.doc;
+}
+
+/** The journals that this one continues, as far as its lease holder has recorded them. */
+export function findPredecessors(fleet: FleetReader, journalId: string): readonly string[] {
+  const [current, ...before] = findKeyIds(fleet)?.journals ?? [];
+  return current === journalId ? before : [];
 }

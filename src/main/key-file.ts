@@ -35,6 +35,8 @@ const KEYS = Type.Object({
   form: Type.Literal(1),
   /** Grows with every rotation. */
   serial: Type.Integer(),
+  /** Made because those before were lost. */
+  replacesLost: Type.Optional(Type.Literal(true)),
   signing: Type.Array(SIGNING_KEY, { minItems: 1 }),
   authorities: Type.Array(AUTHORITY, { minItems: 1 }),
 });
@@ -50,6 +52,11 @@ export function newKeys(nowMs: number): ControlPlaneKeys {
   return { form: 1, serial: 1, signing: [newSigningKey(nowMs)], authorities: [newAuthority(nowMs)] };
 }
 
+/** In place of lost ones, whose serial nobody knows any more: this one is greater than a rotation a second would have made it. */
+export function replaceLostKeys(nowMs: number): ControlPlaneKeys {
+  return { ...newKeys(nowMs), serial: Math.floor(nowMs / 1000), replacesLost: true };
+}
+
 /** The keys after a rotation: new ones are current, those before stay in force for the overlap, older ones go. */
 export function rotateKeys(keys: ControlPlaneKeys, nowMs: number, overlapMs: number): ControlPlaneKeys {
   const retire = <K extends { readonly retiresAtMs?: number }>(all: readonly K[]): K[] =>
@@ -59,6 +66,7 @@ export function rotateKeys(keys: ControlPlaneKeys, nowMs: number, overlapMs: num
   return {
     form: 1,
     serial: keys.serial + 1,
+    ...(keys.replacesLost !== undefined && { replacesLost: keys.replacesLost }),
     signing: [newSigningKey(nowMs), ...retire(keys.signing)],
     authorities: [newAuthority(nowMs), ...retire(keys.authorities)],
   };

@@ -11,7 +11,7 @@ import {
   type SigningKey,
 } from '../agent/runtime.ts';
 import type { Clock } from '../journal/index.ts';
-import type { KeyIds } from '../keys/index.ts';
+import type { KeyIds, OwnKeys } from '../keys/index.ts';
 import { inForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 
@@ -78,12 +78,15 @@ export class KeyRing {
     return inForce(this.#loaded.authorities, this.#options.clock.nowMs()).map(({ certificate }) => certificate);
   }
 
-  ids(): { readonly serial: number; readonly signing: string[]; readonly authorities: string[] } {
-    const { serial, signing, authorities } = this.#loaded.keys;
+  ids(): OwnKeys {
+    const { serial, signing, authorities, replacesLost } = this.#loaded.keys;
     const nowMs = this.#options.clock.nowMs();
     const idsOf = (keys: readonly { readonly id: string; readonly retiresAtMs?: number }[]): string[] =>
       inForce(keys, nowMs).map(({ id }) => id);
-    return { serial, signing: idsOf(signing), authorities: idsOf(authorities) };
+    return {
+      ...{ serial, signing: idsOf(signing), authorities: idsOf(authorities) },
+      ...(replacesLost === true && { replacesLost }),
+    };
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -113,7 +116,7 @@ function firstKeys({ folder, clock, log, recorded }: KeyRingOptions): ControlPla
   if (found !== undefined) return found;
   if (recorded !== undefined)
     throw new CannotStart(
-      `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from your backup, or name its folder with --keys.`,
+      `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from where you keep your secrets, or name its folder with --keys. If they are lost: muster keys create --keys ${folder}`,
     );
   const made = newKeys(clock.nowMs());
   writeKeys(folder, made);

@@ -1,9 +1,17 @@
 // What the command line does with the keys of a server on this machine. It never hands out a private key.
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fingerprintsOf } from '../agent/runtime.ts';
 import { EXIT, Failure, type KeysShown } from '../cli/index.ts';
-import { inForce, keyFileIn, readKeys, rotateKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';
+import {
+  inForce,
+  keyFileIn,
+  readKeys,
+  replaceLostKeys,
+  rotateKeys,
+  writeKeys,
+  type ControlPlaneKeys,
+} from './key-file.ts';
 import { CannotStart } from './start-failure.ts';
 
 export function showKeyFile(folder: string, tlsCert?: string): KeysShown {
@@ -27,6 +35,23 @@ export function rotateKeyFile(folder: string, overlapMs: number): KeysShown {
   const rotated = rotateKeys(found(folder), nowMs, overlapMs);
   writeKeys(folder, rotated);
   return shown(folder, rotated, nowMs);
+}
+
+/** Never over keys that are there: agents trust those. */
+export function createKeyFile(folder: string): KeysShown {
+  const nowMs = Date.now();
+  if (existsSync(keyFileIn(folder)))
+    throw new Failure(
+      EXIT.refused,
+      `There are keys in ${keyFileIn(folder)}, and agents trust them. Change them with: muster keys rotate`,
+    );
+  const made = replaceLostKeys(nowMs);
+  try {
+    writeKeys(folder, made);
+  } catch (error) {
+    throw new Failure(EXIT.refused, `The keys cannot be written to ${folder}: ${(error as Error).message}`);
+  }
+  return shown(folder, made, nowMs);
 }
 
 function found(folder: string): ControlPlaneKeys {

@@ -30,6 +30,7 @@ async function run(): Promise<number> {
     node: {
       compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),
       showKeys: async (folder, tlsCert) => (await import('./key-tools.ts')).showKeyFile(folder, tlsCert),
+      createKeys: async (folder) => (await import('./key-tools.ts')).createKeyFile(folder),
       rotateKeys: async (folder, overlapMs) => (await import('./key-tools.ts')).rotateKeyFile(folder, overlapMs),
       tracePacket: async (options) => (await import('./node-tools.ts')).tracePacket(options),
     },

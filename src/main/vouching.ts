@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { Vouching, type Desk } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
 import type { Journal, Lease } from '../journal/index.ts';
-import { findKeyIds } from '../keys/index.ts';
+import { findKeyIds, findPredecessors } from '../keys/index.ts';
 import { realClock } from './clock.ts';
 import { KeyRing } from './key-ring.ts';
 
@@ -25,6 +25,7 @@ export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts)
   const servers = new Set<string>();
   return new Vouching({
     journalId: () => journal.journalId,
+    succeeds: () => findPredecessors(journal.fleet, journal.journalId),
     signer: () => keys.signer(),
     servers: () => {
       for (const url of [deciding.url, deciding.lease?.holder()?.url]) if (url !== undefined) servers.add(url);

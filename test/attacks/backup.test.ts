@@ -1,15 +1,15 @@
 // A backup is whole or refused, and what is restored from it is the fleet that it was taken of, on either store.
-import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openSqliteRestore } from '../../src/journal/sqlite-restore-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import type { Store } from '../../src/journal/store.ts';
 import { KEY_FILE, newKeys, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
-import { newFolder, run, startServer } from '../cli/muster.ts';
+import { newFolder, run, start, startServer } from '../cli/muster.ts';
 import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
 
 const tools = storeTools('1.2.3', () => 1_790_000_000_000);
@@ -219,6 +219,54 @@ function emptyFolder(): string {
   mkdirSync(folder, { mode: 0o700 });
   return folder;
 }
+
+test('agents follow the restored server by themselves, over plain HTTP too, and take what it decides', async () => {
+  const data = join(newFolder(), 'data');
+  const server = await startServer(data);
+  await server.said(/recorded which keys/);
+  const joining = server.startCommand('hosts', 'join', 'c1', '--wait', '--timeout', '1m');
+  await joining.said(/has no agent yet/);
+  const state = newFolder();
+  writeFileSync(join(state, 'token'), (await server.muster('hosts', 'join-token', 'c1')).out);
+  const agent = start([
+    'agent',
+    '--server',
+    server.url,
+    '--state',
+    state,
+    '--simulate',
+    '--join-token-file',
+    join(state, 'token'),
+  ]);
+  expect(await joining.ended).toMatchObject({ code: 0 });
+  const file = join(newFolder(), 'fleet.gz');
+  await server.json('backup', file);
+  // The agent has seen later revisions than those of the backup.
+  for (const zone of ['a', 'b', 'c']) await server.json('hosts', 'edit', 'c1', '--zone', zone);
+  await server.stop();
+
+  const other = join(newFolder(), 'data');
+  const { out } = await run(['restore', file, '--data', other, '--output', 'json']);
+  const { journalId } = JSON.parse(out) as { journalId: string };
+  copyFileSync(join(data, KEY_FILE), join(other, KEY_FILE));
+  copyFileSync(join(data, 'admin-token'), join(other, 'admin-token'));
+  const restored = await startServer(other, '--listen', new URL(server.url).host);
+  await restored.said(/a backup of another journal was restored/);
+  await agent.said(/keys or servers of the control plane changed/);
+  await restored.json('hosts', 'edit', 'c1', '--zone', 'after');
+  const views = (): string[] =>
+    readdirSync(state, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
+  await vi.waitFor(
+    () => expect(views().filter((text) => text.includes(journalId) && text.includes('"after"'))).not.toEqual([]),
+    { timeout: 60_000, interval: 200 },
+  );
+  expect(agent.err() + agent.out()).not.toContain('view-not-authentic');
+  agent.child.kill('SIGTERM');
+  expect(await agent.ended).toMatchObject({ code: 0 });
+  await restored.stop();
+});
 
 postgresSuite('backups between stores', (postgres) => {
   test('from SQLite to PostgreSQL and back', async () => {

@@ -52,6 +52,36 @@ describe('a rotation', () => {
   });
 });
 
+describe('a journal that a backup was restored into', () => {
+  const keys = newKeys(0);
+  const link = { isAuthenticated: false, verify: verifyEd25519 };
+  const saying = (journalId: string, succeeds: readonly string[] = [], of = keys): Signed =>
+    new Vouching({
+      journalId: () => journalId,
+      signer: () => signerOf(of, 0),
+      succeeds: () => succeeds,
+    }).controlPlane()!;
+  const known = trustAtJoin(saying('j1'))!;
+
+  test('is-followed-when-the-control-plane-says-that-it-continues-the-known-one', () => {
+    expect(learnTrust(known, saying('j3', ['j2', 'j1']), link)).toMatchObject({ journalId: 'j3' });
+  });
+
+  test.each<[string, Signed]>([
+    ['continues-none', saying('j3')],
+    ['continues-another', saying('j3', ['j2'])],
+    ['is-named-by-somebody-else', saying('j3', ['j1'], newKeys(0))],
+  ])('is-not-followed-when-it-%s', (_name, signed) => {
+    expect(learnTrust(known, signed, link)).toBe(known);
+  });
+
+  test('is-never-left-for-the-one-before', () => {
+    const restored = learnTrust(known, saying('j2', ['j1']), link)!;
+    expect(learnTrust(restored, saying('j1'), link)).toBe(restored);
+    expect(learnTrust(restored, saying('j1'), { ...link, isAuthenticated: true })).toBe(restored);
+  });
+});
+
 test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server', async () => {
   const server = await startServer(newFolder());
   await server.said(/recorded which keys/);
@@ -89,6 +119,21 @@ test('keys-are-closed-to-others-rotated-by-command-and-read-by-a-running-server'
   const without = await run(['serve', '--data', server.data, '--listen', '127.0.0.1:0']);
   expect(without).toMatchObject({ code: 1 });
   expect(without.err).toContain('This control plane has keys');
+  expect(without.err).toContain(`muster keys create --keys ${server.data}`);
   writeFileSync(file, '{}', { mode: 0o600 });
   expect((await run(['serve', '--data', server.data, '--listen', '127.0.0.1:0'])).err).toContain('Copy it again');
+});
+
+test('lost-keys-are-replaced-and-never-those-that-are-there', async () => {
+  const server = await startServer(newFolder());
+  await server.said(/recorded which keys/);
+  const over = await server.muster('keys', 'create');
+  expect(over).toMatchObject({ code: 1, err: expect.stringContaining('muster keys rotate') as string });
+  await server.stop();
+  rmSync(join(server.data, KEY_FILE));
+  expect(await run(['keys', 'create', '--data', server.data])).toMatchObject({ code: 0 });
+  const again = await startServer(server.data);
+  await again.said(/recorded which keys/);
+  expect(await again.json('alarms')).toEqual([]);
+  expect(await again.stop()).toMatchObject({ code: 0 });
 });
