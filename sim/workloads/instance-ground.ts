@@ -156,14 +156,14 @@ function drawPlain(rng: Rng): Drawn {
 function drawNetworks(rng: Rng): NetworkPlan[] {
   const plans: [backEnd: BackEndName, routed: boolean][] = [
     ['simulated', true],
-    ['simulated', false],
+    [rng.chance(0.5) ? 'simulated' : 'simulated-single', false],
     ['embedded', true],
     ['embedded', false],
     ['host-local', true],
     ['host-local', false],
   ];
   return plans.flatMap(([backEnd, routed], nth) =>
-    backEnd === 'simulated' || rng.chance(0.4) ? [drawNetwork(rng, backEnd, routed, nth + 1)] : [],
+    backEnd.startsWith('simulated') || rng.chance(0.4) ? [drawNetwork(rng, backEnd, routed, nth + 1)] : [],
   );
 }
 

@@ -6,10 +6,12 @@ import {
   type BindOrder,
   type Carried,
   type CreateOrder,
+  type DeleteBindingOrder,
   type EndOrder,
   type HostAsk,
   type HostNetwork,
   type NetworkBackEnd,
+  type NetworkOrder,
   type PortAnswer,
 } from '../../src/network/index.ts';
 import type { Program, Reply } from '../kernel/program.ts';
@@ -92,6 +94,18 @@ export class NetworkPort implements NetworkBackEnd {
     return this.#call(order, fence, (backEnd, until) => backEnd.bind(order, until));
   }
 
+  addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.addBinding(order, until));
+  }
+
+  activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.activateBinding(order, until));
+  }
+
+  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried> {
+    return this.#call(order, fence, (backEnd, until) => backEnd.deleteBinding(order, until));
+  }
+
   unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
     return this.#call(order, fence, (backEnd, until) => backEnd.unbind(order, until));
   }
@@ -101,7 +115,7 @@ export class NetworkPort implements NetworkBackEnd {
   }
 
   #call(
-    { op, instance }: CreateOrder | BindOrder | EndOrder,
+    { op, instance }: NetworkOrder,
     { leaseEpoch, deadlineAtMs }: BackEndFence,
     ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<Carried>,
   ): Promise<Carried> {

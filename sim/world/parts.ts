@@ -12,7 +12,7 @@ import { LivenessController } from '../../src/hosts/runtime.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import { MODELS, OPERATION_KINDS, VIEW_PARTS } from '../../src/main/rooms.ts';
-import { NetworkDriver, NetworkEventsController } from '../../src/network/runtime.ts';
+import { NetworkDriver, NetworkEventsController, simulatedBackEnds } from '../../src/network/runtime.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
 import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
 import { NetworkPort } from './network-port.ts';
@@ -87,7 +87,7 @@ export const productionParts: Parts = {
   viewParts: VIEW_PARTS,
   drivers: {
     network: ({ program, clock, hasCredentials }, world) =>
-      new NetworkDriver({ clock, hasCredentials, backEnds: new Map([['simulated', new NetworkPort(world, program)]]) }),
+      new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) }),
     views: ({ journal, clock }, _world, desk) => new ViewsDriver({ desk, journal, clock }),
   },
   lease: ({ journal, clock, log, program, url }) =>

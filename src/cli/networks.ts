@@ -26,7 +26,7 @@ interface Network extends Changed {
   readonly minBandwidthKbps?: number;
 }
 
-const BACK_ENDS = ['embedded', 'host-local', 'simulated'];
+const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-single'];
 
 const yes = (flag: boolean): string | undefined => (flag ? 'yes' : undefined);
 

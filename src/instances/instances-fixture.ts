@@ -12,7 +12,7 @@ import {
   type NetworkNews,
   type Port,
 } from '../network/index.ts';
-import { NetworkDriver, SimulatedNetwork } from '../network/runtime.ts';
+import { NetworkDriver, simulatedBackEnds, SimulatedNetwork } from '../network/runtime.ts';
 import type { Driver, OperationId } from '../operations/index.ts';
 import { OperationsController } from '../operations/runtime.ts';
 import { createInstances, type CreateInstances } from './create.ts';
@@ -38,7 +38,7 @@ export class World extends TestWorld {
   }
 
   protected override begin({ journal, clock, log }: Begun): OperationsController {
-    const backEnds = new Map([['simulated', this.network] as const]);
+    const backEnds = simulatedBackEnds(this.network);
     const drivers = new Map<string, Driver>([
       ['network', new NetworkDriver({ clock, backEnds, hasCredentials: () => true })],
       ['views', { carryOut: async () => ({ kind: 'applied' }) }],

@@ -13,7 +13,13 @@ import {
   type Credentials,
   type Port,
 } from '../network/index.ts';
-import { NetworkDriver, NetworkEventsController, SimulatedNetwork } from '../network/runtime.ts';
+import {
+  NetworkDriver,
+  NetworkEventsController,
+  SIMULATED_BACK_ENDS,
+  simulatedBackEnds,
+  SimulatedNetwork,
+} from '../network/runtime.ts';
 import type { Driver, Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { CannotStart } from './start-failure.ts';
@@ -36,7 +42,7 @@ export function startNetworks(journal: Journal, credentialsFile: string | undefi
   });
   const driver = new NetworkDriver({
     clock: realClock,
-    backEnds: new Map([['simulated', simulated]]),
+    backEnds: simulatedBackEnds(simulated),
     hasCredentials: (backEnd) => credentials.has(backEnd),
   });
   const drivers = new Map([['network', remembering(driver, simulated, journal)]]);
@@ -50,15 +56,16 @@ function remembering(driver: Driver, simulated: SimulatedNetwork, { fleet }: Jou
     carryOut: (action, fence) => {
       if (fence.leaseEpoch !== epoch) {
         epoch = fence.leaseEpoch;
-        simulated.adopt(portsOn(fleet, 'simulated'));
+        simulated.adopt(portsOn(fleet, SIMULATED_BACK_ENDS));
       }
       return driver.carryOut(action, fence);
     },
   };
 }
 
-function* portsOn(fleet: FleetReader, backEnd: BackEndName): Iterable<Stored<'port', Port>> {
-  for (const { id, doc } of fleet.all(NETWORK)) if (doc.backEnd === backEnd) yield* fleet.find(PORTS_BY_NETWORK, id);
+function* portsOn(fleet: FleetReader, backEnds: readonly BackEndName[]): Iterable<Stored<'port', Port>> {
+  for (const { id, doc } of fleet.all(NETWORK))
+    if (backEnds.includes(doc.backEnd)) yield* fleet.find(PORTS_BY_NETWORK, id);
 }
 
 function readCredentials(path: string | undefined): Credentials {

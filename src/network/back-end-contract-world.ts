@@ -4,7 +4,7 @@
 import { expect } from 'vitest';
 import { idOf, put, type Change, type Fleet } from '../fleet/index.ts';
 import { nicNeed, nicPort } from './attach.ts';
-import type { BindPort, CreatePort, EndPort, PortAnswer } from './back-end.ts';
+import { CAPABILITIES, type BindPort, type CreatePort, type EndPort, type PortAnswer } from './back-end.ts';
 import { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
 import { HandClock } from './clock-fixture.ts';
 import { NETWORK, PORT, type BackEndName, type Port, type PortId } from './model.ts';
@@ -157,7 +157,12 @@ class OutsideHarness extends JournalHarness {
   readonly #clock = new HandClock();
   readonly #network = new SimulatedNetwork({ clock: this.#clock });
   readonly #fence = { leaseEpoch: 1, deadlineAtMs: Number.MAX_SAFE_INTEGER };
-  readonly #face = { backEnd: 'simulated', instance: INSTANCE } as const;
+  readonly #face: { readonly backEnd: BackEndName; readonly instance: string };
+
+  constructor(backEnd: BackEndName) {
+    super(backEnd);
+    this.#face = { backEnd, instance: INSTANCE };
+  }
 
   override async create(...nics: readonly NewNic[]): Promise<string> {
     const outcome = await super.create(...nics);
@@ -269,5 +274,5 @@ function given({ addresses = [], mac }: Partial<PortAnswer> = {}) {
 }
 
 export function harnessOf(backEnd: BackEndName): Harness {
-  return backEnd === 'simulated' ? new OutsideHarness(backEnd) : new InlineHarness(backEnd);
+  return CAPABILITIES[backEnd].inline ? new InlineHarness(backEnd) : new OutsideHarness(backEnd);
 }

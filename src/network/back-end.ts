@@ -15,6 +15,11 @@ export interface Capabilities {
   readonly segments: boolean;
   /** Says by an event when a host has connected a port. */
   readonly events: boolean;
+  /**
+   * A port can have a second, inactive binding at another host, so that a move is sure of its target before anything leaves the
+   * source. One that cannot is bound at the target before the hand-over, and at the source again if the move comes to nothing.
+   */
+  readonly multipleBindings: boolean;
   /** Is reached with credentials that the server must have been given. */
   readonly needsCredentials: boolean;
 }
@@ -27,6 +32,7 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
     lateAddress: true,
     segments: true,
     events: false,
+    multipleBindings: true,
     needsCredentials: false,
   },
   'host-local': {
@@ -35,6 +41,7 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
     lateAddress: true,
     segments: true,
     events: false,
+    multipleBindings: true,
     needsCredentials: false,
   },
   simulated: {
@@ -43,7 +50,18 @@ export const CAPABILITIES: Readonly<Record<BackEndName, Capabilities>> = {
     lateAddress: true,
     segments: true,
     events: true,
+    multipleBindings: true,
     needsCredentials: true,
+  },
+  // The same network, for trials of back ends that hold one binding per port.
+  'simulated-single': {
+    inline: false,
+    earlyCreate: true,
+    lateAddress: true,
+    segments: true,
+    events: true,
+    multipleBindings: false,
+    needsCredentials: false,
   },
 };
 
@@ -131,14 +149,26 @@ interface OrderFace {
 }
 export type CreateOrder = OrderFace & { readonly op: 'create'; readonly ports: readonly CreatePort[] };
 export type BindOrder = OrderFace & {
-  readonly op: 'bind';
+  readonly op: 'bind' | 'add-binding' | 'activate-binding';
   readonly host: string;
   readonly ports: readonly BindPort[];
 };
 export type EndOrder = OrderFace & { readonly op: 'unbind' | 'release'; readonly ports: readonly EndPort[] };
+export type DeleteBindingOrder = OrderFace & {
+  readonly op: 'delete-binding';
+  readonly host: string;
+  readonly ports: readonly OldBinding[];
+};
+
+/** A binding at a host that is not the active one. A newer one there, under a higher serial, is another. */
+export interface OldBinding {
+  readonly port: string;
+  readonly nic: number;
+  readonly serial: number;
+}
 
 /** What a driver action of the driver `network` carries as its args. */
-export type NetworkOrder = CreateOrder | BindOrder | EndOrder;
+export type NetworkOrder = CreateOrder | BindOrder | EndOrder | DeleteBindingOrder;
 
 /** What became of one port. The answer to a bind holds all there is to know: nothing is read again. */
 export interface PortAnswer {
@@ -175,6 +205,9 @@ export type Carried =
  *   status 200: `replyOutcome` counts that as a failure.
  * - unbind: `binding:host_id` emptied; addresses stay. release: `DELETE`, or for a user's port `device_id`, `device_owner`,
  *   `binding:host_id` and `binding:profile` emptied and `dns_name` reset. 404 is success.
+ * - add-binding: `POST /v2.0/ports/{id}/bindings` for the host. It is inactive; `binding_failed` in an answer with status 200 is a
+ *   failure. activate-binding: `PUT …/bindings/{host}/activate`, which makes the other one inactive; 404 means that the binding was
+ *   lost, and it is added again first. delete-binding: `DELETE …/bindings/{host}`; 404 is success.
  * - serial: kept in `binding:profile`, and written with `If-Match: revision_number=…`, which makes it a fence.
  */
 export interface NetworkBackEnd {
@@ -183,7 +216,16 @@ export interface NetworkBackEnd {
   create(order: CreateOrder, fence: BackEndFence): Promise<Carried>;
   /** Binds every port of the order at once, each by its own call. */
   bind(order: BindOrder, fence: BackEndFence): Promise<Carried>;
-  /** Takes the host off; addresses stay. */
+  /**
+   * Gives every port a second binding at a host, which is inactive: the port stays connected where it is. At most one is kept
+   * beside the active one; one under a higher serial takes its place. Only where `multipleBindings` is declared.
+   */
+  addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  /** Makes that binding the active one, and the one that was active inactive. One that was lost is made anew. */
+  activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried>;
+  /** Deletes the inactive binding at a host; the active one is never touched. One that is not there is deleted. */
+  deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried>;
+  /** Takes the host off, and an inactive binding with it; addresses stay. */
   unbind(order: EndOrder, fence: BackEndFence): Promise<Carried>;
   /** Deletes own ports, hands back users'. A port that is not there is released. */
   release(order: EndOrder, fence: BackEndFence): Promise<Carried>;

@@ -36,6 +36,7 @@ const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
   embedded: 'ovs',
   'host-local': 'bridge',
   simulated: 'simulated',
+  'simulated-single': 'simulated',
 };
 
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */

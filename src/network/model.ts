@@ -32,7 +32,7 @@ const MAC = Type.String({
  * hosts do their own networking, everything is allocated after the choice of host. `simulated`: a back end outside the
  * journal, with faults that can be armed. A Neutron back end takes its place beside them.
  */
-export const BACK_ENDS = ['embedded', 'host-local', 'simulated'] as const;
+export const BACK_ENDS = ['embedded', 'host-local', 'simulated', 'simulated-single'] as const;
 export type BackEndName = (typeof BACK_ENDS)[number];
 
 /** What a user says of a network. */

@@ -79,6 +79,12 @@ function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence):
       return backEnd.create(order, fence);
     case 'bind':
       return backEnd.bind(order, fence);
+    case 'add-binding':
+      return backEnd.addBinding(order, fence);
+    case 'activate-binding':
+      return backEnd.activateBinding(order, fence);
+    case 'delete-binding':
+      return backEnd.deleteBinding(order, fence);
     case 'unbind':
       return backEnd.unbind(order, fence);
     case 'release':

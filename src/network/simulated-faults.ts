@@ -3,7 +3,8 @@
 import { PORT_OUTCOMES, type PortOutcome } from './back-end.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 
-export const SIMULATED_OPS = ['create', 'bind', 'unbind', 'delete', 'spawn'] as const;
+/** `bind` is also what gives a port a second binding, `unbind` what takes it away; `activate` makes it the active one. */
+export const SIMULATED_OPS = ['create', 'bind', 'activate', 'unbind', 'delete', 'spawn'] as const;
 export type SimulatedOp = (typeof SIMULATED_OPS)[number];
 
 const SPAWN_OUTCOMES = ['spawn-failed', 'resources-gone', 'bad-image'] as const;
@@ -52,6 +53,7 @@ const LOST = ['hang', 'applied-but-lost'] as const;
 const POSSIBLE: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
   create: ['ok', 'pool-empty', 'not-found', 'taken', 'quota', 'forbidden', 'unavailable', ...LOST],
   bind: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
+  activate: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
   unbind: [...ENDING, ...LOST],
   delete: [...ENDING, ...LOST],
   spawn: ['ok', 'hang', ...SPAWN_OUTCOMES],

@@ -11,22 +11,23 @@ import {
   type Carried,
   type CreateOrder,
   type CreatePort,
+  type DeleteBindingOrder,
   type EndOrder,
   type EndPort,
   type HostNetwork,
   type NetworkBackEnd,
+  type OldBinding,
   type OrderPool,
-  type PortAnswer,
   type PortOutcome,
 } from './back-end.ts';
-import { replyOutcome, type BackEndReply } from './back-end-reply.ts';
 import type { NetworkNews } from './event.ts';
 import type { Port } from './model.ts';
 import type { PoolKey } from './need.ts';
 import { SimulatedCalls, type SimulatedCall } from './simulated-calls.ts';
 import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './simulated-faults.ts';
 import { hostSide } from './simulated-host-side.ts';
-import { SimulatedPorts, type Done } from './simulated-ports.ts';
+import { SimulatedPorts, type BindTo, type Done } from './simulated-ports.ts';
+import { BINDING_FAILED, gathered, lost, REPLIES, settled, type Settled } from './simulated-replies.ts';
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
@@ -44,7 +45,7 @@ export interface Caller {
 }
 
 interface OnePort {
-  readonly op: 'bind' | 'unbind' | 'delete';
+  readonly op: 'bind' | 'activate' | 'unbind' | 'delete';
   readonly instance: string;
   readonly port: string;
   readonly serial: number;
@@ -53,23 +54,7 @@ interface OnePort {
   readonly segment?: string | undefined;
 }
 
-type Settled = { readonly kind: 'stale' } | { readonly kind: 'applied' | 'already'; readonly answer: PortAnswer };
-
 const CONNECTED = 'simulated';
-const BINDING_FAILED = 'binding_failed';
-
-/** How the back end says what a fault makes it say. */
-const REPLIES: Readonly<Record<Exclude<PortOutcome, 'ok'>, BackEndReply>> = {
-  'binding-failed': { status: 200, type: BINDING_FAILED },
-  'pool-empty': { status: 409, code: 'IpAddressGenerationFailure' },
-  'mapping-gone': { status: 409, code: 'HostNotConnectedToAnySegment' },
-  'address-not-carried': { status: 409, code: 'HostNotCompatibleWithFixedIps' },
-  'not-found': { status: 404 },
-  taken: { status: 409, code: 'PortInUse' },
-  quota: { status: 409, code: 'OverQuota' },
-  forbidden: { status: 403 },
-  unavailable: { status: 503 },
-};
 
 export class SimulatedNetwork implements NetworkBackEnd {
   readonly name = 'simulated';
@@ -140,6 +125,31 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return this.bindFor(order, { by: 'conductor', ...fence });
   }
 
+  async addBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    const caller: Caller = { by: 'conductor', ...fence };
+    const add = (port: BindPort, to: BindTo): Done => this.#ports.addBinding(port, to);
+    return this.#each(order.ports, (port) => this.#bindBy('bind', { order, port, caller }, add));
+  }
+
+  async activateBinding(order: BindOrder, fence: BackEndFence): Promise<Carried> {
+    const caller: Caller = { by: 'conductor', ...fence };
+    const activate = (port: BindPort, to: BindTo): Done => {
+      const done = this.#ports.activateBinding(port, to);
+      this.#tellIfConnected(done, to.instance, port);
+      return done;
+    };
+    return this.#each(order.ports, (port) => this.#bindBy('activate', { order, port, caller }, activate));
+  }
+
+  async deleteBinding(order: DeleteBindingOrder, fence: BackEndFence): Promise<Carried> {
+    const { instance, host } = order;
+    return this.#each(order.ports, (port: OldBinding) =>
+      this.#call({ op: 'unbind', instance, host, ...port }, { by: 'conductor', ...fence }, () =>
+        this.#ports.deleteBinding(port, host),
+      ),
+    );
+  }
+
   async unbind(order: EndOrder, fence: BackEndFence): Promise<Carried> {
     return this.#each(order.ports, (port) => this.#unbindOne(order, port, { by: 'conductor', ...fence }));
   }
@@ -174,14 +184,24 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return this.#each(order.ports, (port) => this.#releaseOne(order, port, caller));
   }
 
-  async #bindOne({ instance, host }: BindOrder, port: BindPort, caller: Caller): Promise<Settled> {
-    const call = { op: 'bind', instance, host, ...port } as const;
-    return this.#call(call, caller, (fault) => {
-      const type = fault === 'binding-failed' ? BINDING_FAILED : CONNECTED;
-      const done = this.#ports.bind(port, { instance, host, type });
-      if (done.kind !== 'stale' && done.reply.type === CONNECTED) this.#tellPlugged(instance, port);
+  #bindOne(order: BindOrder, port: BindPort, caller: Caller): Promise<Settled> {
+    const bind = (one: BindPort, to: BindTo): Done => {
+      const done = this.#ports.bind(one, to);
+      this.#tellIfConnected(done, to.instance, one);
       return done;
-    });
+    };
+    return this.#bindBy('bind', { order, port, caller }, bind);
+  }
+
+  #bindBy(
+    op: 'bind' | 'activate',
+    { order, port, caller }: { readonly order: BindOrder; readonly port: BindPort; readonly caller: Caller },
+    bind: (port: BindPort, to: BindTo) => Done,
+  ): Promise<Settled> {
+    const { instance, host } = order;
+    return this.#call({ op, instance, host, ...port }, caller, (fault) =>
+      bind(port, { instance, host, type: fault === 'binding-failed' ? BINDING_FAILED : CONNECTED }),
+    );
   }
 
   #unbindOne({ instance }: EndOrder, port: EndPort, caller: Caller): Promise<Settled> {
@@ -196,8 +216,9 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** Again when the bind comes again: whoever heard it first may have forgotten. */
-  #tellPlugged(instance: string, { port, serial }: BindPort): void {
-    if (this.eventsEnabled) this.#emit({ port, name: 'plugged', serial, instance });
+  #tellIfConnected(done: Done, instance: string, { port, serial }: BindPort): void {
+    if (done.kind === 'stale' || done.reply.type !== CONNECTED || !this.eventsEnabled) return;
+    this.#emit({ port, name: 'plugged', serial, instance });
   }
 
   /** All at once: one that is slow or fails holds up no other. */
@@ -260,38 +281,4 @@ export class SimulatedNetwork implements NetworkBackEnd {
     this.calls.ended(nth, bad?.outcome ?? carried.kind);
     return carried;
   }
-}
-
-function lost(): NetworkUnavailable {
-  return new NetworkUnavailable('the answer of the back end was lost');
-}
-
-function settled(done: Done, port: string, op: OnePort['op'] | 'create'): Settled {
-  if (done.kind === 'stale') return done;
-  const outcome = replyOutcome(done.reply, op === 'bind' ? 'binding' : 'success');
-  const ends = op === 'unbind' || op === 'delete';
-  if (outcome === 'not-found' && ends) return { kind: done.kind, answer: { port, outcome: 'ok', text: 'it was gone' } };
-  if (outcome !== 'ok') return { kind: done.kind, answer: { port, outcome, text: textOf(done.reply) } };
-  const { mac, addresses, binding } = done.port ?? {};
-  const answer: PortAnswer = {
-    port,
-    outcome,
-    ...(mac !== undefined && { mac }),
-    ...(addresses !== undefined && { addresses: addresses.map(({ ip, subnet }) => ({ ip, subnet })) }),
-    ...(binding !== undefined && { type: binding.type }),
-  };
-  return { kind: done.kind, answer };
-}
-
-function textOf({ status, code, type }: BackEndReply): string {
-  return `the back end answered ${[status, code, type].filter((part) => part !== undefined).join(' ')}`;
-}
-
-function gathered(ports: readonly Settled[]): Carried {
-  const answers: PortAnswer[] = [];
-  for (const one of ports) {
-    if (one.kind === 'stale') return one;
-    answers.push(one.answer);
-  }
-  return { kind: ports.every(({ kind }) => kind === 'already') ? 'already' : 'applied', ports: answers };
 }

@@ -1,6 +1,6 @@
 // The ports that the simulated back end has, and what orders do to them. Every order may come twice, late, or after a newer
 // one: serials only grow, and what was deleted stays deleted.
-import type { BindPort, CreatePort, EndPort, PlacedAddress } from './back-end.ts';
+import type { BindPort, CreatePort, EndPort, OldBinding, PlacedAddress } from './back-end.ts';
 import type { BackEndReply } from './back-end-reply.ts';
 import type { Stored } from '../fleet/index.ts';
 import type { Address, Port } from './model.ts';
@@ -22,6 +22,8 @@ interface SimulatedPort {
   readonly instance: string | undefined;
   readonly addresses: readonly HeldAddress[];
   readonly binding: SimulatedBinding | undefined;
+  /** A second binding, at a host that the port is not connected at. */
+  readonly inactive?: SimulatedBinding | undefined;
   /** The highest serial that was seen; a bind with it is over when no binding has it. */
   readonly serial: number;
 }
@@ -46,6 +48,7 @@ export interface BindTo {
 }
 
 const OK: BackEndReply = { status: 200 };
+const UNBOUND = { binding: undefined, inactive: undefined };
 
 export class SimulatedPorts {
   readonly addresses = new SimulatedAddresses();
@@ -124,8 +127,41 @@ export class SimulatedPorts {
     const placed = this.#place(order, port.addresses);
     if ('code' in placed) return refused(409, placed.code);
     const { serial } = order;
-    const bound = { ...port, instance, addresses: placed.addresses, serial, binding: { host, serial, type } };
+    const binding = { host, serial, type };
+    const bound = { ...port, instance, addresses: placed.addresses, serial, binding, inactive: undefined };
     return { ...this.#put(order.port, bound), reply: { ...OK, type } };
+  }
+
+  /** The port stays where it is, and is bound at another host as well. */
+  addBinding(order: BindPort, { instance, host, type }: BindTo): Done {
+    const port = this.#ports.get(order.port);
+    if (port === undefined) return refused(404);
+    if (port.instance !== undefined && port.instance !== instance) return refused(409, 'PortInUse');
+    const { serial } = order;
+    const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
+    if (same?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (same === undefined && serial <= port.serial) return { kind: 'stale' };
+    const placed = this.#place(order, port.addresses);
+    if ('code' in placed) return refused(409, placed.code);
+    const bound = { ...port, instance, addresses: placed.addresses, serial, inactive: { host, serial, type } };
+    return { ...this.#put(order.port, bound), reply: { ...OK, type } };
+  }
+
+  /** The other way round: the binding that was active is the second one now. */
+  activateBinding(order: BindPort, to: BindTo): Done {
+    const port = this.#ports.get(order.port);
+    const { inactive } = port ?? {};
+    const isThere = inactive?.serial === order.serial && inactive.host === to.host && inactive.type === to.type;
+    if (port === undefined || !isThere) return this.bind(order, to);
+    const turned = { ...port, binding: inactive, inactive: port.binding };
+    return { ...this.#put(order.port, turned), reply: { ...OK, type: to.type } };
+  }
+
+  deleteBinding({ port: id, serial }: OldBinding, host: string): Done {
+    const port = this.#ports.get(id);
+    const isThere = port?.inactive?.host === host && port.inactive.serial <= serial;
+    if (port === undefined || !isThere) return { kind: 'already', reply: OK, ...(port !== undefined && { port }) };
+    return this.#put(id, { ...port, inactive: undefined });
   }
 
   /** The addresses that a port has after a bind; nothing has changed when there is a code. */
@@ -160,7 +196,7 @@ export class SimulatedPorts {
     const port = this.#ports.get(id);
     if (port === undefined) return this.#absent(order);
     if (isLate(port, serial, instance)) return { kind: 'stale' };
-    return this.#loosen(id, { ...this.#lessened(port, order), binding: undefined, serial });
+    return this.#loosen(id, { ...this.#lessened(port, order), ...UNBOUND, serial });
   }
 
   release(order: EndPort, instance: string): Done {
@@ -172,7 +208,7 @@ export class SimulatedPorts {
     }
     if (isLate(port, serial, instance)) return { kind: 'stale' };
     if (end === 'keep') {
-      return this.#loosen(id, { ...this.#lessened(port, order), binding: undefined, instance: undefined, serial });
+      return this.#loosen(id, { ...this.#lessened(port, order), ...UNBOUND, instance: undefined, serial });
     }
     this.vanish(id);
     return { kind: 'applied', reply: OK };

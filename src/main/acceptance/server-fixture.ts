@@ -10,7 +10,12 @@ import type { Applied } from '../../fleet/index.ts';
 import { LivenessController, ScaleInController } from '../../hosts/runtime.ts';
 import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../journal/runtime.ts';
-import { NetworkDriver, NetworkEventsController, type SimulatedNetwork } from '../../network/runtime.ts';
+import {
+  NetworkDriver,
+  NetworkEventsController,
+  simulatedBackEnds,
+  type SimulatedNetwork,
+} from '../../network/runtime.ts';
 import type { Driver, Log } from '../../operations/index.ts';
 import { LeaseController, OperationsController } from '../../operations/runtime.ts';
 import { EVACUATORS, newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
@@ -137,7 +142,7 @@ export class Server {
 
   #driver(parts: ServerParts): Driver {
     const { clock, network, hasCredentials, driving } = parts;
-    const driver = new NetworkDriver({ clock, backEnds: new Map([['simulated', network]]), hasCredentials });
+    const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
     return {
       carryOut: (action, fence) =>
         this.#life.effect(async () => {
