@@ -58,7 +58,9 @@ export const INSTANCE_MARKS: readonly string[] = [
   'network-order-stale',
   'network-order-unanswered',
   'network-order-without-credentials',
+  'only-copy-held',
   'pool-excluded',
+  'rebuild-found-no-place',
   'task-found-done',
   'together-too-few',
 ];

@@ -4,6 +4,7 @@ import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import type { Checker } from './checker.ts';
+import { onlyCopyKept } from './copies-kept.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { forgottenInTime } from './forgotten.ts';
 import { invariants } from './invariants.ts';
@@ -31,6 +32,7 @@ export const CHECKERS: readonly Checker[] = [
   addressUsedOnce,
   machinesNotOversold,
   copiesAccounted,
+  onlyCopyKept,
   oneOwnerThere,
   onePortPerNic,
   portsMeant,

@@ -5,6 +5,7 @@ import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } f
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
+import { rebuildWithNoPlace } from './rebuilds.ts';
 import { agentTurned, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
@@ -45,6 +46,7 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   agentReplaced,
   allUpgraded,
   credentialsLost,
+  rebuildWithNoPlace,
 ];
 
 /** What goes wrong where hosts come and go; what only a back end outside can do to instances is tried elsewhere. */

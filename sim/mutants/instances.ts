@@ -13,6 +13,7 @@ import {
   type OperationKind,
 } from '../../src/operations/index.ts';
 import { eventsTrue, portsMeant } from '../checkers/back-end.ts';
+import { onlyCopyKept } from '../checkers/copies-kept.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
@@ -49,6 +50,21 @@ export const sweepNotStarted: Mutant = {
       parts,
       KINDS,
       without(({ id }) => id.startsWith('clean-')),
+    ),
+};
+
+/** The hold of a copy that may be the only one is begun as an order to destroy it. */
+export const onlyCopyNotHeld: Mutant = {
+  name: 'only-copy-not-held',
+  bug: 'what a host has of an instance is destroyed when its rebuild begins, and not when its successor runs',
+  scenario: INSTANCES,
+  caughtBy: [onlyCopyKept.name],
+  plant: (parts) =>
+    withKinds(parts, ['instance-clean'], (kind) =>
+      alteredSteps(kind, (step) => {
+        if (step.progress.reason?.code !== 'only-copy') return step;
+        return { ...step, progress: { state: 'running', step: 'destroy' } };
+      }),
     ),
 };
 

@@ -2,7 +2,7 @@
 // whoever is said to run does run, and the back end has what the journal says that it has.
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
-import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { heldCopy, INSTANCE, roleOfCopy, type Instance } from '../../src/instances/index.ts';
 import {
   backEndOf,
   CLAIM,
@@ -59,14 +59,16 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
 }
 
 /** Whether what an item waits for is so. */
-function isTrue(truth: Fleet, { doc }: StoredItem, silent: (host: string | undefined) => boolean): boolean {
-  const { reason, host, target } = doc;
+function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefined) => boolean): boolean {
+  const { reason, host, target } = item.doc;
   switch (reason?.code) {
     case 'host-not-heard':
     case 'host-silent':
     case 'source-not-heard':
     case 'target-not-heard':
       return silent(String(reason['host']));
+    case 'only-copy':
+      return roleOfCopy(truth, heldCopy(item)) === 'possibly-last';
     case 'ports-not-plugged':
       return [...truth.find(PORTS_BY_INSTANCE, target.id)].some((port) => !isPlugged(truth, port));
     case 'other-work-ends-first':
@@ -133,12 +135,9 @@ function lookedAfter(truth: Fleet, id: string, { state }: Instance): string[] {
   return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
 }
 
-/**
- * A build that found no place has nothing any more; one that took too long, or whose host went, waits to be deleted as it is: its
- * addresses are its user's until then. Where its ports may be bound is judged of all, see `boundWhereClaimed`.
- */
-function gaveBack(truth: Fleet, id: string, { state, wasActive, fault }: Instance): string[] {
-  if (state !== 'error' || wasActive || KEEPS_WHAT_IT_HAS.includes(fault?.code)) return [];
+/** A build that failed, or took too long, has nothing any more once nobody works on giving it back. */
+function gaveBack(truth: Fleet, id: string, { state, wasActive }: Instance): string[] {
+  if (state !== 'error' || wasActive || isBusy(truth, id)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
   return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
@@ -153,8 +152,6 @@ function boundWhereClaimed(truth: Fleet, id: string): string[] {
       : [`port ${port} of ${id} is bound to ${binding.host}, and its room is on ${claimed.join(', ') || 'no host'}`],
   );
 }
-
-const KEEPS_WHAT_IT_HAS: readonly (string | undefined)[] = ['deadline-passed', 'host-removed'];
 
 function isBusy(truth: Fleet, id: string): boolean {
   return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length > 0;

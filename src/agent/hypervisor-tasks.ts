@@ -96,7 +96,8 @@ export class HypervisorTasks {
     // Time has passed: another instance may have taken the room.
     const late = this.#settled(work);
     if (late !== undefined) return late;
-    await this.#change(work, connected.ports);
+    const refused = await this.#change(work, connected.ports);
+    if (refused !== undefined) return refused;
     await this.#machine.keep();
     const released = await this.#release(order, fence);
     if (failure !== undefined) return failure;
@@ -169,7 +170,8 @@ export class HypervisorTasks {
     return this.#ports.connect(mode, { host, instance: order.args.instance, nics, signal });
   }
 
-  async #change({ task, order }: Work, ports: readonly PortFact[]): Promise<void> {
+  /** The failure, when it cannot be done after all. */
+  async #change({ task, order }: Work, ports: readonly PortFact[]): Promise<Performed | undefined> {
     const by = { by: task.id, ...(ports.length > 0 && { ports }) };
     switch (order.task) {
       case 'build':
@@ -178,16 +180,19 @@ export class HypervisorTasks {
         const made = { id, vcpus, memoryMiB, diskGiB, nics, ...by };
         if (order.task === 'build') this.#machine.put({ ...made, state: 'running' });
         else this.#machine.expect(made);
-        return;
+        return undefined;
       }
-      case 'migrate':
-        await this.#machine.handOver(order.args.instance, order.args.target);
-        return;
+      case 'migrate': {
+        const { instance, target } = order.args;
+        if (await this.#machine.handOver(instance, target)) return undefined;
+        return failed('migration-failed', `host ${target} does not expect instance ${instance}`);
+      }
       case 'activate':
         this.#activate(order.args, by);
-        return;
+        return undefined;
       case 'destroy':
         this.#machine.remove(order.args.instance);
+        return undefined;
     }
   }
 

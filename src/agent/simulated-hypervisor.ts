@@ -151,18 +151,21 @@ export class SimulatedHypervisor {
     this.put({ ...instance, state: 'prepared', ...(this.#peer !== undefined && { awaited: true }) });
   }
 
-  /** What was expected is here now, and can be activated. */
-  async receive(id: string): Promise<void> {
-    const { awaited, ...found } = this.#instances.get(id) ?? {};
-    if (awaited === undefined) return;
-    this.put(found as MachineInstance);
+  /** What was expected is here now, and can be activated. False where it is not expected: then nothing is taken. */
+  async receive(id: string): Promise<boolean> {
+    const expected = this.#instances.get(id);
+    if (expected?.awaited !== true) return expected !== undefined;
+    const { awaited: _, ...found } = expected;
+    this.put(found);
     await this.keep();
+    return true;
   }
 
-  /** Sends it to another machine, which has it before this one forgets it. */
-  async handOver(id: string, target: string): Promise<void> {
-    await this.#peer?.(target)?.receive(id);
-    this.send(id, target);
+  /** Sends it to another machine, which has it before this one forgets it. False when that one does not take it: it stays. */
+  async handOver(id: string, target: string): Promise<boolean> {
+    const taken = (await this.#peer?.(target)?.receive(id)) ?? true;
+    if (taken) this.send(id, target);
+    return taken;
   }
 
   remove(id: string): void {

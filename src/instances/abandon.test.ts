@@ -14,6 +14,7 @@ import {
   type StoredOperation,
 } from '../operations/index.ts';
 import { instanceBuild } from './build.ts';
+import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { instanceMove } from './move-operation.ts';
 import { HOUR_MS, move, withActive } from './moves-fixture.ts';
@@ -69,7 +70,7 @@ describe('instances of a host that is removed by force', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('that-were-on-their-way-are-swept-at-the-other-end', async () => {
+  test('that-were-on-their-way: what the other end has may be the only copy, and is held until they are deleted', async () => {
     const world = await withActive();
     await start(world, 'h2');
     await world.pass();
@@ -79,7 +80,12 @@ describe('instances of a host that is removed by force', () => {
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'host-removed' } });
     expect(world.claim('web', 'move')).toBeUndefined();
+    expect(world.machines.having('web')).toEqual(['h2', 'h4']);
+    expect(world.open()).toEqual([expect.stringContaining('only-copy')]);
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+    await world.settle();
     expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { idOf, mark, remove, type Change, type FleetReader } from '../fleet/inde
 import { findHost, type Abandon } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
-import { cleaningOf } from './clean.ts';
+import { cleaningOf, holdingOf } from './clean.ts';
 import { withoutHost } from './give-up.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type InstanceFault, type InstanceState } from './model.ts';
 import type { StoredInstance } from './place.ts';
@@ -44,13 +44,18 @@ function leftBehind(fleet: FleetReader, instance: StoredInstance, host: string, 
   ];
 }
 
-/** Where it was going may have a copy by now: that one goes before anything of the name is placed there. */
+/**
+ * Where it was going may have a copy by now, which may be the only one: it is held, and nothing of the name is placed there. Where
+ * it came from has handed it over.
+ */
 function otherEnd(fleet: FleetReader, { id, doc, revision }: StoredInstance, nowMs: number): Change[] {
   const claim = fleet.get(CLAIM, claimId(id, 'move'));
   const other = claim?.doc.host ?? (doc.state === 'moving' ? doc.move?.from : undefined);
   const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
+  const key = `${id}.left.${revision}`;
   return [
     ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
-    ...(swept ? cleaningOf(id, other, `${id}.left.${revision}`, nowMs) : []),
+    ...(swept && claim === undefined ? cleaningOf(id, other, key, nowMs) : []),
+    ...(swept && claim !== undefined ? holdingOf({ instance: id, host: other, key, nowMs, home: doc.host }) : []),
   ];
 }

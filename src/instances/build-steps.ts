@@ -150,7 +150,7 @@ export function gaveUp(fleet: FleetReader, item: StoredItem, nowMs: number): Rec
 export function wentWell(fleet: FleetReader, item: StoredItem, made: readonly Change[], nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
   if (instance === undefined) return fail(item, { code: 'instance-gone', instance: item.doc.target.id });
-  const { fault: _, ...rest } = instance.doc;
+  const { fault: _, rebuiltFrom: __, ...rest } = instance.doc;
   const doc: Instance = { ...rest, state: 'active', wasActive: true, changedBy: BUILDER, changedAtMs: nowMs };
   const host = instance.doc.host ?? '';
   const changes = merged([

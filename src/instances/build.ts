@@ -1,6 +1,6 @@
 // The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
-import { idOf, mark, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST } from '../hosts/index.ts';
 import { isPlugged, NETWORK_EVENT, PORT, unboundPort, type NetworkEvent, type StoredPort } from '../network/index.ts';
 import {
@@ -41,6 +41,7 @@ import { keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from './model.ts';
 import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
 import { isAway, isConfirmedGone, portsOf, reachesPools, type StoredInstance } from './place.ts';
+import { releaseOverdue } from './release.ts';
 import { shelvingOf } from './shelve.ts';
 
 /** How long the network may take to report the ports as plugged. */
@@ -102,21 +103,34 @@ export function planWhile(state: InstanceState): OperationKind['plan'] {
     });
 }
 
-/** An instance that ran before is swept where it was being built, by work of its own, and can be tried again. */
-function tooLate(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
-  const what = doc.wasActive ? 'Try it again' : 'Delete the instance';
+/** Everything is given back. One that ran before keeps its ports, is swept where it was being built, and can be tried again. */
+function tooLate(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): Change[] {
+  const { id, doc } = instance;
+  const what = doc.wasActive ? 'Try it again' : 'Delete the instance and create it again';
   const message = `The build took longer than it may. ${what}.`;
   const fault: InstanceFault = { code: 'deadline-passed', message, atMs: nowMs };
-  if (!doc.wasActive) {
-    const failed: Instance = { ...doc, state: 'error', fault, changedBy: BUILDER, changedAtMs: nowMs };
-    // Its room was given back when the host failed: a port that is still connected there would keep that host from leaving.
-    const roomless = doc.host === undefined ? portsOf(fleet, doc).filter(({ doc: { binding } }) => binding) : [];
-    const at = { by: BUILDER, nowMs };
-    return [put(INSTANCE, id, failed), ...roomless.map((port) => put(PORT, port.id, unboundPort(port.doc, at)))];
+  const sent = SENT.includes(item.doc.step) ? doc.host : releasingHost(item);
+  const key = `${item.id}:late`;
+  if (doc.wasActive) {
+    const sweep = sent === undefined ? [] : cleaningOf(id, sent, key, nowMs);
+    return [...keptWithoutHost(fleet, id, { ...doc, fault }, { by: BUILDER, nowMs }), ...sweep];
   }
-  const sent = SENT.includes(item.doc.step) ? doc.host : undefined;
-  const sweep = sent === undefined ? [] : cleaningOf(id, sent, `${item.id}:late`, nowMs);
-  return [...keptWithoutHost(fleet, id, { ...doc, fault }, { by: BUILDER, nowMs }), ...sweep];
+  const failed = { ...doc, state: 'error' as const, fault, changedBy: BUILDER, changedAtMs: nowMs };
+  return merged([
+    put(INSTANCE, id, failed),
+    ...boundWithoutClaim(fleet, doc).map((port) => put(PORT, port.id, unboundPort(port.doc, { by: BUILDER, nowMs }))),
+    ...releaseOverdue(fleet, { instance: { ...instance, doc: failed }, sent, key, nowMs }),
+  ]);
+}
+
+/** The host that made the ports by itself, and was asked to release them. */
+function releasingHost({ doc: { step, host } }: StoredItem): string | undefined {
+  return step === 'release' ? host : undefined;
+}
+
+/** Its claim was dropped when the host failed: a port that is still bound there would keep that host from leaving. */
+function boundWithoutClaim(fleet: FleetReader, doc: Instance): StoredPort[] {
+  return doc.host === undefined ? portsOf(fleet, doc).filter((port) => port.doc.binding !== undefined) : [];
 }
 
 interface Looked {

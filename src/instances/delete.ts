@@ -3,10 +3,8 @@
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { CLAIM, claimId, unasked } from '../network/index.ts';
+import { CLAIM, claimId } from '../network/index.ts';
 import {
-  againAfterMs,
-  decideLater,
   expecting,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
@@ -14,24 +12,20 @@ import {
   record,
   targetKey,
   wait,
-  type ActionOutcome,
   type Next,
   type OperationId,
   type OperationKind,
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { endNics } from './build-answers.ts';
 import { cleaningOf, itemsOfHost } from './clean.ts';
+import { answeredDestroy, destroyTask, observedRelease, toDestroy, toRelease, type Finish } from './end-steps.ts';
 import { released } from './give-up.ts';
 import { INSTANCE } from './model.ts';
-import { endOrder, outsidePorts } from './orders.ts';
-import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+import type { StoredInstance } from './place.ts';
 import { beginWork, instancesNamed, type Work } from './work.ts';
 
 export const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
-/** The host that made the ports has destroyed the instance and released them. */
-const HOST_RELEASED = 'released-by-host';
 
 export interface DeleteInstances extends Work {
   readonly ids: readonly string[];
@@ -87,30 +81,18 @@ export const instanceDelete: OperationKind = {
       return nextStep(fleet, item, instance, nowMs);
     }),
 
-  observe: (fleet, item, outcome, nowMs) => observed(fleet, item, outcome, nowMs),
-
-  task: (fleet, item) => {
-    const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-    if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance === undefined) return undefined;
-    // A host that made the ports by itself also deletes those that are Muster's.
-    const ports = instance.doc.path.create === 'host' ? 'delete-own' : 'leave';
-    return { kind: 'destroy', args: { instance: instance.id, nics: endNics(fleet, instance), ports } };
-  },
-
-  answered: (fleet, item, answer, nowMs) => {
-    const path = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id))?.doc.path;
-    const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
-    if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
-    const problems = answer.problems ?? [];
-    return wait(
-      item,
-      { code: 'not-destroyed', instance: item.doc.target.id, problems },
-      nowMs + againAfterMs(item.doc.attempt),
-    );
-  },
+  observe: (fleet, item, outcome, nowMs) => observedRelease(fleet, item, { outcome, nowMs, finish }),
+  task: (fleet, item) => destroyTask(fleet, item),
+  answered: (fleet, item, answer, nowMs) => answeredDestroy(fleet, item, answer, nowMs),
 
   wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
+
+/** It is gone, with whatever it held. */
+const finish: Finish = (fleet, _item, { id, doc }, nowMs) => ({
+  changes: [remove(INSTANCE, id), ...released(fleet, id, doc, { by: 'operation:instance-delete', nowMs })],
+  progress: { state: 'done' },
+});
 
 function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
   switch (item.doc.step) {
@@ -119,7 +101,7 @@ function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance
     case 'destroy':
       return toDestroy(fleet, item, instance, nowMs);
     case 'release':
-      return toRelease(fleet, item, instance, nowMs);
+      return toRelease(fleet, item, { instance, nowMs, finish });
     default:
       throw new Error(`instance-delete has no step "${item.doc.step}"`);
   }
@@ -150,60 +132,4 @@ function sweepsOfMove(fleet: FleetReader, item: StoredItem, { id, doc }: StoredI
 
 function isSweep(fleet: FleetReader, item: StoredItem): boolean {
   return fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === 'instance-clean';
-}
-
-function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
-  const host = item.doc.host ?? '';
-  const stored = findHost(fleet, host);
-  if (isConfirmedGone(fleet, host)) {
-    // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
-    const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, item.id, nowMs);
-    return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
-  }
-  // A host that is only silent may still run it: its addresses are not given to anybody else.
-  if (stored?.doc.connection.state !== 'up') {
-    mark('delete-waits-for-silent-host');
-    return [wait(item, { code: 'host-silent', host, instance: instance.id })];
-  }
-  if (item.doc.state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  return [record(item, { state: 'running', step: 'destroy', attempt: item.doc.attempt + 1 })];
-}
-
-function toRelease(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
-  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  if (outside.length === 0) return [decideLater(item, (at, atMs) => [goneNow(at, item, atMs)])];
-  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  const args = endOrder(fleet, 'release', instance, outside) as unknown as Readonly<Record<string, unknown>>;
-  const action = { driver: 'network', item: item.id, step: 'release', attempt: item.doc.attempt, args };
-  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
-}
-
-/** One port's fault does not stop the others: the back end has gone through all of them, and is asked again for the rest. */
-function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
-  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-  if (instance === undefined) return record(item, { state: 'done', step: 'release' });
-  const answers = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts?.['ports'] : undefined;
-  const ports = answers as readonly { readonly port: string; readonly outcome: string }[] | undefined;
-  const left = ports?.filter((port) => port.outcome !== 'ok' && port.outcome !== 'not-found');
-  if (left?.length === 0) return gone(fleet, item, instance, nowMs);
-  // Without credentials the back end was not even asked: what the host made by itself it has let go of by itself.
-  if (unasked(outcome) !== undefined && item.doc.reason?.code === HOST_RELEASED)
-    return gone(fleet, item, instance, nowMs);
-  const unreleased = left?.map(({ port }) => port) ?? instance.doc.nics.map(({ port }) => port);
-  const reason = unasked(outcome) ?? { code: 'ports-not-released', instance: instance.id, ports: unreleased };
-  const again = wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
-  return { ...again, progress: { ...again.progress, attempt: item.doc.attempt + 1 } };
-}
-
-/** Whatever it holds when it goes, also what it got since it was looked at. */
-function goneNow(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
-  const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-  if (instance === undefined) return record(item, { state: 'done', step: 'release' });
-  return gone(fleet, item, instance, nowMs);
-}
-
-function gone(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): RecordStep {
-  const end = { by: 'operation:instance-delete', nowMs };
-  const changes = [remove(INSTANCE, id), ...released(fleet, id, doc, end)];
-  return record(item, { state: 'done', step: 'release', host: null }, { changes });
 }

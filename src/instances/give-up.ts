@@ -4,7 +4,7 @@ import { idOf, mark, put, remove, type Change, type FleetReader } from '../fleet
 import { CLAIM, claimId, endOfPort, PORT, unboundPort } from '../network/index.ts';
 import { reportText, type ScheduleReport } from '../scheduler/index.ts';
 import { FAULTS, faultNamed } from './faults.ts';
-import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
+import { INSTANCE, isRebuiltInPlace, type Instance, type InstanceFault } from './model.ts';
 import { isInline, portsOf } from './place.ts';
 
 export interface Ended {
@@ -48,8 +48,9 @@ export function givenUp(
 }
 
 /**
- * An instance that ran is not given up with what it has: it keeps its ports and their addresses, and can be tried again.
- * From the shelf it goes back there. A back end outside the journal may still have a port bound where it last was; the
+ * An instance that ran is not given up with what it has: it keeps its ports and their addresses, and can be tried again. One
+ * that is to be rebuilt and found no other host stays at its own, as it was: its copy there may be the only one, and the host
+ * may come back. From the shelf it goes back there. A back end outside the journal may still have a port bound where it last was; the
  * next bind there carries a higher serial and takes its place.
  */
 export function keptWithoutHost(
@@ -58,9 +59,23 @@ export function keptWithoutHost(
   instance: Instance & { fault: InstanceFault },
   end: Ended,
 ): Change[] {
+  const { rebuiltFrom = 'error', ...kept } = instance;
+  if (isRebuiltInPlace(instance)) return [stays(id, { ...kept, state: rebuiltFrom }, end)];
   mark('kept-without-host');
   const state = instance.state === 'rebuilding' ? 'error' : 'shelved';
-  return withoutHost(fleet, id, { ...instance, state }, end);
+  return withoutHost(fleet, id, { ...kept, state }, end);
+}
+
+function stays(id: string, instance: Instance & { fault: InstanceFault }, { by, nowMs }: Ended): Change {
+  mark('rebuild-found-no-place');
+  const { fault, host } = instance;
+  const message = `It stays on host ${host}, and what is there is kept. ${fault.message}`.slice(0, 1000);
+  return put(INSTANCE, idOf(INSTANCE, id), {
+    ...instance,
+    fault: { ...fault, message },
+    changedBy: by,
+    changedAtMs: nowMs,
+  });
 }
 
 /** The instance with no host, no room kept for it there, and its ports connected nowhere. They are still its own. */

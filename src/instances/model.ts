@@ -184,6 +184,8 @@ export const INSTANCE_SCHEMA = Type.Object(
     fault: Type.Optional(FAULT),
     /** The move that is under way, or the last one that failed. */
     move: Type.Optional(MOVE),
+    /** The state before the rebuild that is under way: an instance that finds no other host goes back to it. */
+    rebuiltFrom: Type.Optional(Type.Enum(['active', 'error'])),
     /** It ran once: from then on it keeps all its addresses wherever it goes. */
     wasActive: Type.Boolean(),
     createdBy: Type.String(),
@@ -206,12 +208,16 @@ export const INSTANCES_BY_HOST: Index<'instance', Instance> = {
 export const INSTANCES_LEAVING: Index<'instance', Instance> = {
   name: 'instances-leaving',
   kind: INSTANCE,
-  keysOf: ({ state, host, move, attempts }) => {
-    if (state === 'moving') return move === undefined ? [] : [move.from];
-    const waits = state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
-    return waits ? [host] : [];
+  keysOf: (doc) => {
+    if (doc.state === 'moving') return doc.move === undefined ? [] : [doc.move.from];
+    return doc.host !== undefined && isRebuiltInPlace(doc) ? [doc.host] : [];
   },
 };
+
+/** It is being rebuilt, and is still at the host that it is to leave: no other was found yet. */
+export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
+  return state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
+}
 
 /** By their group, those that are on the way from one host to another. */
 export const INSTANCES_MOVING_BY_GROUP: Index<'instance', Instance> = {

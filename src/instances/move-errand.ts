@@ -5,7 +5,7 @@ import { findHost } from '../hosts/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { expecting, fail, record, type RecordStep, type StoredItem } from '../operations/index.ts';
 import { found } from './build-steps.ts';
-import { cleaningOf } from './clean.ts';
+import { cleaningOf, holdingOf } from './clean.ts';
 import { INSTANCE, MOVE_TRIES_MAX, type Instance, type Move } from './model.ts';
 import { modeOn, type BindMode, type StoredInstance } from './place.ts';
 
@@ -115,8 +115,15 @@ export function moveClaimGone(fleet: FleetReader, instance: string): Change[] {
   return fleet.get(CLAIM, id) === undefined ? [] : [remove(CLAIM, id)];
 }
 
-/** Starts the sweep of one end of the move, if that host is still known. */
+/** Starts the sweep of one end of the move, if that host is still known. The instance runs at the other end. */
 export function swept({ fleet, item, instance, nowMs }: MoveLook, host: string | undefined): Change[] {
   if (host === undefined || findHost(fleet, host) === undefined) return [];
   return cleaningOf(instance.id, host, `${item.id}.${item.doc.attempt}`, nowMs);
+}
+
+/** The same when nobody knows whether the instance runs at the other end: what this one has is held until it runs elsewhere. */
+export function heldBack({ fleet, item, instance, nowMs }: MoveLook, host: string | undefined): Change[] {
+  if (host === undefined || findHost(fleet, host) === undefined) return [];
+  const key = `${item.id}.${item.doc.attempt}`;
+  return holdingOf({ instance: instance.id, host, key, nowMs, home: instance.doc.host });
 }

@@ -158,7 +158,8 @@ describe('before the source hands the instance over', () => {
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost' } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'source-lost' } });
-      expect(world.machines.having('web')).toEqual(['h2']);
+      // Whoever forced the source down may be wrong: it may send the instance still, and then the target has the only copy.
+      expect(world.machines.having('web')).toEqual(step === 'migrate' ? ['h2', 'h4'] : ['h2']);
       expect(world.claim('web', 'move')).toBeUndefined();
       expect(world.violations).toEqual([]);
     },

@@ -15,6 +15,7 @@ import { itemsOfHost } from './clean.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
 import { arrival, arrived, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
 import {
+  heldBack,
   movingBy,
   notOurs,
   onMoving,
@@ -107,7 +108,7 @@ function asked({ item, nowMs }: MoveLook): readonly Next[] {
 
 function toPrepare(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
-  if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, sourceLost)];
+  if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, (at) => sourceLost(at))];
   if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return asked(look);
   return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
 }
@@ -128,7 +129,8 @@ function toMigrate(look: MoveLook): readonly Next[] {
 function toAskTarget(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
-  if (isConfirmedGone(fleet, host)) return [later(item, sourceLost)];
+  // Both are off: whichever of them has it may have the only copy.
+  if (isConfirmedGone(fleet, host)) return [later(item, (at) => sourceLost(at, heldBack))];
   return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
 }
 

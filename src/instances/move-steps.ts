@@ -9,6 +9,7 @@ import { claimGone, faultOf } from './give-up.ts';
 import type { Attempt, InstanceFault, Move } from './model.ts';
 import {
   ended,
+  heldBack,
   moveClaimGone,
   MOVER,
   onward,
@@ -67,7 +68,7 @@ function placeElsewhere({ fleet, instance, nowMs }: MoveLook): Placement {
 }
 
 /** A try came to nothing before the instance was handed over: the target is swept, and another host is looked for. */
-export function afterMoveFault(look: MoveLook, failed: Failed): RecordStep {
+export function afterMoveFault(look: MoveLook, failed: Failed, sweep: typeof swept = swept): RecordStep {
   const { fleet, instance, nowMs } = look;
   mark('move-goes-on-elsewhere');
   const target = targetOf(instance.doc);
@@ -76,7 +77,7 @@ export function afterMoveFault(look: MoveLook, failed: Failed): RecordStep {
   const changes = [
     putMoving(look, { move: { ...instance.doc.move, tries } }),
     ...moveClaimGone(fleet, instance.id),
-    ...swept(look, target),
+    ...sweep(look, target),
     ...(blamed ? buildFailed(fleet, target, nowMs) : []),
   ];
   return onward(look, { step: 'schedule', host: null, changes });
@@ -99,22 +100,22 @@ export function saidOf({ fleet, instance }: MoveLook, why: InstanceFault): Insta
   return { ...why, code: here?.fault ?? 'binding-failed', message: message.slice(0, 1000) };
 }
 
-export function stayed(look: MoveLook, fault: InstanceFault): Change[] {
+export function stayed(look: MoveLook, fault: InstanceFault, sweep: typeof swept = swept): Change[] {
   const { fleet, instance } = look;
   return [
     putMoving(look, { state: 'active', fault }),
     ...moveClaimGone(fleet, instance.id),
-    ...swept(look, targetOf(instance.doc)),
+    ...sweep(look, targetOf(instance.doc)),
   ];
 }
 
 /** The source is off for certain and has not handed it over. Whether it is built elsewhere is for others to decide. */
-export function sourceLost(look: MoveLook): RecordStep {
+export function sourceLost(look: MoveLook, sweep: typeof swept = swept): RecordStep {
   mark('move-source-lost');
   const { instance, nowMs } = look;
   const message = `Host ${instance.doc.move.from} was forced down or removed before it handed the instance over. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'source-lost', message, atMs: nowMs };
-  return ended(look, fault, stayed(look, fault));
+  return ended(look, fault, stayed(look, fault, sweep));
 }
 
 /** The source says that it neither has the instance nor sent it: it is nowhere that anybody knows of. */
@@ -125,6 +126,6 @@ export function instanceLost(look: MoveLook, text: string): RecordStep {
   return ended(look, fault, [
     putSettled(look, { state: 'error', fault }),
     ...moveClaimGone(fleet, instance.id),
-    ...swept(look, targetOf(instance.doc)),
+    ...heldBack(look, targetOf(instance.doc)),
   ]);
 }

@@ -14,7 +14,17 @@ import { boundPorts } from './build-orders.ts';
 import { found, keptPromises } from './build-steps.ts';
 import { faultNamed, type Failed } from './faults.ts';
 import { arrived, cutOff, faultThere, isCutOff, switched, wentOn } from './move-arrival.ts';
-import { modeThere, movingBy, onMoving, onward, targetOf, towards, type Moving, type MoveLook } from './move-errand.ts';
+import {
+  heldBack,
+  modeThere,
+  movingBy,
+  onMoving,
+  onward,
+  targetOf,
+  towards,
+  type Moving,
+  type MoveLook,
+} from './move-errand.ts';
 import { afterMoveFault, instanceLost, sourceLost } from './move-steps.ts';
 import { outsidePorts } from './orders.ts';
 import { portsOf } from './place.ts';
@@ -120,11 +130,14 @@ function prepared(look: MoveLook): RecordStep {
   return onward(look, { step: 'migrate', host: look.instance.doc.move.from });
 }
 
-/** The source is off for certain, and the target has nothing of it but room. */
+/**
+ * Somebody says that the source is off, and the target has nothing of it yet. Who says so may be wrong, and the source may send it
+ * still: what the target has is held.
+ */
 function notFoundThere(look: MoveLook, answer: TaskAnswer): RecordStep {
   const fault = answer.facts?.['fault'];
   const nothing = fault === 'nothing-received' || fault === 'not-prepared';
-  return nothing ? sourceLost(look) : again(look, 'not-activated', answer);
+  return nothing ? sourceLost(look, heldBack) : again(look, 'not-activated', answer);
 }
 
 /** The source has sent it. Whoever binds outside the journal does so first, then the instance is at its target. */
@@ -135,9 +148,14 @@ function handedOver(look: MoveLook): RecordStep {
   return onward(look, { step, host: null });
 }
 
-/** An instance that does not run at the source any more may be on its way: it is not called back, and not given up. */
+/**
+ * An instance that does not run at the source any more may be on its way: it is not called back, and not given up. A source that
+ * does not say whether it runs there may have sent it: what the target has is held until the instance is known to run.
+ */
 function notMigrated(look: MoveLook, answer: TaskAnswer): RecordStep {
-  if (answer.facts?.['runs'] !== false) return afterMoveFault(look, failedBy(answer));
+  const runs = answer.facts?.['runs'];
+  if (runs === true) return afterMoveFault(look, failedBy(answer));
+  if (runs !== false || answer.facts === undefined) return afterMoveFault(look, failedBy(answer), heldBack);
   if (answer.facts['fault'] === 'instance-gone') return instanceLost(look, (answer.problems ?? []).join('; '));
   return again(look, 'not-migrated', answer);
 }

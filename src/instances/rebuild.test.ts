@@ -181,26 +181,25 @@ test('the-new-host-dies-too: the next one', async () => {
 
 describe('no host fits', () => {
   test.each(['embedded', 'simulated'] as const)(
-    'on %s: in error with the report, ports and addresses kept, and a second try may succeed',
+    'on %s: it stays as it was and says why, and a second try may succeed',
     async (backEnd) => {
       const world = await withActive(backEnd);
-      const before = world.addresses('web');
+      const [before] = world.ports('web');
       for (const host of ['h2', 'h4', 'h5']) await dies(world, host);
       const { operation } = await world.commit(asking(world));
       await world.settle();
       expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'no-valid-host' } });
-      expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
+      expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'no-valid-host' } });
       expect(world.instance('web')?.fault?.report?.hosts).toBe(5);
-      expect(world.instance('web')?.host).toBeUndefined();
-      expect(world.claim('web')).toBeUndefined();
-      expect(world.addresses('web')).toEqual(before);
-      expect(world.ports('web')[0]?.binding).toBeUndefined();
+      expect(world.instance('web')?.rebuiltFrom).toBeUndefined();
+      expect(world.claim('web')?.host).toBe('h2');
+      expect(world.ports('web')[0]).toMatchObject({ addresses: before?.addresses, binding: before?.binding });
       await world.comeBack('h4');
       await world.commit(asking(world));
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
       expect(world.instance('web')?.fault).toBeUndefined();
-      expect(world.addresses('web')).toEqual(before);
+      expect(world.ports('web')[0]?.addresses).toEqual(before?.addresses);
       expect(world.violations).toEqual([]);
     },
   );
@@ -231,6 +230,57 @@ describe('no host fits', () => {
     await world.commit(asking(world));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('nothing is destroyed before a successor runs, also where the host that was forced down is heard', () => {
+  test('no-place: the copy stays, and the instance is in service again once the host is not forced down', async () => {
+    const world = await withActive();
+    for (const host of ['h4', 'h5']) await dies(world, host);
+    await world.forceDown('h2');
+    await world.commit(asking(world));
+    await world.settle();
+    expect(world.machines.running('web')).toEqual(['h2']);
+    expect(world.machines.log.filter((line) => line.startsWith('destroy'))).toEqual([]);
+    // Nothing holds the copy that is the instance itself.
+    expect(world.open()).toEqual([]);
+    await world.comeBack('h2');
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+    expect(world.machines.running('web')).toEqual(['h2']);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('tries-used-up: the copy is held until a later rebuild runs', async () => {
+    const world = await withActive();
+    await world.forceDown('h2');
+    world.machines.fail({ task: 'build', times: 2, after: true });
+    await world.commit(asking(world));
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'no-valid-host' } });
+    expect(world.machines.having('web')).toEqual(['h2']);
+    expect(world.open()).toEqual([expect.stringContaining('only-copy')]);
+    await world.commit(asking(world));
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+    expect(world.machines.having('web')).toEqual(['h4']);
+    expect(world.machines.log.slice(-2)).toEqual(['build web on h4', 'destroy web on h2']);
+    expect(world.open()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('tries-used-up and deleted: the user gives it up, and the copy goes', async () => {
+    const world = await withActive();
+    await world.forceDown('h2');
+    world.machines.fail({ task: 'build', times: 2, after: true });
+    await world.commit(asking(world));
+    await world.settle();
+    const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    await world.commit((fleet) => deleteInstances(fleet, command));
+    await world.settle();
+    expect(world.machines.having('web')).toEqual([]);
+    expect(world.open()).toEqual([]);
     expect(world.violations).toEqual([]);
   });
 });

@@ -1,12 +1,13 @@
-// Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. The old host
-// is swept from the start: should it come back, its copy goes before anything of that name is placed there.
+// Building instances elsewhere when their host is dead for certain, with the same ports and all their addresses. What the old
+// host has is held from the start: should it come back, nothing of that name is placed there, and its copy is destroyed only
+// once the successor runs. A rebuild that finds no place leaves the instance as it was.
 import { put, remove, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { builtElsewhere, findHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { CLAIM, claimId } from '../network/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind } from '../operations/index.ts';
 import { instanceBuild, planWhile } from './build.ts';
-import { cleaningOf } from './clean.ts';
+import { cleaningOf, holdingOf } from './clean.ts';
 import { pathAgain } from './gates.ts';
 import { INSTANCE, type InstanceState } from './model.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
@@ -46,10 +47,11 @@ function hostsOf(instances: readonly StoredInstance[]): string[] {
 function begun(fleet: FleetReader, { id, doc }: StoredInstance, { operation, by, nowMs }: RebuildInstances): Change[] {
   const { host } = doc;
   const path = pathAgain(fleet, doc);
+  const rebuiltFrom = doc.state === 'active' ? 'active' : 'error';
   const swept = host !== undefined && findHost(fleet, host) !== undefined;
   return [
-    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', path, changedBy: by, changedAtMs: nowMs }),
-    ...(swept ? cleaningOf(id, host, `${operation}.${id}`, nowMs) : []),
+    put(INSTANCE, id, { ...anew(doc), state: 'rebuilding', rebuiltFrom, path, changedBy: by, changedAtMs: nowMs }),
+    ...(swept ? holdingOf({ instance: id, host, key: `${operation}.${id}`, nowMs }) : []),
     ...(doc.state === 'moving' ? moveEnds(fleet, { id, doc }, `${operation}.${id}.move`, nowMs) : []),
   ];
 }
@@ -64,9 +66,11 @@ function moveEnds(
   const claim = fleet.get(CLAIM, claimId(id, 'move'));
   const other = claim?.doc.host ?? doc.move?.from;
   const swept = other !== undefined && other !== doc.host && findHost(fleet, other) !== undefined;
+  // Where it was going may have the only copy. Where it came from has handed it over.
   return [
     ...(claim === undefined ? [] : [remove(CLAIM, claim.id)]),
-    ...(swept ? cleaningOf(id, other, key, nowMs) : []),
+    ...(swept && claim === undefined ? cleaningOf(id, other, key, nowMs) : []),
+    ...(swept && claim !== undefined ? holdingOf({ instance: id, host: other, key, nowMs, home: doc.host }) : []),
   ];
 }
 

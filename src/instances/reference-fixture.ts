@@ -11,7 +11,7 @@ import {
   type Evacuator,
   type Host,
 } from '../hosts/index.ts';
-import { networkEventsModel, networkModel, portEvacuator } from '../network/index.ts';
+import { networkEventsModel, networkModel, portEvacuator, type BackEndName } from '../network/index.ts';
 import { host, network, segment, subnet } from '../network/network-fixture.ts';
 import type { OperationId, OperationKind } from '../operations/index.ts';
 import { SCHEDULER, schedulerModel, SPREADING } from '../scheduler/index.ts';
@@ -25,6 +25,7 @@ import { instancesModel } from './instances-model.ts';
 import { FLAVOR, type Flavor } from './model.ts';
 import { instanceMove } from './move-operation.ts';
 import { instanceRebuild } from './rebuild.ts';
+import { instanceRelease } from './release.ts';
 import { instanceShelve } from './shelve-steps.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
@@ -35,6 +36,7 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
   [
     instanceBuild,
     instanceClean,
+    instanceRelease,
     instanceDelete,
     instanceMove,
     instanceRebuild,
@@ -76,7 +78,7 @@ export function flavor(name: string, facts: Partial<Flavor> = {}): Change {
  * Fixture F: hosts h1..h5 with weights that fall, in strict order; routed network `n`; seg0 = {h2, h4, h5}, seg2 = {h3, h5};
  * h1 in none. Flavor `small`.
  */
-export function fixtureF(backEnd: 'embedded' | 'simulated' | 'host-local' = 'embedded'): readonly Change[] {
+export function fixtureF(backEnd: BackEndName = 'embedded'): readonly Change[] {
   const weights = Object.fromEntries(Object.keys(SPREADING).map((name) => [name, name === 'memory' ? 1 : 0]));
   const value = { weights, instancesPerHostMax: 0 };
   return [

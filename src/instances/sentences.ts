@@ -35,6 +35,8 @@ export const instanceSentences: ReasonSentences = {
   'bad-image': ended('bad-image'),
   'bad-flavor': ended('bad-flavor'),
   'host-not-heard': ({ host }) => `Host ${said(host)} is not heard. It is swept as soon as it is.`,
+  'only-copy': ({ host, instance }) =>
+    `Host ${said(host)} may have the only copy of instance ${said(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${said(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
     `Host ${said(host)} is not heard, and may still run instance ${said(instance)}. If it is off, say so with "muster hosts force-down ${said(host)}".`,
   'not-destroyed': ({ instance, problems }) =>

@@ -61,6 +61,14 @@ export const instanceShelve: OperationKind = {
     return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   },
 
+  // The host has destroyed its copy: whatever the back end says, the instance is on the shelf and can be unshelved. What is still
+  // bound there is bound anew under a higher serial then.
+  overdue: (fleet, item, nowMs) => {
+    const { instance } = found(fleet, item.id);
+    if (instance?.doc.state !== 'shelving' || item.doc.step !== 'unbind') return { changes: [], expects: [] };
+    return shelved(fleet, item, instance, nowMs);
+  },
+
   wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 

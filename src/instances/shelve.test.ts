@@ -137,6 +137,25 @@ test('destroy-and-unbind-fail: asked again', async () => {
   expect(world.violations).toEqual([]);
 });
 
+test('the-deadline-passes-after-the-copy-is-gone: it is on the shelf all the same, and can be unshelved', async () => {
+  const world = await withActive('simulated');
+  const before = world.addresses('web');
+  const { operation } = await world.commit(asking(world, shelveInstance));
+  await world.until(operation, 'web', 'unbind');
+  expect(world.machines.having('web')).toEqual([]);
+  world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 9 });
+  world.clock.now += HOUR_MS + 1;
+  await world.settle();
+  expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
+  expect(world.instance('web')).toMatchObject({ state: 'shelved' });
+  expect(world.claim('web')).toBeUndefined();
+  await world.commit(asking(world, unshelveInstance));
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active' });
+  expect(world.addresses('web')).toEqual(before);
+  expect(world.violations).toEqual([]);
+});
+
 test.each(['embedded', 'simulated'] as const)(
   'unshelve-without-a-host on %s: back to the shelf with the report and all its ports',
   async (backEnd) => {

@@ -66,6 +66,7 @@ describe('the rooms together', () => {
       'instance-build',
       'instance-delete',
       'instance-clean',
+      'instance-release',
       'instance-move',
       'instance-rebuild',
       'instance-shelve',

@@ -1,6 +1,6 @@
 // Deciding what happens to operations: starting one, recording a step, ending it, cancelling and retrying it. The
 // state tables are enforced here, inside the commit.
-import { idOf, mark, merged, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, mark, merged, put, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredOperation } from './kind.ts';
 import {
@@ -36,6 +36,8 @@ export interface NewItem {
   readonly step: string;
   /** `running` when the request itself has taken the steps before this one. */
   readonly state?: 'pending' | 'running';
+  /** Why it waits from the beginning, with what has to be known of that later. */
+  readonly reason?: Reason;
 }
 
 /** The documents of a new operation. They are committed together with whatever the request itself changes. */
@@ -55,9 +57,10 @@ export function newOperation(wanted: NewOperation): Change[] {
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
-function putItem(operation: OperationId, { key, target, host, step, state }: NewItem, nowMs: number): Change {
+function putItem(operation: OperationId, { key, target, host, step, state, reason }: NewItem, nowMs: number): Change {
   const doc: Item = { operation, target, step, state: state ?? 'pending', attempt: 1, sinceMs: nowMs };
   if (host !== undefined) doc.host = host;
+  if (reason !== undefined) doc.reason = reason;
   return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);
 }
 

@@ -1,0 +1,49 @@
+// The only copy of an instance that ran is never destroyed, unless its user gave it up by deleting or shelving it. Looked at on the
+// machines, apart from how the product knows of copies.
+import { idOf } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+import { isOurs } from './machines.ts';
+
+/** In these its user has given up what was on its disk, or it begins anew without it. */
+const GIVEN_UP: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
+
+/** Whether some machine has it: running, stopped by a loss of power, or received from another machine. */
+function hasCopy({ machines }: World, id: string): boolean {
+  return machines.some(({ hypervisor }) => {
+    const copy = hypervisor.instance(id);
+    return copy !== undefined && copy.awaited !== true;
+  });
+}
+
+export const onlyCopyKept: Checker = {
+  name: 'never: an instance that ran is left without a copy',
+  watch: (world, violated) => {
+    const { truth } = world;
+    /** When those were made that ran and of which some machine has a copy. */
+    const kept = new Map<string, number>();
+    return {
+      onApplied: (_truth, applied) => {
+        for (const { kind, before, after } of applied) {
+          if (kind !== INSTANCE.name) continue;
+          const [id, doc] = [(after ?? before)?.id ?? '', after?.doc as Instance | undefined];
+          if (doc === undefined || kept.get(id) !== doc.createdAtMs) kept.delete(id);
+          if (doc?.state === 'active' && hasCopy(world, id)) kept.set(id, doc.createdAtMs);
+        }
+      },
+      onMachine: ({ name }) => {
+        for (const id of kept.keys()) {
+          if (hasCopy(world, id)) continue;
+          kept.delete(id);
+          const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+          if (instance === undefined || GIVEN_UP.includes(instance.state)) continue;
+          // What becomes of a host that was removed is its owner's concern.
+          if (truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed' || !isOurs(world, name)) continue;
+          violated(`${id} is ${instance.state}, and its last copy was destroyed on ${name}`);
+        }
+      },
+    };
+  },
+};

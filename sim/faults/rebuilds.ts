@@ -1,0 +1,88 @@
+// People who force down a host that is well, and have what runs there built elsewhere, where there is no place.
+import { idOf, merged, onTrial, type Change, type FleetReader } from '../../src/fleet/index.ts';
+import { clearForcedDown, disableHost, enableHost, forceDownHost, HOST } from '../../src/hosts/index.ts';
+import { INSTANCE, rebuildInstances } from '../../src/instances/index.ts';
+import { accept, refuse, type Decision } from '../../src/journal/index.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import { plain } from '../workloads/commands.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+type Step = (fleet: FleetReader) => Decision<unknown>;
+
+/** Several decisions as one: each finds what those before it decided. Those that are refused change nothing. */
+function together(fleet: FleetReader, steps: readonly Step[]): Change[] {
+  return onTrial(fleet, (trial) => {
+    const changes: Change[] = [];
+    for (const step of steps) {
+      const decision = step(trial);
+      if (decision.kind === 'refuse') continue;
+      trial.add(decision.changes);
+      changes.push(...decision.changes);
+    }
+    return merged(changes);
+  });
+}
+
+export const rebuildWithNoPlace: Fault = {
+  name: 'rebuild-with-no-place',
+  weight: 4,
+  strike: (world) => {
+    const running = [...world.truth.all(INSTANCE)].filter(
+      ({ doc }) => doc.state === 'active' && world.machines.some(({ name, life }) => name === doc.host && life),
+    );
+    if (running.length === 0) return undefined;
+    const { id, doc } = world.rng.pick(running);
+    const host = doc.host ?? '';
+    const others = [...world.truth.all(HOST)].map(({ id: other }): string => other).filter((other) => other !== host);
+    const forMs = world.rng.between(1000, 20_000);
+    void ask(world, { id, host, others, forMs, tag: `nowhere-${world.asked.length}` });
+    return `${id} of ${host}`;
+  },
+};
+
+interface Nowhere {
+  readonly id: string;
+  readonly host: string;
+  readonly others: readonly string[];
+  readonly forMs: number;
+  readonly tag: string;
+}
+
+async function ask(world: World, { id, host, others, forMs, tag: by }: Nowhere): Promise<void> {
+  const operator = world.newOperator(by);
+  await operator.ask(
+    plain(by, (fleet, _life, nowMs) => {
+      const operation = idOf(OPERATION, `op-${by}`);
+      const rebuild = { ids: [id], operation, by, nowMs, deadlineMs: 400_000 };
+      const at = { reason: by, by, nowMs };
+      const changes = together(fleet, [
+        ...others.map(
+          (other): Step =>
+            (trial) =>
+              disableHost(trial, { id: other, ...at }),
+        ),
+        (trial) => forceDownHost(trial, { id: host, ...at }),
+        (trial) => rebuildInstances(trial, rebuild),
+      ]);
+      const begun = changes.some(({ kind }) => kind === OPERATION.name);
+      if (begun) return accept(changes, null);
+      return refuse({ kind: 'conflict', code: 'nothing-to-rebuild', message: `${id} is elsewhere by now` });
+    }),
+  );
+  await operator.pause(forMs);
+  const mended = `${by}-mended`;
+  await operator.ask(
+    plain(mended, (fleet, _life, nowMs) => {
+      const steps = [
+        ...others.map(
+          (other): Step =>
+            (trial) =>
+              enableHost(trial, { id: other, by: mended, nowMs }),
+        ),
+        (trial: FleetReader) => clearForcedDown(trial, { id: host, by: mended, nowMs }),
+      ];
+      return accept(together(fleet, steps), null);
+    }),
+  );
+}
