@@ -1,6 +1,6 @@
 // The operation `instance-release`: what a build held whose deadline has passed is given back. Its host destroys what it has, ports
 // that were made are deleted, users' ports are handed back, and the claim is dropped. The instance stays in error and says why.
-import { type Change, type FleetReader } from '../fleet/index.ts';
+import type { Change, FleetReader } from '../fleet/index.ts';
 import { newOperation, record, type Next, type OperationId, type OperationKind } from '../operations/index.ts';
 import { itemsOfHost, NO_DEADLINE_MS } from './clean.ts';
 import {
