@@ -94,7 +94,7 @@ export const unbindSkipped = withNetworkDriver(
   {
     name: 'unbind-skipped',
     bug: 'what is to be unbound stays bound at the back end',
-    likely: 13,
+    likely: 6,
     scenario: INSTANCES,
     caughtBy: [AT_REST],
   },
@@ -167,6 +167,7 @@ function unleft(fleet: FleetReader): FleetReader {
 
 export const placedOutsideTheCommit: Mutant = {
   name: 'placed-outside-the-commit',
+  likely: 18,
   bug: 'a place is found before the commit that takes it, on what there was then',
   scenario: INSTANCES,
   caughtBy: [
@@ -240,7 +241,7 @@ export const destroysWhatIsNotShown = withDriver(
     name: 'destroys-what-is-not-shown',
     bug: 'an agent destroys what its view does not show as active',
     scenario: INSTANCES,
-    caughtBy: [AT_REST],
+    caughtBy: [AT_REST, onlyCopyKept.name],
   },
   (driver) => {
     const built = new Set<string>();
@@ -286,7 +287,7 @@ class HastyEvents extends NetworkEventsController {
 export const eventOfEarlierBinding: Mutant = {
   name: 'event-of-earlier-binding',
   bug: 'an event of an earlier binding is taken for one of the present binding',
-  likely: 71,
+  likely: 22,
   scenario: INSTANCES,
   caughtBy: [eventsTrue.name],
   plant: (parts) => ({ ...parts, news: ({ journal, clock, log }) => new HastyEvents({ journal, clock, log }) }),

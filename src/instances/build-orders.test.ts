@@ -1,5 +1,7 @@
 // What becomes of a build when the network back end does not do what it was asked for.
 import { expect, test } from 'vitest';
+import { PORTS_BY_HOST } from '../network/index.ts';
+import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 
@@ -48,11 +50,31 @@ test('a build that its deadline ends between two hosts leaves no port connected 
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create({ deadlineMs: 600_000 });
   await world.until(operation, 'web', 'unbind');
-  expect(world.port('web-p0')?.binding?.host).toBeDefined();
-  expect(world.claim('web')).toBeUndefined();
+  expect(world.network.port('web-p0')?.binding?.host).toBeDefined();
+  expect([world.claim('web'), world.port('web-p0')?.binding]).toEqual([undefined, undefined]);
   world.clock.now += 700_000;
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'deadline-passed' } });
   expect([world.port('web-p0'), world.network.port('web-p0')]).toEqual([undefined, undefined]);
+  expect(world.violations).toEqual([]);
+});
+
+test('never: a port is bound where its instance has no claim, also when a delete ends a try and takes too long itself', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  world.machines.fail({ task: 'build', times: 1 });
+  const operation = await world.create();
+  await world.until(operation, 'web', 'unbind');
+  world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 50 });
+  world.network.faults.arm({ op: 'delete', outcome: 'unavailable', times: 50 });
+  await world.pass();
+  const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 60_000 };
+  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+  await world.pass();
+  await world.pass();
+  world.clock.now += 70_000;
+  await world.settle();
+  expect(world.item(asking.operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
+  expect(world.claim('web')).toBeUndefined();
+  expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
   expect(world.violations).toEqual([]);
 });

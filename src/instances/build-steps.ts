@@ -194,8 +194,9 @@ export function afterFault(fleet: FleetReader, item: StoredItem, failed: Failed,
   const doc: Instance = { ...homeless, changedBy: BUILDER, changedAtMs: nowMs };
   const ports = portsOf(fleet, doc);
   const byHost = doc.path.bind === 'host';
-  // What a host bound by itself is bound by the next one under a higher serial: there is nobody to ask in between.
-  const bound = ports.filter((port) => (isInline(fleet, port.doc) ? port.doc.binding !== undefined : byHost));
+  // A binding goes with the claim: one that outlived it, because the back end is not answered for or somebody deletes the
+  // instance meanwhile, would keep the host from leaving. What a host bound by itself, the next one binds under a higher serial.
+  const bound = ports.filter(({ doc: port }) => port.binding !== undefined || (byHost && !isInline(fleet, port)));
   const sent = SENT.includes(item.doc.step) && host !== undefined && isConfirmedGone(fleet, host);
   const changes = [
     put(INSTANCE, instance.id, doc),
