@@ -157,7 +157,7 @@ async function* mergedByTime(sources: readonly AsyncGenerator<Line>[]): AsyncGen
     for (const [at, { done, value }] of heads.entries()) {
       if (done === true) continue;
       const chosen = first === undefined ? undefined : (heads[first]?.value as Line);
-      if (chosen === undefined || isBefore(value as Line, chosen)) first = at;
+      if (chosen === undefined || isBefore(value, chosen)) first = at;
     }
     if (first === undefined) return;
     yield heads[first]?.value as Line;

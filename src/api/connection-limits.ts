@@ -17,8 +17,8 @@ const DESCRIPTORS_KEPT = 128;
 const KEPT_FOR_ADMINS = 16;
 /** Above what one client pool opens, and above `requestsPerToken`: a proxy's connections count for whoever used them last. */
 const PER_TOKEN_MAX = 512;
-/** Above the backlog of a listening socket: agents behind one address that come back all at once are strangers for a moment. */
-const STRANGERS_PER_ADDRESS_MAX = 1024;
+/** Far above the backlog of a listening socket: agents behind one address that come back all at once are strangers until a busy server has read what they ask. */
+const STRANGERS_PER_ADDRESS_MAX = 4096;
 /** Linux has this limit where nobody set one; Node raises it to the hard limit when it starts. */
 const DESCRIPTORS_UNKNOWN = 1024;
 

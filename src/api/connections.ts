@@ -17,20 +17,29 @@ interface Connection {
   owner: Usage | undefined;
   /** It counts no more. */
   isClosed: boolean;
+  /** Bytes in both directions, when it was looked at last. */
+  bytes: number;
 }
+
+/**
+ * How often connections are searched for those on which nothing moved since: their peers are gone, or take no answer. Long polls are
+ * answered and streams send a sign of life several times as often. A timer for each connection would be set anew with each request.
+ */
+const INACTIVITY_MS = 120_000;
+/** A new connection has a whole interval to say something. */
+const NOTHING_YET = -1;
 
 const CONNECTION = Symbol('connection');
 type Tracked = Socket & { [CONNECTION]?: Connection };
 
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #all = new Set<Connection>();
   /** Oldest first. */
   readonly #strangers = new Set<Connection>();
   readonly #strangersAt = new Map<string, Set<Connection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
   readonly #handshaking = new Map<string, Connection>();
-  #total = 0;
-
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
@@ -52,6 +61,19 @@ export class Connections {
       connection.socket = socket;
       (socket as Tracked)[CONNECTION] = connection;
     });
+    const sweeping = setInterval(() => this.sweep(), INACTIVITY_MS);
+    sweeping.unref();
+    server.once('close', () => clearInterval(sweeping));
+  }
+
+  /** Cuts the connections on which nothing moved since the last sweep. */
+  sweep(): void {
+    for (const connection of this.#all) {
+      const { bytesRead, bytesWritten } = connection.socket;
+      const bytes = bytesRead + bytesWritten;
+      if (bytes === connection.bytes) this.#cut(connection);
+      else connection.bytes = bytes;
+    }
   }
 
   #accept(socket: Socket): Connection | undefined {
@@ -60,19 +82,20 @@ export class Connections {
     const here = this.#strangersAt.get(address);
     // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
     if (here !== undefined && here.size >= strangersPerAddress) this.#evictFirst(here);
-    if (this.#total >= connections) this.#evictFirst(this.#strangers);
-    if (this.#total >= connections + connectionsKeptForAdmins) {
+    if (this.#all.size >= connections) this.#evictFirst(this.#strangers);
+    if (this.#all.size >= connections + connectionsKeptForAdmins) {
       socket.destroy();
       return undefined;
     }
     const connection: Connection = {
       address,
-      isReserved: this.#total >= connections,
+      isReserved: this.#all.size >= connections,
       socket,
       owner: undefined,
       isClosed: false,
+      bytes: NOTHING_YET,
     };
-    this.#total += 1;
+    this.#all.add(connection);
     this.#addStranger(connection);
     (socket as Tracked)[CONNECTION] = connection;
     socket.once('close', () => this.#closed(connection));
@@ -103,16 +126,20 @@ export class Connections {
 
   #evictFirst(connections: ReadonlySet<Connection>): void {
     for (const connection of connections) {
-      this.#closed(connection);
-      connection.socket.destroy();
+      this.#cut(connection);
       return;
     }
+  }
+
+  #cut(connection: Connection): void {
+    this.#closed(connection);
+    connection.socket.destroy();
   }
 
   #closed(connection: Connection): void {
     if (connection.isClosed) return;
     connection.isClosed = true;
-    this.#total -= 1;
+    this.#all.delete(connection);
     if (connection.owner === undefined) this.#dropStranger(connection);
     else connection.owner.connections -= 1;
   }

@@ -95,11 +95,6 @@ const IDLE_SWEEP_MS = 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
 const TIMEOUT_CHECK_MS = 1000;
-/**
- * A connection on which nothing moved for so long is cut: its peer is gone, or takes no answer. Long polls are answered and
- * streams send a sign of life several times as often.
- */
-const INACTIVITY_MS = 120_000;
 const HEADER_BYTES_MAX = 16 * 1024;
 /**
  * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
@@ -247,7 +242,6 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
         tls === undefined
           ? createPlain(server, handler)
           : createSecure({ ...server, ...secureOptions(tls), handshakeTimeout: limits.headersMs }, handler);
-      made.setTimeout(INACTIVITY_MS);
       connections.follow(made, { isTls: tls !== undefined });
       return made;
     },
