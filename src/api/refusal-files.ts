@@ -101,9 +101,24 @@ class AudienceFile {
   async append(text: string): Promise<void> {
     if (this.#open !== undefined && this.#open.bytes >= this.#limits.fileBytes) await this.close();
     const current = (this.#open ??= { file: await this.#begin(), bytes: 0 });
+    try {
+      await current.file.appendFile(text);
+      await current.file.datasync();
+    } catch (error) {
+      await this.#takeBack(current);
+      throw error;
+    }
     current.bytes += Buffer.byteLength(text);
-    await current.file.appendFile(text);
-    await current.file.datasync();
+  }
+
+  /** A full disk takes a part of a line: the next one would be appended to it, and neither could be read. */
+  async #takeBack({ file, bytes }: { readonly file: FileHandle; readonly bytes: number }): Promise<void> {
+    try {
+      await file.truncate(bytes);
+    } catch {
+      // Not even that: the next line begins a file of its own. What was thrown first is what the caller reports.
+      await this.close();
+    }
   }
 
   async #begin(): Promise<FileHandle> {
