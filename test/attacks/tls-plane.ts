@@ -25,6 +25,7 @@ import type { SelfSigned } from '../self-signed.ts';
 export interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown> & { readonly code?: string };
+  readonly text: string;
   readonly socket: IncomingMessage['socket'];
 }
 
@@ -92,7 +93,7 @@ export class TlsPlane {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     const read = Buffer.concat(chunks).toString();
-    return { status: answer.statusCode ?? 0, body: parsed(read), socket };
+    return { status: answer.statusCode ?? 0, body: parsed(read), text: read, socket };
   }
 
   admin(method: string, path: string, body?: object): Promise<Answer> {
