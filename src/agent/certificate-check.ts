@@ -2,7 +2,7 @@
 // never instead of it: whoever has only one of the two gets nowhere.
 import type { X509Certificate } from 'node:crypto';
 import type { Refusal } from '../fleet/index.ts';
-import { isValidAt, readAgentCertificate, type AgentCertificate } from './agent-certificate.ts';
+import { AGENT_CERTIFICATE_MS, isValidAt, readAgentCertificate, type AgentCertificate } from './agent-certificate.ts';
 import { CERTIFICATE_REFUSALS } from './certificate-refusals.ts';
 
 /** `optional`: one that is shown has to fit, none is fine. */
@@ -16,11 +16,20 @@ export interface Peer {
   readonly isRenewal: boolean;
 }
 
+/** Of the agents that were served: with a certificate, with one that should have been renewed, and without. */
+export type CertificateState = 'valid' | 'renewal-overdue' | 'none';
+
+/** Agents renew when a third of the life is left. */
+const OVERDUE_MS = AGENT_CERTIFICATE_MS / 4;
+
 export class CertificateCheck {
   readonly #policy: CertificatePolicy;
   readonly #authorities: () => readonly X509Certificate[];
   /** Signatures are checked once for each connection; the authority still has to be in force. */
   readonly #read = new WeakMap<X509Certificate, AgentCertificate>();
+
+  /** When the certificate expires that the agent of a host showed last; 0 for none. */
+  readonly #expiries = new Map<string, number>();
 
   constructor(policy: CertificatePolicy, authorities: () => readonly X509Certificate[]) {
     this.#policy = policy;
@@ -31,11 +40,35 @@ export class CertificateCheck {
     const isRequired = this.#policy === 'required';
     // Whatever an agent shows, it may ask for something better; where certificates are required, with the key of one that it had.
     if (isRenewal && !isRequired) return undefined;
-    if (shown === undefined) return isRequired ? missing(host) : undefined;
+    if (shown === undefined) {
+      if (isRequired) return missing(host);
+      this.#expiries.set(host, 0);
+      return undefined;
+    }
     const certificate = this.#inspect(shown);
     if (certificate === undefined) return unknown(host);
     if (certificate.host !== host) return otherHost(host, certificate.host);
-    return isRenewal || isValidAt(certificate, nowMs) ? undefined : expired(certificate);
+    if (isRenewal) return undefined;
+    if (!isValidAt(certificate, nowMs)) return expired(certificate);
+    this.#expiries.set(host, certificate.toMs);
+    return undefined;
+  }
+
+  /** How many agents there are of each state, among the hosts that count. Others are forgotten. */
+  count(counts: (host: string) => boolean, nowMs: number): ReadonlyMap<CertificateState, number> {
+    const found = new Map<CertificateState, number>([
+      ['valid', 0],
+      ['renewal-overdue', 0],
+      ['none', 0],
+    ]);
+    for (const [host, toMs] of this.#expiries) {
+      if (!counts(host)) this.#expiries.delete(host);
+      else {
+        const state = toMs === 0 ? 'none' : toMs - nowMs < OVERDUE_MS ? 'renewal-overdue' : 'valid';
+        found.set(state, (found.get(state) ?? 0) + 1);
+      }
+    }
+    return found;
   }
 
   #inspect(shown: X509Certificate): AgentCertificate | undefined {

@@ -1,7 +1,9 @@
 // What a server does about certificates of agents: issues them and checks those that are shown, as its operator wants it.
+import { Gauge, type Registry } from 'prom-client';
 import { CertificateCheck, CertificateIssuer } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
-import type { Clock } from '../journal/index.ts';
+import { findHost } from '../hosts/index.ts';
+import type { Clock, Journal } from '../journal/index.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** `optional`: a certificate that is shown has to fit, none is fine. `required`: agents without one are refused. */
@@ -13,14 +15,40 @@ interface Handling {
   readonly clients?: NonNullable<NonNullable<ServerOptions['tls']>['clients']>;
 }
 
+export interface AgentCertificateParts {
+  readonly keys: KeyRing;
+  readonly journal: Journal;
+  readonly registry: Registry;
+}
+
 /** Undefined is for a server without TLS: there is nothing that a certificate could be shown over. */
-export function agentCertificatesOf(wanted: AgentCertificates | undefined, keys: KeyRing, clock: Clock): Handling {
+export function agentCertificatesOf(
+  wanted: AgentCertificates | undefined,
+  { keys, clock, journal, registry }: AgentCertificateParts & { readonly clock: Clock },
+): Handling {
   if (wanted === undefined || wanted === 'off') return {};
   const check = new CertificateCheck(wanted, () => keys.authorities());
+  registry.registerMetric(countStates(check, journal, clock));
   return {
     issuer: new CertificateIssuer(() => keys.issuing(), clock),
     check: (peer, nowMs) => check.check(peer, nowMs),
     // All authorities of Muster have the same name, so it stays right when they are rotated.
     clients: { authority: keys.issuing().authority.certificate },
   };
+}
+
+function countStates(check: CertificateCheck, journal: Journal, clock: Clock): Gauge {
+  const isInFleet = (host: string): boolean => {
+    const state = findHost(journal.fleet, host)?.doc.state;
+    return journal.fence !== undefined && state !== undefined && state !== 'removed';
+  };
+  return new Gauge({
+    name: 'muster_agent_certificates',
+    help: 'Agents that this server has served since it decides, by the certificate that they showed last',
+    labelNames: ['state'],
+    registers: [],
+    collect(): void {
+      for (const [state, agents] of check.count(isInFleet, clock.nowMs())) this.set({ state }, agents);
+    },
+  });
 }

@@ -14,7 +14,7 @@ import type { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { KeysController } from '../keys/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
-import { agentCertificatesOf, type AgentCertificates } from './agent-certificates.ts';
+import { agentCertificatesOf, type AgentCertificateParts, type AgentCertificates } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
@@ -146,7 +146,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   });
   const server = createServer({
     ...proofsOf(desk),
-    ...serverOptions(options, certificate, { desk, networks, keys }),
+    ...serverOptions(options, certificate, { desk, networks, keys, journal, registry: metrics.registry }),
     journal,
     clock,
     ids,
@@ -232,10 +232,10 @@ function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOpti
 function serverOptions(
   options: ControlPlaneOptions,
   certificate: Certificate | undefined,
-  { desk, networks, keys }: Pick<Rooms, 'desk' | 'networks' | 'keys'>,
+  { desk, networks, ...parts }: Pick<Rooms, 'desk' | 'networks' | 'keys'> & AgentCertificateParts,
 ) {
   const { insecure, advertise, version, dataFolder } = options;
-  const { issuer, check, clients } = agentCertificatesOf(certificate && options.agentCertificates, keys, clock);
+  const { issuer, check, clients } = agentCertificatesOf(certificate && options.agentCertificates, { ...parts, clock });
   return {
     ...surfaceOf(desk, networks, issuer),
     ...(check !== undefined && { checkPeer: check }),
