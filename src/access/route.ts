@@ -130,6 +130,11 @@ export interface RouteFace {
    * event loop between them.
    */
   readonly scansFleet?: (query: unknown) => boolean;
+  /**
+   * Set where answering means planning on the newest fleet, at a cost that grows with what is asked for. Such calls are decided one
+   * at a time, in turn by caller, and everything else has its turn between two of them.
+   */
+  readonly plansOnFleet?: true;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, AnswerFace>>;
 }

@@ -103,12 +103,17 @@ function awayOf(route: Route, { forwarder, replies, vouchForHolder }: Serving): 
 
 function reader(route: Kind<'read'>, serving: Serving): Handler {
   const callOf = callMaker(route);
-  const { scansFleet } = route;
+  const { scansFleet, plansOnFleet } = route;
   const inTurn = async (call: Call): Promise<Answered> =>
     serving.workload.slice(call.caller, () => route.handle(call, serving.world));
+  const planned = (call: Call): Promise<Answered> =>
+    serving.workload.plan(call.caller, async () => route.handle(call, serving.world));
+  const handle = (call: Call): Answered | Promise<Answered> => {
+    if (plansOnFleet === true) return planned(call);
+    return scansFleet?.(call.query) === true ? inTurn(call) : route.handle(call, serving.world);
+  };
   return (request, reply) => {
-    const call = callOf(request);
-    const answered = scansFleet?.(call.query) === true ? inTurn(call) : route.handle(call, serving.world);
+    const answered = handle(callOf(request));
     if (answered instanceof Promise) return answered.then((later) => sendAnswered(reply, later, serving));
     return sendAnswered(reply, answered, serving);
   };

@@ -25,9 +25,11 @@ export class Workload {
   readonly #limits: WorkloadLimits;
   readonly #slices = new FairQueue<() => void>();
   readonly #waiting = new FairQueue<WaitingRead>();
+  readonly #plans = new FairQueue<() => Promise<void>>();
   readonly #readingOf = new Map<string, number>();
   #reading = 0;
   #isSlicing = false;
+  #isPlanning = false;
 
   constructor(clock: Clock, limits: WorkloadLimits) {
     this.#clock = clock;
@@ -53,6 +55,32 @@ export class Workload {
       while (this.#slices.size > 0 && performance.now() < untilMs);
     }
     this.#isSlicing = false;
+  }
+
+  /** Runs work that plans on the newest fleet, one at a time for the whole server: many at once would be one long decision. */
+  plan<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+    const key = keyOf(caller);
+    if (this.#plans.waitingOf(key) >= this.#limits.readsWaitingPerToken) {
+      throw new HttpProblem({
+        status: 429,
+        code: 'too-many-plans',
+        detail: `Your token has ${this.#limits.readsWaitingPerToken} questions waiting that need a plan, as many as it may have. Wait for their answers, then try again.`,
+        headers: { 'retry-after': '1' },
+      });
+    }
+    return new Promise((resolve, reject) => {
+      this.#plans.add(key, () => work().then(resolve, reject));
+      if (!this.#isPlanning) void this.#runPlans();
+    });
+  }
+
+  async #runPlans(): Promise<void> {
+    this.#isPlanning = true;
+    while (this.#plans.size > 0) {
+      await this.#clock.turn();
+      await this.#plans.take()?.();
+    }
+    this.#isPlanning = false;
   }
 
   /** Refuses a caller that has too many reads waiting: it is thrown before anything was read. */

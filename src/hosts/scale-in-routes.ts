@@ -114,6 +114,7 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
     path: `${PATH}/preview`,
     tag: 'scale-in',
     about: 'Show what a scale-in of hosts would do; nothing is changed',
+    plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
     elsewhere: 'forward',

@@ -38,6 +38,7 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
       path: '/api/v1/hosts/:id/tenants',
       tag: 'hosts',
       about: 'Show what lives on a host, and what an evacuation would do now for each of them',
+      plansOnFleet: true,
       access: 'viewer',
       scope: 'site',
       elsewhere: 'forward',

@@ -260,3 +260,28 @@ test('a watch from the beginning comes whole, in pieces that wait for the reader
   expect(new Set(changes.map(({ id }) => id)).size).toBe(2000);
   stream.close();
 });
+
+test('previews and tenants are planned one at a time: what others ask for is decided between them', async () => {
+  const { world } = await started();
+  await world.commit(...['a', 'b'].map((name) => hostChange(name)));
+  const [viewer, other, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
+  const done: string[] = [];
+  const asked = async (what: string, secret: string, request: Parameters<World['call']>[1]): Promise<number> => {
+    const { statusCode, body } = await world.call(secret, request);
+    done.push(statusCode === 429 ? `${what} refused ${(JSON.parse(body) as { code: string }).code}` : what);
+    return statusCode;
+  };
+  const preview = { method: 'POST', url: '/api/v1/scale-in/preview', payload: { hosts: ['a', 'b'] } } as const;
+  const tenants = { method: 'GET', url: '/api/v1/hosts/a/tenants' } as const;
+  const crowd = Array.from({ length: 40 }, (_, nth) => asked('crowd', viewer, nth % 2 === 0 ? preview : tenants));
+  const site = { method: 'POST', url: '/api/v1/sites', payload: { name: 'north' } } as const;
+  const all = await Promise.all([...crowd, asked('other', other, preview), asked('write', admin, site)]);
+  // One runs and 32 wait; those beyond are told so at once.
+  expect(all.filter((status) => status === 429).length).toBeGreaterThan(0);
+  expect(done.filter((one) => one.includes('refused')).every((one) => one === 'crowd refused too-many-plans')).toBe(
+    true,
+  );
+  // Whoever asks for one thing does not wait for all of somebody else's, and a write for none of them.
+  expect(done.indexOf('write')).toBeLessThan(done.lastIndexOf('crowd') - 10);
+  expect(done.indexOf('other')).toBeLessThan(done.lastIndexOf('crowd') - 10);
+});
