@@ -14,7 +14,6 @@ export { startQuickCheck } from './sqlite-quick-check-store.ts';
 export { repairSqlite } from './sqlite-repair-store.ts';
 export { openSqliteRestore } from './sqlite-restore-store.ts';
 export { Verifier } from './verify.ts';
-export type { Verified } from './verify.ts';
 
 export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
