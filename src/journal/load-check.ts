@@ -13,6 +13,9 @@ const FINDINGS_MAX = 100;
 /** So many of the newest commits are checked at a start: what a crash can damage is at the end. Some milliseconds. */
 const TAIL_CHECKED = 1000;
 
+/** And of those no more than this, if the last one is not larger itself: a commit may have a thousand changes, and they are read into memory. */
+const TAIL_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Up to so many commits are searched for gaps at a start: reading more would hold it up. */
 export const SEARCHED_MAX = 100_000;
 
@@ -38,9 +41,23 @@ export interface LoggedTail {
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** From which revision on a start looks at the log. */
-export function tailStart({ revision, floorRevision }: Pick<StoredHead, 'revision' | 'floorRevision'>): number {
+/** Before which revision a start never looks at the log. */
+export function earliestTail({ revision, floorRevision }: Pick<StoredHead, 'revision' | 'floorRevision'>): number {
   return Math.max(floorRevision, revision - TAIL_CHECKED);
+}
+
+/** After which revision a start looks at the log, from the sizes of the commits after the earliest one, newest first. */
+export function tailStart(
+  earliest: number,
+  sizes: readonly { readonly revision: number; readonly bytes: number }[],
+): number {
+  let [start, sum] = [Infinity, 0];
+  for (const { revision, bytes } of sizes) {
+    sum += bytes;
+    if (sum > TAIL_BYTES_MAX && start !== Infinity) return start;
+    start = revision - 1;
+  }
+  return earliest;
 }
 
 export class LoadCheck {

@@ -16,6 +16,7 @@ import {
   gapsSql,
   LoadCheck,
   SEARCHED_MAX,
+  earliestTail,
   tailStart,
   type LoadedHead,
   type LoggedTail,
@@ -169,7 +170,13 @@ class PostgresStore implements Store {
   }
 
   async #logTail(client: PoolClient, head: LoadedHead): Promise<LoggedTail> {
-    const start = tailStart(head);
+    const earliest = earliestTail(head);
+    const sized = `SELECT revision, octet_length(changes) AS bytes FROM ${this.#schema}.commit_log WHERE revision > $1 ORDER BY revision DESC`;
+    const sizes = (await client.query<{ revision: string; bytes: number }>(sized, [earliest])).rows;
+    const start = tailStart(
+      earliest,
+      sizes.map(({ revision, bytes }) => ({ revision: Number(revision), bytes })),
+    );
     const text = `SELECT ${COMMIT_COLUMNS} FROM ${this.#schema}.commit_log c WHERE c.revision >= $1 ORDER BY c.revision`;
     const { rows } = await client.query<CommitRow>(text, [start]);
     const own = Number(rows[0]?.revision) === start ? rows[0] : undefined;

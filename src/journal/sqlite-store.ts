@@ -9,6 +9,7 @@ import {
   gapsSql,
   LoadCheck,
   SEARCHED_MAX,
+  earliestTail,
   tailStart,
   type LoadedHead,
   type LoggedTail,
@@ -155,7 +156,9 @@ export class SqliteStore implements Store {
   }
 
   #logTail(head: LoadedHead): LoggedTail {
-    const start = tailStart(head);
+    const earliest = earliestTail(head);
+    const sizes = this.#sql.sizesAfter.all(earliest) as unknown as { revision: number; bytes: number }[];
+    const start = tailStart(earliest, sizes);
     const { floorRevision, floorHash, revision } = head;
     const before = start === floorRevision ? floorHash : this.#sql.hashAt.get(start)?.['hash'];
     const rows = this.#sql.readFrom.all(start + 1, -1) as unknown as CommitRow[];
@@ -272,6 +275,9 @@ function prepareAll(database: DatabaseSync) {
     unlog: prepare('DELETE FROM commit_log WHERE revision = ?'),
     untouch: prepare('DELETE FROM touched WHERE kind = ? AND id = ? AND revision = ?'),
     resources: prepare('SELECT kind, id, revision, body, digest FROM resource'),
+    sizesAfter: prepare(
+      'SELECT revision, octet_length(changes) AS bytes FROM commit_log WHERE revision > ? ORDER BY revision DESC',
+    ),
     readFrom: prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c WHERE c.revision >= ? ORDER BY c.revision LIMIT ?`),
   };
 }
