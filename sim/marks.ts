@@ -75,6 +75,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'forced-out-unheard',
   'hand-over-another-target',
   'hand-over-given-up',
+  'hand-over-host-stays',
   'hand-over-service-gone',
   'hand-over-superseded',
   'hand-over-without-connections',

@@ -141,6 +141,7 @@ function heal(world: World): void {
   for (const machine of world.machines) {
     machine.diskFull = false;
     machine.hypervisor.disarm();
+    machine.unpreparable.clear();
     Object.assign(machine.switch.faults, { down: false, losesFlows: 0 });
   }
   for (const server of world.servers) {

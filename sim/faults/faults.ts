@@ -6,7 +6,7 @@ import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './link
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
-import { agentTurned, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
+import { agentTurned, serviceUnpreparable, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -58,6 +58,7 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   switchDown,
   switchForgets,
   switchLosesFlows,
+  serviceUnpreparable,
   agentTurned,
 ];
 

@@ -1,5 +1,6 @@
 // Switches that do not answer, forget, or say that they have what they lost; and agents that are replaced by the version
 // before services.
+import { SERVICE } from '../../src/election/index.ts';
 import { DESIGNATIONS_VERSION } from '../../src/hosts/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -51,6 +52,23 @@ export const switchLosesFlows: Fault = {
     if (machine === undefined) return undefined;
     machine.switch.faults.losesFlows = world.rng.between(1, 4);
     return machine.name;
+  },
+};
+
+/** Its next hop outside does not answer there, or what else it needs is missing: no other service of the host is concerned. */
+export const serviceUnpreparable: Fault = {
+  name: 'service-unpreparable',
+  weight: 4,
+  strike: (world) => {
+    const machine = one(world);
+    const services = [...world.truth.all(SERVICE)];
+    if (machine === undefined || services.length === 0) return undefined;
+    const { id } = world.rng.pick(services);
+    machine.unpreparable.add(id);
+    world.scheduler.after(world.rng.between(1000, 90_000), `${machine.name} can prepare ${id}`, () =>
+      machine.unpreparable.delete(id),
+    );
+    return `${machine.name} ${id}`;
   },
 };
 

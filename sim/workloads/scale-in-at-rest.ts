@@ -84,6 +84,8 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case 'hand-over-drains':
     case 'has-left':
       return false;
+    case 'service-not-ready':
+      return of(reason['host']).machine?.unpreparable.has(String(reason['service'])) === true;
     case 'host-down':
       return of(reason['host']).machine?.life === undefined;
     case 'peer-not-heard':

@@ -7,6 +7,7 @@ import {
   type Applied,
   type LocalDriver,
   type Performed,
+  type SimulatedMachine,
 } from '../../src/agent/runtime.ts';
 import { compile, dataplaneView } from '../../src/dataplane/index.ts';
 import type { Task } from '../../src/operations/index.ts';
@@ -69,11 +70,15 @@ export interface DriverParts {
   readonly follow: (stamp: View['stamp'], what: string, told: string) => void;
 }
 
+function sicknessOf({ unpreparable }: Machine): Pick<SimulatedMachine, 'unpreparable'> {
+  return { unpreparable: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
+}
+
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
   const clock = new SimClock(program);
   const { hypervisor } = machine;
   const network = new HostNetworkPort(world, program);
-  const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch });
+  const simulated = new SimulatedDriver({ clock, hypervisor, network, switch: machine.switch, ...sicknessOf(machine) });
   const preflight = (): Performed =>
     machine.fit ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
   const asked = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
@@ -97,7 +102,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
             machine.view = view;
             translate(machine, view);
           }
-          return void reply.answer(ms, applied.kind === 'failed' ? applied : { kind });
+          return void reply.answer(ms, applied.kind === 'failed' ? applied : { ...applied, kind });
         });
       }),
     isInLine: (view) =>

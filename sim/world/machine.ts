@@ -26,6 +26,8 @@ export class Machine {
   fit = true;
   /** Writes to its disk fail. */
   diskFull = false;
+  /** Services that it cannot prepare, by their ids. */
+  readonly unpreparable = new Set<string>();
   /** Whether it has power: without it nothing runs on it, and its agent is not started. */
   powered = true;
   /** What its agent knows; the newest when nothing is said. */

@@ -95,6 +95,7 @@ export class Agent {
       tellsOfSwitch: knowsSwitch,
       heartbeatMs,
       applied: () => this.#applier.applied,
+      unready: () => this.#applier.unready,
       asOf: () => this.#viewer.view?.stamp.revision,
       problems: () => this.#problems(),
       refusedView: () => this.#viewer.refusedView,

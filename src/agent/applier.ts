@@ -3,7 +3,7 @@
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../fleet/index.ts';
 import { Bell } from './bell.ts';
-import type { View } from './messages.ts';
+import type { UnreadyService, View } from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts, Applied } from './ports.ts';
 import type { Seeder } from './seeder.ts';
@@ -11,7 +11,7 @@ import type { Seeder } from './seeder.ts';
 export interface ApplierParts {
   /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
   readonly view: () => View | undefined;
-  /** Called when the machine is in line with another view, and when it is not any more. */
+  /** Called when the machine has converged on another view, when it has not any more, and when other services are ready. */
   readonly changed: () => void;
   /** How often the machine is compared with the view. */
   readonly checkMs: number;
@@ -29,6 +29,10 @@ export class Applier {
   readonly #parts: ApplierParts;
   readonly #bell = new Bell();
   #applied: string | undefined;
+  /** Of the view that is applied. */
+  #unready: readonly UnreadyService[] = [];
+  /** Ends the wait for connections of other hosts: another view is not held up by it. */
+  #copying: AbortController | undefined;
   #problems: readonly string[] = [];
   /** When the machine was last seen to be in line, or was brought there. */
   #checkedMs = 0;
@@ -44,18 +48,25 @@ export class Applier {
     return this.#applied;
   }
 
+  /** The services of that view that cannot be provided here yet. */
+  get unready(): readonly UnreadyService[] {
+    return this.#unready;
+  }
+
   get problems(): readonly string[] {
     return this.#problems;
   }
 
   /** The view may be another. */
   look(): void {
+    this.#copying?.abort();
     this.#bell.ring();
   }
 
   /** The machine is not in line with the view any more, whatever was applied. */
   redo(): void {
     this.#applied = undefined;
+    this.#copying?.abort();
     this.#bell.ring();
   }
 
@@ -73,25 +84,39 @@ export class Applier {
       const view = this.#parts.view();
       if (view === undefined) this.#applied = undefined;
       if (view === undefined) await this.#bell.wait(signal);
-      else if (view.digest === this.#applied && this.#parts.seeder?.isDue(view) !== true)
-        await this.#keep(view, signal);
+      else if (this.#isDone(view)) await this.#keep(view, signal);
       else if (await this.#bring(view, signal)) pace.reset();
       else await this.#bell.wait(signal, { clock, ms: pace.nextMs() });
     }
     stopListening?.();
   }
 
+  #isDone(view: View): boolean {
+    return view.digest === this.#applied && this.#unready.length === 0 && this.#parts.seeder?.isDue(view) !== true;
+  }
+
+  /** Whether everything that the view asks for is there. What only some services lack is tried again while the others go on. */
   async #bring(view: View, signal: AbortSignal): Promise<boolean> {
-    // Half of the new view may be there from here on: the machine is in line with neither.
-    this.#applied = undefined;
+    // Half of the new view may be there from here on: the machine has converged on neither.
+    if (view.digest !== this.#applied) this.#applied = undefined;
     this.#checked();
     const outcome = await this.#tryApply(view, signal);
     // What fails because the agent is stopped is no news.
-    if (!signal.aborted) this.#tell(outcome.kind === 'failed' ? outcome.problems : []);
-    if (outcome.kind === 'failed') return false;
-    this.#applied = view.digest;
-    this.#parts.changed();
-    return true;
+    const unready = outcome.kind === 'failed' ? [] : (outcome.unready ?? []);
+    if (!signal.aborted) this.#tell(outcome.kind === 'failed' ? outcome.problems : unready.map(sentenceOf));
+    if (outcome.kind === 'failed') {
+      this.#applied = undefined;
+      return false;
+    }
+    this.#converged(view, unready);
+    return unready.length === 0;
+  }
+
+  #converged({ digest }: View, unready: readonly UnreadyService[]): void {
+    const isSame = this.#applied === digest && isSameList(this.#unready, unready);
+    this.#applied = digest;
+    this.#unready = unready;
+    if (!isSame) this.#parts.changed();
   }
 
   /** It is tried again and again: the log has each trouble once, and that it is over. */
@@ -140,13 +165,35 @@ export class Applier {
   async #tryApply(view: View, signal: AbortSignal): Promise<Applied> {
     try {
       const applied = await this.#ports.driver.apply(view, signal);
-      if (applied.kind === 'failed') return applied;
-      const problems = (await this.#parts.seeder?.follow(view, signal)) ?? [];
-      return problems.length === 0 ? applied : { kind: 'failed', problems };
+      const { seeder } = this.#parts;
+      if (applied.kind === 'failed' || seeder === undefined) return applied;
+      const { unready = [] } = applied;
+      const copying = seeder.due(view).map((service) => ({ service, because: 'its connections are being copied' }));
+      // Before connections are waited for: the other services of this host are ready.
+      if (copying.length > 0 && this.#applied !== view.digest) this.#converged(view, [...unready, ...copying]);
+      const uncopied = await this.#copied(seeder, view, signal);
+      return { ...applied, unready: [...unready, ...uncopied] };
     } catch (error) {
       // A driver answers with failures; what it throws is a bug. It must not silence the host as well.
       this.#ports.log.error({ err: error }, 'the local driver failed by a fault of the program');
       return { kind: 'failed', problems: [error instanceof Error ? error.message : String(error)] };
     }
   }
+
+  async #copied(seeder: Seeder, view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
+    this.#copying = new AbortController();
+    try {
+      return await seeder.follow(view, AbortSignal.any([signal, this.#copying.signal]));
+    } finally {
+      this.#copying = undefined;
+    }
+  }
+}
+
+function sentenceOf({ service, because }: UnreadyService): string {
+  return `${service}: ${because}`;
+}
+
+function isSameList(one: readonly UnreadyService[], other: readonly UnreadyService[]): boolean {
+  return one.length === other.length && one.map(sentenceOf).join() === other.map(sentenceOf).join();
 }

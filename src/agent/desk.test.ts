@@ -101,7 +101,7 @@ describe('the desk', () => {
     const beat = { serviceVersion: 4, applied: (await have(desk, c1)).digest as string };
     for (let count = 0; count < 3; count += 1) {
       await clock.pass(5000);
-      expect(answerOf(desk.heartbeat(c1, { ...beat }))).toEqual({ report: 'known' });
+      expect(answerOf(desk.heartbeat(c1, { ...beat }))).toMatchObject({ report: 'known' });
       expect(liveness.lastHeardMs('c1')).toBe(clock.nowMs());
       expect(desk.isInLine('c1', journal.fleet.revision)).toBe(true);
     }

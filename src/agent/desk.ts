@@ -8,6 +8,7 @@ import { NotHolder, type Clock, type Decision, type Journal } from '../journal/i
 import type { Log } from '../operations/index.ts';
 import { refused, denyUnlessAdmitted, hostOfRevoked, notInFleet, speakerWith, type Speaker } from './admission.ts';
 import { Composed } from './composed.ts';
+import { convergenceIn, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { Exchange } from './exchange.ts';
 import { recordObservation } from './observations.ts';
@@ -54,17 +55,15 @@ export interface DeskOptions {
 }
 
 /** What a host's agent last said of itself. In memory only: the next holder asks for it. */
-export interface AgentWord {
-  /** The view that the host is in line with. */
-  readonly applied?: string | undefined;
+export interface AgentWord extends Convergence {
   readonly report?: Report | undefined;
   readonly settled?: Settled | undefined;
 }
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
 const LOOK_MS = 50;
-const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known' } };
-const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted' } };
+const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known', readiness: 'per-service' } };
+const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted', readiness: 'per-service' } };
 
 export class Desk {
   readonly #options: DeskOptions;
@@ -133,6 +132,11 @@ export class Desk {
     const holds = this.#composed.holdsAt(host, applied, revision);
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     return this.#compose(host)?.digest === applied;
+  }
+
+  /** Why a host that has converged cannot provide a service yet; undefined when it can. */
+  unreadinessOf(host: string, service: string): string | undefined {
+    return this.#words.get(host)?.unready?.get(service);
   }
 
   #compose(host: string): View | undefined {
@@ -306,21 +310,13 @@ export class Desk {
     liveness.heard(host, isUp);
     const report = beat.report ?? word?.report;
     const isNew = stored === undefined || this.#reports.heard(speaker, stored.doc, { beat, report });
-    const applied = this.#appliedBy(beat, stored?.doc, host);
+    const givenRevision = this.#given.get(host)?.stamp.revision ?? 0;
+    const { applied, unready } = convergenceIn(beat, { host: stored?.doc, before: word, givenRevision });
     const settled = isUp && !isNew ? settledBy(speaker, beat, stored) : undefined;
-    this.#words.set(host, { applied, report, settled });
+    this.#words.set(host, { applied, unready, report, settled });
     if (word?.report !== report) this.#unheard.say(host, report?.unheardPeers ?? []);
-    if (word?.applied !== applied) for (const hear of this.#hearers) hear(host);
+    if (word?.applied !== applied || word?.unready !== unready) for (const hear of this.#hearers) hear(host);
     return report === undefined ? WANTED : KNOWN;
-  }
-
-  /** What the host is in line with, as far as a heartbeat tells. */
-  #appliedBy({ applied, asOf, serviceVersion }: Heartbeat, doc: Host | undefined, host: string): string | undefined {
-    // What an agent makes of its view depends on what it knows: until that is written down, it is in line with nothing.
-    if (doc?.serviceVersion !== serviceVersion) return undefined;
-    // It was said before the agent got its last view, and came late.
-    const isOld = asOf !== undefined && asOf < (this.#given.get(host)?.stamp.revision ?? 0);
-    return isOld ? this.#words.get(host)?.applied : applied;
   }
 
   /** The view, as soon as it is another than what the agent has. */

@@ -5,7 +5,17 @@ import { Bell } from './bell.ts';
 import { canonical } from './digest.ts';
 import type { Line } from './line.ts';
 import type { Membership } from './membership.ts';
-import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, STRAYS_MAX, UNHEARD_MAX, type Heartbeat, type Report } from './messages.ts';
+import {
+  PROBLEM_LENGTH_MAX,
+  PROBLEMS_MAX,
+  STRAYS_MAX,
+  UNHEARD_MAX,
+  UNREADY_MAX,
+  type Heard,
+  type Heartbeat,
+  type Report,
+  type UnreadyService,
+} from './messages.ts';
 import { Pace } from './pace.ts';
 import type { AgentPorts } from './ports.ts';
 
@@ -17,6 +27,8 @@ export interface HeartParts {
   readonly tellsOfSwitch: boolean;
   readonly heartbeatMs: number;
   readonly applied: () => string | undefined;
+  /** The services of that view that are not ready. */
+  readonly unready: () => readonly UnreadyService[];
   /** The revision of the last view that was taken. */
   readonly asOf: () => number | undefined;
   readonly problems: () => readonly string[];
@@ -42,6 +54,8 @@ export class Heart {
   #inspected: { readonly found: Found; readonly atMs: number } | undefined;
   /** The report that the server has, as text. */
   #known: string | undefined;
+  /** What the server that answered last makes of a host that has converged. */
+  #readiness: Heard['readiness'];
 
   constructor(ports: AgentPorts, parts: HeartParts) {
     this.#ports = ports;
@@ -88,19 +102,32 @@ export class Heart {
     if (said.kind === 'answer') {
       membership.welcome();
       this.#known = said.answer.report === 'known' ? text : undefined;
+      this.#learnReadiness(said.answer.readiness);
       return true;
     }
+    this.#readiness = undefined;
     if (said.kind === 'refused') await membership.refused(said);
     return false;
+  }
+
+  /** What was held back from a server that might not have known it is told at once to one that does. */
+  #learnReadiness(readiness: Heard['readiness']): void {
+    const isNews = readiness !== undefined && this.#readiness === undefined && this.#parts.unready().length > 0;
+    this.#readiness = readiness;
+    if (isNews) this.soon();
   }
 
   #beatWith(report: Report | undefined): Heartbeat {
     const { serviceVersion } = this.#parts;
     const [applied, asOf] = [this.#parts.applied(), this.#parts.asOf()];
+    const unready = this.#parts.unready();
+    // An older server knows hosts that have converged and hosts that have not: to such a one this host has not.
+    const isTold = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);
     return {
       serviceVersion,
-      ...(applied !== undefined && { applied }),
+      ...(applied !== undefined && isTold && { applied }),
       ...(asOf !== undefined && { asOf }),
+      ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(shortened) }),
       ...(report !== undefined && { report }),
     };
   }
@@ -153,4 +180,8 @@ export class Heart {
     const identity = this.#inspected?.found.switch;
     return identity !== undefined && identity.datapathId === undefined ? this.#parts.heartbeatMs / 2 : INSPECT_MS;
   }
+}
+
+function shortened({ service, because }: UnreadyService): UnreadyService {
+  return { service, because: because.slice(0, PROBLEM_LENGTH_MAX) };
 }

@@ -113,6 +113,16 @@ const REPORT = closed({
 });
 export type Report = Static<typeof REPORT>;
 
+/** A host on which more services than this are not ready has a fault of its own: it has not converged. */
+export const UNREADY_MAX = 200;
+
+/** A service of the view that cannot be provided here yet, although the host has converged otherwise, and why. */
+const UNREADY_SERVICE = closed({
+  service: Type.String({ minLength: 1, maxLength: 300 }),
+  because: Type.String({ maxLength: PROBLEM_LENGTH_MAX }),
+});
+export type UnreadyService = Static<typeof UNREADY_SERVICE>;
+
 /** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
 export const HEARTBEAT = closed({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
@@ -120,11 +130,17 @@ export const HEARTBEAT = closed({
   applied: Type.Optional(Type.String({ maxLength: 100 })),
   /** The revision of the last view that it took: what was said before it got a newer one says nothing of what it has now. */
   asOf: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** Of the view that is applied: the services that are not ready. Absent when all are; agents of older versions never send it. */
+  unready: Type.Optional(Type.Array(UNREADY_SERVICE, { maxItems: UNREADY_MAX })),
   report: Type.Optional(REPORT),
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;
 
-export const HEARD = Type.Object({ report: Type.Enum(['wanted', 'known']) });
+export const HEARD = Type.Object({
+  report: Type.Enum(['wanted', 'known']),
+  /** This server knows `unready`. One that does not say so takes a host that has converged to be ready for everything. */
+  readiness: Type.Optional(Type.Literal('per-service')),
+});
 export type Heard = Static<typeof HEARD>;
 
 /** An agent's own patience must be longer than this. Below the idle limit of common proxies, which is 30 s. */

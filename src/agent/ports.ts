@@ -19,6 +19,7 @@ import type {
   Observed,
   Renewal,
   Stamp,
+  UnreadyService,
   View,
   ViewAnswer,
   ViewAsk,
@@ -108,7 +109,8 @@ export interface Disk {
 }
 
 export type Applied =
-  | { readonly kind: 'applied' | 'already' }
+  /** With the services that cannot be provided here yet: they are tried again, and hold up nothing else. */
+  | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
   /** Not in line with the view yet, and this is why. It is tried again. */
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 

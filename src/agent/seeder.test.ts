@@ -146,7 +146,12 @@ describe('nobody is in line before it is done', () => {
     await world.pass('c1', 'c2', 'seeding');
     await world.clock.pass(12_000);
     expect([world.isInLine('c1'), world.isInLine('c2')]).toEqual([false, false]);
-    expect(world.host('c2').rack.agent?.status().problems).toEqual([`connections of ${NAT} have not come yet`]);
+    expect(world.host('c2').rack.agent?.status().problems).toEqual([`${NAT}: its connections have not come yet`]);
+    // What is copied for one service does not hold up the host.
+    const { desk, journal } = world.plane.leader;
+    expect(['c1', 'c2'].map((name) => desk.isInLine(name, journal.fleet.revision))).toEqual([true, true]);
+    expect(desk.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
+    expect(desk.unreadinessOf('c2', 'nat:back')).toBeUndefined();
     world.host('c1').rack.link.tap = (_name, pass) => pass();
     await world.inLine('c1', 'c2');
     expect(await world.tracked('c2')).toEqual(texts(ONE));

@@ -1,6 +1,6 @@
 // Copies the connections of services that are handed over: what was translated here is left at the server for the host that takes
 // over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view asks for it;
-// a view is not brought about before it is done. Where a service is not translated any more, its connections are forgotten.
+// a service is not ready before it is done. Where a service is not translated any more, its connections are forgotten.
 import {
   connectionText,
   dataplaneView,
@@ -12,7 +12,14 @@ import {
 import { mark } from '../fleet/index.ts';
 import type { Line, Said } from './line.ts';
 import type { Membership } from './membership.ts';
-import { COLLECT_WAIT_MAX_MS, DEPOSIT_MAX, NOT_COPIED_NOW, type Copy, type View } from './messages.ts';
+import {
+  COLLECT_WAIT_MAX_MS,
+  DEPOSIT_MAX,
+  NOT_COPIED_NOW,
+  type Copy,
+  type UnreadyService,
+  type View,
+} from './messages.ts';
 import type { AgentPorts, Reply, Session } from './ports.ts';
 
 export interface SeederParts {
@@ -46,11 +53,16 @@ export class Seeder {
 
   /** Whether a view that is brought about asks for something all the same: there is another holder. */
   isDue(view: View): boolean {
-    return errandsOf(view).some(({ key }) => !this.#done.has(key));
+    return this.due(view).length > 0;
   }
 
-  /** What keeps the view from being brought about; nothing when it is. */
-  async follow(view: View, signal: AbortSignal): Promise<readonly string[]> {
+  /** The services whose connections have yet to be copied for this view. */
+  due(view: View): string[] {
+    return errandsOf(view).flatMap(({ key, copy }) => (this.#done.has(key) ? [] : [copy.service]));
+  }
+
+  /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
+  async follow(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
     const errands = errandsOf(view);
     // Views that say nothing more of an errand may be followed by one that asks for it again.
     const keys = new Set(errands.map(({ key }) => key));
@@ -66,23 +78,23 @@ export class Seeder {
     ];
   }
 
-  async #forget({ host, parts }: View): Promise<readonly string[]> {
+  async #forget({ host, parts }: View): Promise<readonly UnreadyService[]> {
     const services = dataplaneView(host, parts)?.services;
     if (services === undefined) return [];
     const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
     const unforgotten = new Set<string>();
-    const problems: string[] = [];
+    const unready: UnreadyService[] = [];
     for (const service of this.#over(services, translated)) {
-      const problem = await this.#tried(() => this.#forgetOne(service));
-      if (problem === undefined) continue;
-      problems.push(problem);
+      const because = await this.#tried(() => this.#forgetOne(service));
+      if (because === undefined) continue;
+      unready.push({ service, because });
       unforgotten.add(service);
     }
     // Until it is forgotten it counts as it did before, so that it is tried again.
     this.#translated = new Set([...translated, ...unforgotten]);
     const standingBy = services.filter(({ role }) => role === 'standby').map(({ id }) => id);
     this.#standingBy = new Set([...standingBy, ...unforgotten]);
-    return problems;
+    return unready;
   }
 
   /**
@@ -108,7 +120,7 @@ export class Seeder {
     if (all.length > DEPOSIT_MAX)
       log.warn({ service: copy.service, inAll: all.length, copied: DEPOSIT_MAX }, 'not all connections are copied');
     const deposit = { ...copy, connections, inAll: all.length };
-    return this.#unanswered(copy, await this.#ask((to) => link.deposit(to, deposit)));
+    return this.#unanswered(await this.#ask((to) => link.deposit(to, deposit)));
   }
 
   async #take({ copy }: Errand, untilMs: number, signal: AbortSignal): Promise<string | undefined> {
@@ -116,10 +128,10 @@ export class Seeder {
     if (driver.takeOver === undefined) return undefined;
     const waitMs = Math.max(0, untilMs - clock.nowMs());
     const said = await this.#ask((to) => link.collect(to, { ...copy, waitMs }, signal), signal);
-    if (said.kind !== 'answer') return this.#unanswered(copy, said);
+    if (said.kind !== 'answer') return this.#unanswered(said);
     if (said.answer.kind === 'not-yet') {
       mark('connections-not-yet');
-      return `connections of ${copy.service} have not come yet`;
+      return 'its connections have not come yet';
     }
     const connections = said.answer.connections.flatMap((text) => readConnection(text) ?? []);
     const seeded = await driver.takeOver(copy.service, connections);
@@ -136,33 +148,33 @@ export class Seeder {
   }
 
   /** The hand-over has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
-  #unanswered({ service }: Copy, said: Said<unknown>): string | undefined {
+  #unanswered(said: Said<unknown>): string | undefined {
     switch (said.kind) {
       case 'answer':
         return undefined;
       case 'away':
-        return `connections of ${service} are not copied: no server answers`;
+        return 'its connections are not copied: no server answers';
       case 'refused':
         if (said.code === NOT_COPIED_NOW) return undefined;
-        return `connections of ${service} are not copied: ${said.message}`;
+        return `its connections are not copied: ${said.message}`;
     }
   }
 
   async #each(
     errands: readonly Errand[],
     work: (errand: Errand) => Promise<string | undefined>,
-  ): Promise<readonly string[]> {
-    const problems: string[] = [];
+  ): Promise<readonly UnreadyService[]> {
+    const unready: UnreadyService[] = [];
     const left = errands.values();
     const worker = async (): Promise<void> => {
       for (const errand of left) {
-        const problem = await this.#tried(() => work(errand));
-        if (problem === undefined) this.#done.add(errand.key);
-        else problems.push(problem);
+        const because = await this.#tried(() => work(errand));
+        if (because === undefined) this.#done.add(errand.key);
+        else unready.push({ service: errand.copy.service, because });
       }
     };
     await Promise.all(Array.from({ length: Math.min(COPIES_AT_ONCE, errands.length) }, worker));
-    return problems;
+    return unready;
   }
 
   async #tried(work: () => Promise<string | undefined>): Promise<string | undefined> {

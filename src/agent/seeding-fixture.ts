@@ -33,6 +33,8 @@ export class SeedingWorld {
   readonly clock = new VirtualClock();
   readonly plane = new Plane(this.clock);
   readonly hosts = new Map<string, SeedingHost>();
+  /** Why hosts cannot prepare services: by `host service`. */
+  readonly unpreparable = new Map<string, string>();
   readonly #epochs = new Map<string, number>();
 
   /** Hosts in service, agents running, with as many servers as there are names for. */
@@ -57,7 +59,8 @@ export class SeedingWorld {
     const its = new SimulatedSwitch({ host: name, clock: this.clock });
     const token = await this.plane.joinToken(name);
     const joinToken = (): Promise<string> => Promise.resolve(token);
-    const rack = new Rack(this.plane, { name, servers, joinToken, machine: { switch: its } });
+    const machine = { switch: its, unpreparable: (id: string) => this.unpreparable.get(`${name} ${id}`) };
+    const rack = new Rack(this.plane, { name, servers, joinToken, machine });
     this.hosts.set(name, { name, rack, its });
     rack.start();
   }
@@ -122,7 +125,8 @@ export class SeedingWorld {
 
   isInLine(...names: readonly string[]): boolean {
     const { revision } = this.plane.leader.journal.fleet;
-    return names.every((name) => this.plane.leader.desk.isInLine(name, revision));
+    const { desk } = this.plane.leader;
+    return names.every((name) => desk.isInLine(name, revision) && desk.wordOf(name)?.unready === undefined);
   }
 
   async inLine(...names: readonly string[]): Promise<void> {

@@ -26,6 +26,9 @@ export function isSettled(
 }
 
 function saysTheSame(one: Heartbeat, other: Heartbeat): boolean {
-  const { serviceVersion, applied, asOf, report } = other;
-  return report === undefined && one.serviceVersion === serviceVersion && one.applied === applied && one.asOf === asOf;
+  const { serviceVersion, applied, asOf, report, unready } = other;
+  // Whoever names services that are not ready is looked at each time: it is rare, and does not last.
+  const isBusy = unready !== undefined || one.unready !== undefined;
+  const isSame = one.serviceVersion === serviceVersion && one.applied === applied && one.asOf === asOf;
+  return report === undefined && !isBusy && isSame;
 }

@@ -14,7 +14,7 @@ import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
 import { HypervisorTasks } from './hypervisor-tasks.ts';
 import { isInstanceTask } from './instance-order.ts';
-import { STRAYS_MAX, type View } from './messages.ts';
+import { STRAYS_MAX, type UnreadyService, type View } from './messages.ts';
 import type { PacketDesk } from './packet-desk.ts';
 import { DiskFailed, type Applied, type Fence, type Inspected, type LocalDriver, type Performed } from './ports.ts';
 import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
@@ -30,6 +30,8 @@ export interface SimulatedMachine extends HypervisorOptions {
   readonly preflight?: () => readonly string[];
   /** Why a view cannot be applied now; nothing by default. */
   readonly obstacles?: () => readonly string[];
+  /** Why a service cannot be prepared here now; every service can by default. Other services are not held up by it. */
+  readonly unpreparable?: (service: string) => string | undefined;
   /** Tasks of other kinds, or instead of the machine's own, by kind. */
   readonly tasks?: Readonly<Record<string, (task: Task) => Performed | Promise<Performed>>>;
   /** What runs there, when it is to outlive this driver. */
@@ -81,12 +83,24 @@ export class SimulatedDriver implements LocalDriver {
     }
     await this.#remember();
     // The same view says nothing of whether the switch still holds what it should.
-    const lined = (await this.#line?.follow(view, wipes)) ?? { kind: 'already' };
+    const lined = (await this.#line?.follow(view, wipes)) ?? { kind: 'already' as const };
     this.#followPackets(view);
-    if (lined.kind === 'failed' || (wanted === this.#parts && lined.kind === 'already')) return lined;
+    if (lined.kind === 'failed') return lined;
+    const unready = [...(lined.unready ?? []), ...this.#unpreparable(view)];
+    const isChanged = wanted !== this.#parts || lined.kind === 'applied';
     this.#parts = wanted;
-    this.#changes += 1;
-    return { kind: 'applied' };
+    if (isChanged) this.#changes += 1;
+    return { kind: isChanged ? 'applied' : 'already', ...(unready.length > 0 && { unready }) };
+  }
+
+  #unpreparable({ host, parts }: View): UnreadyService[] {
+    const { unpreparable } = this.#machine;
+    if (unpreparable === undefined) return [];
+    const services = dataplaneView(host, parts)?.services ?? [];
+    return services.flatMap(({ id, role }) => {
+      const because = role === 'preparing' ? unpreparable(id) : undefined;
+      return because === undefined ? [] : [{ service: id, because }];
+    });
   }
 
   /** Once, before anything is changed: what an agent before this one found out is on the switch. */

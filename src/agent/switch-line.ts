@@ -15,12 +15,14 @@ import {
   type SwitchContents,
   type TrackedConnection,
 } from '../dataplane/index.ts';
-import type { View } from './messages.ts';
+import type { UnreadyService, View } from './messages.ts';
 
 type Wanted = ReturnType<typeof compile>;
 
 export type Lined =
-  { readonly kind: 'applied' | 'already' } | { readonly kind: 'failed'; readonly problems: readonly string[] };
+  /** With the services of the view that cannot be provided here yet. */
+  | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
+  | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
 /** Of a gap or a flow in the way, a few tell enough. */
 const TOLD_MAX = 5;
@@ -72,8 +74,8 @@ export class SwitchLine {
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
     const lined = await this.#alone(() => this.#bring(wanted, digest), wipes);
-    const silent = silentFor(view, gaps);
-    return silent === undefined || lined.kind === 'failed' ? lined : failed(silent);
+    const unready = unreadyServices(view, gaps);
+    return unready.length === 0 || lined.kind === 'failed' ? lined : { ...lined, unready };
   }
 
   /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
@@ -192,11 +194,13 @@ function failed(problem: string): Lined {
   return { kind: 'failed', problems: [problem] };
 }
 
-/** Nothing is switched to a host that does not know its way out yet. */
-function silentFor({ services }: DataplaneView, gaps: Wanted['gaps']): string | undefined {
+/** No service is switched to a host that does not know its way out yet. The other services of the host do not wait for it. */
+function unreadyServices({ services }: DataplaneView, gaps: Wanted['gaps']): UnreadyService[] {
   const preparing = new Set(services.filter(({ role }) => role === 'preparing').map(({ id }) => id));
-  const gap = gaps.find(({ owner, because }) => because === 'next-hop-silent' && preparing.has(owner.id));
-  return gap === undefined
-    ? undefined
-    : `${gap.owner.id} is prepared for, and its next hop ${gap.what} does not answer`;
+  const unready = new Map<string, string>();
+  for (const { owner, because, what } of gaps) {
+    if (because !== 'next-hop-silent' || !preparing.has(owner.id) || unready.has(owner.id)) continue;
+    unready.set(owner.id, `next hop ${what} does not answer`);
+  }
+  return [...unready].map(([service, because]) => ({ service, because }));
 }

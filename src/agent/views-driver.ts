@@ -1,5 +1,6 @@
-// The driver `views`: waits for a moment until hosts are in line with what was committed, and says who is behind. It changes
-// nothing; who is to be waited for is decided anew each time.
+// The driver `views`: waits for a moment until hosts have converged on what was committed, or are ready for one service of it, and
+// says who is behind and why. It changes nothing; who is to be waited for is decided anew each time.
+import type { Reason } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/index.ts';
 
@@ -7,6 +8,8 @@ import type { Action, ActionFence, ActionOutcome, Driver } from '../operations/i
 export interface Lines {
   /** Whether it applied what was true at a revision, by an agent of a version or a newer one. */
   isInLine(host: string, revision: number, serviceVersion?: number): boolean;
+  /** Why a host that has converged cannot provide a service yet; undefined when it can. */
+  unreadinessOf(host: string, service: string): string | undefined;
   onApplied(hear: (host: string) => void): () => void;
 }
 
@@ -27,6 +30,8 @@ interface Asked {
   readonly revision: number;
   /** What their agents must know for it to count. */
   readonly serviceVersion?: number;
+  /** The service that is waited for. What the hosts lack for others does not count. */
+  readonly service?: string;
 }
 
 /** It only listens. All the hand-overs that may be under way at once find room, and hosts that are removed beside them. */
@@ -48,14 +53,31 @@ export class ViewsDriver implements Driver {
     // Another holder asks its own agents.
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
     if (behind.length === 0) return { kind: 'applied' };
+    return { kind: 'failed', retryable: true, reason: this.#reasonOf(behind, asked) };
+  }
+
+  /** A host that says why it cannot provide the service tells more than one that has not converged. */
+  #reasonOf(behind: readonly string[], { service }: Asked): Reason {
     const hosts = behind.slice(0, NAMED_MAX);
-    return { kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts, inAll: behind.length } };
+    const told = service === undefined ? undefined : this.#unready(behind, service);
+    if (service === undefined || told === undefined) return { code: 'hosts-behind', hosts, inAll: behind.length };
+    return { code: 'service-not-ready', service, ...told, hosts };
+  }
+
+  #unready(hosts: readonly string[], service: string): { readonly host: string; readonly because: string } | undefined {
+    for (const host of hosts) {
+      const because = this.#options.desk.unreadinessOf(host, service);
+      if (because !== undefined) return { host, because };
+    }
+    return undefined;
   }
 
   /** Those who are behind after the wait, in the order in which they were asked for. */
-  async #settled({ hosts, revision, serviceVersion }: Asked): Promise<readonly string[]> {
+  async #settled({ hosts, revision, serviceVersion, service }: Asked): Promise<readonly string[]> {
     const { desk, clock, waitMs = WAIT_MS } = this.#options;
-    const isInLine = (host: string): boolean => desk.isInLine(host, revision, serviceVersion);
+    const isInLine = (host: string): boolean =>
+      desk.isInLine(host, revision, serviceVersion) &&
+      (service === undefined || desk.unreadinessOf(host, service) === undefined);
     const behind = new Set(hosts.filter((host) => !isInLine(host)));
     if (behind.size === 0) return [];
     const all = new AbortController();

@@ -1,5 +1,6 @@
 // A small fleet with routers and hosts that have ports, for tests of this room; and a control plane on it, with the real controller
 // and hosts that follow their views or not.
+import { alarmsModel } from '../alarms/index.ts';
 import { idOf, put, remove, SETTING, type Change, type FleetReader, type Model } from '../fleet/index.ts';
 import { CURRENT_SERVICE_VERSION, HOST, hostsModel, type Host } from '../hosts/index.ts';
 import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
@@ -29,6 +30,7 @@ const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 /** Ports are bound here without instances: the network's own rules are not what is tested. */
 export const MODELS: readonly Model[] = [
   { kinds: [SETTING] },
+  alarmsModel,
   sitesModel,
   hostsModel,
   { ...networkModel, invariants: [] },
@@ -108,6 +110,8 @@ export const LEAVING = {
 export class Onlookers implements Driver {
   /** Connected, and not in line. */
   readonly behind = new Set<string>();
+  /** Services that a host cannot provide, and why: by `host service`. */
+  readonly unready = new Map<string, string>();
   /** What was waited for: `prepare X`, `switch X Y`. */
   readonly log: string[] = [];
 
@@ -116,6 +120,13 @@ export class Onlookers implements Driver {
     const late = hosts.filter((one) => this.behind.has(one));
     if (late.length > 0) {
       return Promise.resolve({ kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts: late } });
+    }
+    const wanted = String(args['service']);
+    for (const name of step === 'prepare' ? hosts : []) {
+      const because = this.unready.get(`${name} ${wanted}`);
+      if (because === undefined) continue;
+      const reason = { code: 'service-not-ready', service: wanted, host: name, because, hosts: [name] };
+      return Promise.resolve({ kind: 'failed', retryable: true, reason });
     }
     this.log.push(`${step} ${hosts.join(' ')}`);
     return Promise.resolve({ kind: 'applied' });

@@ -27,7 +27,16 @@ import {
   type StoredService,
 } from './model.ts';
 import { designatedTo, withoutHandOver } from './passing.ts';
-import { canBeSeeded, givenUpOn, SEED_PATIENCE_MS, toldOf, uncopiedIn, type Uncopied } from './seeding.ts';
+import {
+  canBeSeeded,
+  givenUpOn,
+  isWaitingForHosts,
+  SEED_PATIENCE_MS,
+  toldOf,
+  uncopiedIn,
+  type Uncopied,
+} from './seeding.ts';
+import { endAlarm, nextWithAlarm, withAlarm } from './readiness-alarm.ts';
 import { ELECTION } from './settings.ts';
 import { PATIENCE_MS, targetOf, type Passed, type Target } from './target.ts';
 import { presentHosts } from './wanted.ts';
@@ -52,8 +61,9 @@ export const handOver: OperationKind = {
       'elections begin another hand-over by themselves as long as there is a cause; "muster services move" asks for one',
   },
   rollback: { kind: 'none', because: 'what was switched goes back by another hand-over' },
-  plan: (fleet, _operation, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
-  observe,
+  plan: (fleet, _operation, items, nowMs) =>
+    items.flatMap((item) => nextOf(fleet, item, nowMs).map((next) => nextWithAlarm(fleet, item, next, nowMs))),
+  observe: (fleet, item, outcome, nowMs) => withAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
   undo: letGo,
   overdue: letGo,
   wakes: (fleet, { kind, before, after }) => {
@@ -115,9 +125,10 @@ function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowM
     service,
     handOver: { to, sinceMs, phase },
   } = passed;
-  if (valueOf(fleet, ELECTION).held) return [wait(item, { code: 'elections-held', service: service.id })];
-  const late = nowMs - sinceMs > PATIENCE_MS && item.doc.reason?.code === 'hosts-behind';
+  const late = nowMs - sinceMs > PATIENCE_MS && isWaitingForHosts(item);
   const target = targetOf(fleet, passed, { nowMs, late });
+  if (target.kind !== 'host-stays' && valueOf(fleet, ELECTION).held)
+    return [wait(item, { code: 'elections-held', service: service.id })];
   switch (target.kind) {
     case 'fit':
       if (phase === 'seeding') return copying(fleet, item, passed, nowMs);
@@ -134,6 +145,7 @@ function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowM
       ];
     case 'another':
     case 'give-up':
+    case 'host-stays':
       // Decided inside the commit, where nothing is given twice.
       return [decideLater(item, (newest, atMs) => retargeted(newest, item, { nowMs: atMs, late }))];
   }
@@ -148,6 +160,7 @@ function retargeted(
   if (passed === undefined || !isBeforeSwitch(passed.handOver)) return [];
   const target = targetOf(fleet, passed, ask);
   if (target.kind === 'another') return [toAnother(item, passed, target, ask.nowMs)];
+  if (target.kind === 'host-stays') return [stays(item, passed, ask.nowMs)];
   if (target.kind !== 'give-up') return [];
   mark('hand-over-given-up');
   const {
@@ -157,6 +170,14 @@ function retargeted(
   const reason = { code: 'target-unfit', service: service.id, host: to, because: target.because };
   const changes = [put(SERVICE, service.id, withoutHandOver(service.doc, { by: BY, nowMs: ask.nowMs }))];
   return [record(item, { state: 'failed', step: item.doc.step, reason }, { changes })];
+}
+
+/** Its host is back in service: what was not switched is not begun any more, and no other host is tried. */
+function stays(item: StoredItem, { service, handOver: { from } }: Passed, nowMs: number): RecordStep {
+  mark('hand-over-host-stays');
+  const reason = { code: 'host-stays', service: service.id, host: from };
+  const changes = [put(SERVICE, service.id, withoutHandOver(service.doc, { by: BY, nowMs }))];
+  return record(item, { state: 'done', step: item.doc.step, reason }, { changes });
 }
 
 function toAnother(
@@ -178,7 +199,7 @@ function copying(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: nu
     service,
     handOver: { from, to, sinceMs },
   } = passed;
-  const isOver = nowMs - sinceMs > SEED_PATIENCE_MS && item.doc.reason?.code === 'hosts-behind';
+  const isOver = nowMs - sinceMs > SEED_PATIENCE_MS && isWaitingForHosts(item);
   if (isOver || !canBeSeeded(fleet, passed)) {
     mark('hand-over-without-connections');
     return [decideLater(item, (newest, atMs) => [advanced(newest, item, atMs, givenUpOn(item))])];
@@ -219,7 +240,9 @@ function inLine(item: StoredItem, { hosts, revision, nowMs }: InLine): Next[] {
   const { step, attempt, state, reason, retryAtMs = 0 } = item.doc;
   // Who waited for somebody to take it need not wait any more when there is one.
   if (state === 'waiting' && reason?.code !== NO_CANDIDATE && nowMs < retryAtMs) return [];
-  const action = { driver: 'views', item: item.id, step, attempt, args: { hosts, revision } };
+  // Of this service alone: what hosts lack for others does not hold it up.
+  const args = { hosts, revision, service: item.doc.target.id };
+  const action = { driver: 'views', item: item.id, step, attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
@@ -315,8 +338,9 @@ function drains({ fleet, item, passed, nowMs, uncopied }: Onwards): RecordStep {
 /** Whoever has it now keeps it alone. */
 function letGo(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'> {
   const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
-  if (passed === undefined) return { changes: [], expects: [] };
+  const quiet = endAlarm(fleet, item.doc.target.id);
+  if (passed === undefined) return { changes: quiet, expects: [] };
   const { service } = passed;
   const doc = withoutHandOver(service.doc, { by: BY, nowMs });
-  return { changes: [put(SERVICE, service.id, doc)], expects: [expecting(SERVICE, service)] };
+  return { changes: [put(SERVICE, service.id, doc), ...quiet], expects: [expecting(SERVICE, service)] };
 }

@@ -18,8 +18,8 @@ import {
   type Resource,
   type Route,
 } from '../access/index.ts';
-import { idOf } from '../fleet/index.ts';
-import { OPERATION } from '../operations/index.ts';
+import { idOf, type FleetReader } from '../fleet/index.ts';
+import { explainer, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import {
   REJECTIONS,
@@ -33,6 +33,7 @@ import {
 } from './model.ts';
 import { editService, moveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
+import { electionSentences } from './sentences.ts';
 import { SERVICE_VIEW } from './views.ts';
 import { standingOf, standingSentences, whySentences } from './why.ts';
 
@@ -108,7 +109,7 @@ export const serviceRoutes: readonly Route[] = [
       if (service === undefined) return refused(noSuch(SERVICE.name, id));
       const now = standingOf(new Poll(fleet).candidatesOf(service));
       const { designated, why, epoch } = service.doc;
-      const sentences = [...whySentences(service.doc), ...standingSentences(now)];
+      const sentences = [...whySentences(service.doc), ...waitSentences(fleet, id), ...standingSentences(now)];
       return answer({ service: id, epoch, ...(designated && { designated }), ...(why && { why }), now, sentences });
     },
   }),
@@ -182,6 +183,15 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
 ];
+
+const explain = explainer([electionSentences]);
+
+/** What its hand-over waits for, such as what the next host lacks. */
+function waitSentences(fleet: FleetReader, id: string): string[] {
+  return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id))].flatMap(({ doc: { state, reason } }) =>
+    state === 'waiting' && reason !== undefined ? [explain(reason)] : [],
+  );
+}
 
 function begun(body: { readonly operation?: string; readonly to?: string; readonly service?: string }): Answer {
   return { kind: 'answer', status: body.operation === undefined ? 200 : 202, body };

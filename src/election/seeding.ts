@@ -6,6 +6,9 @@ import type { Progress, StoredItem } from '../operations/index.ts';
 import { isConnected } from './health.ts';
 import type { Passed } from './target.ts';
 
+/** What the driver `views` answers when a host has converged and cannot provide the service yet. */
+export const SERVICE_NOT_READY = 'service-not-ready';
+
 /** A service that does not move is worse than connections that are cut: then it goes on without them. */
 export const SEED_PATIENCE_MS = 10_000;
 
@@ -28,10 +31,15 @@ export function uncopiedIn({ doc: { reason } }: StoredItem): Uncopied {
   return Array.isArray(hosts) ? { uncopied: hosts as readonly string[] } : {};
 }
 
+/** Hosts are connected and have not done their part: they have not converged, or say why the service is not ready there. */
+export function isWaitingForHosts({ doc: { reason } }: StoredItem): boolean {
+  return reason?.code === 'hosts-behind' || reason?.code === SERVICE_NOT_READY;
+}
+
 /** Those that were waited for in vain; none when one of them could not be waited for at all. */
 export function givenUpOn(item: StoredItem): Uncopied {
   const { reason } = item.doc;
-  const behind = reason?.code === 'hosts-behind' ? (reason['hosts'] as readonly string[]) : [];
+  const behind = isWaitingForHosts(item) ? (reason?.['hosts'] as readonly string[]) : [];
   return { uncopied: [...new Set([...(uncopiedIn(item).uncopied ?? []), ...behind])].sort() };
 }
 

@@ -19,6 +19,9 @@ export const electionSentences: ReasonSentences = {
     host === undefined
       ? `No host can take ${said(service)}. "muster services why ${said(service)}" says what each lacks.`
       : `No host can take ${said(service)}: ${said(host)} ${rejection(because)}, and nobody else can. The old host serves meanwhile.`,
+  'service-not-ready': ({ service, host, because }) =>
+    `${said(service)} cannot be provided by ${said(host)} yet: ${said(because)}. Its old host serves meanwhile.`,
+  'host-stays': ({ service, host }) => `${said(service)} stays at ${said(host)}, which leaves no more.`,
   'host-recovering': ({ service, host }) =>
     `${said(service)} goes back to ${said(host)} as soon as ${said(host)} is in service again.`,
   'target-unfit': ({ service, host, because }) =>

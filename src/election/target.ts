@@ -22,7 +22,9 @@ export type Target =
   | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
   /** It comes back into service: that is what the hand-over waits for. */
   | { readonly kind: 'recovering' }
-  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' | 'not-ready' };
+  /** It was to leave a host that leaves no more. */
+  | { readonly kind: 'host-stays' }
+  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
 
 /** A target that is away, or connected and not ready, after this long is passed over; or given up when there is no other. */
 export const PATIENCE_MS = 60_000;
@@ -41,6 +43,8 @@ export interface AskTarget {
 export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: AskTarget): Target {
   const poll = new Poll(fleet);
   const { service, handOver } = passed;
+  const { cause } = handOver.why;
+  if (cause === 'host-leaving' && !leaves(fleet, handOver.from)) return { kind: 'host-stays' };
   const because = poll.rejectionOf(service.doc, handOver.to);
   if (because === undefined && !late) return { kind: 'fit' };
   if (VOLUNTARY.includes(handOver.why.cause)) {
@@ -49,18 +53,15 @@ export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: As
     return { kind: 'give-up', because };
   }
   const except = because === undefined ? [handOver.from, handOver.to] : [handOver.from];
-  const { cause } = handOver.why;
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
   const choice = choose(poll, { service, cause, except, fallback }, nowMs);
   if (choice !== undefined && choice.host !== handOver.to) return { kind: 'another', choice };
-  const stays = cause === 'host-leaving' && !leaves(fleet, handOver.from);
   // A leaving host was the best there is, and still is; or the one that is late has no better one beside it.
   if (choice !== undefined) return { kind: 'fit' };
-  // Its host comes back into service: what cannot be done now need not be done, and the host is not kept waiting by it.
-  if (because === undefined) return stays ? { kind: 'give-up', because: 'not-ready' } : { kind: 'fit' };
+  if (because === undefined) return { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handOver.to);
   const isOver = nowMs - handOver.sinceMs > PATIENCE_MS;
-  if (isHopeless || stays || isOver) return { kind: 'give-up', because };
+  if (isHopeless || isOver) return { kind: 'give-up', because };
   return { kind: 'nobody', because };
 }
 

@@ -35,7 +35,7 @@ const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   recovered: 'Nobody had it, and a host could take it again',
 };
 
-export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence' | 'not-ready', string>> = {
+export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', string>> = {
   'unknown-host': 'is not known',
   removed: 'was removed',
   'not-in-service': 'is not in service',
@@ -49,7 +49,6 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence' | 'n
   'no-way-out': 'does not reach the external network',
   unheard: 'is not heard by most of its peers',
   'no-presence': 'has no port of it',
-  'not-ready': 'does not get ready for it',
 };
 
 /** Sentences for a person: why this host, who else, and who not. */

@@ -320,3 +320,21 @@ test('what-a-hand-over-waits-for-is-what-its-host-waits-for', async () => {
   for (let tick = 0; tick < 4; tick += 1) await world.tick();
   expect(world.item(operation, 'c1')).toMatchObject({ step: 'hand-over', reason: { code: 'not-yet' } });
 });
+
+test('a-service-that-its-next-host-cannot-prepare-keeps-neither-other-services-nor-guests, and is what is told in the end', async () => {
+  const world = await World.of(
+    ...hostsNamed('c1', 'c2'),
+    ...on('c1', 'a', 'b'),
+    posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
+    posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),
+  );
+  world.driver.unready.add('nat');
+  const operation = await started(world, 'c1');
+  for (let tick = 0; tick < 12; tick += 1) await world.tick();
+  expect(world.driver.moved.toSorted()).toEqual(['a', 'b', 'dhcp']);
+  expect(world.states('c1')).toBe('c1 draining');
+  expect(world.item(operation, 'c1')).toMatchObject({ reason: { code: 'service-not-ready', service: 'nat' } });
+  world.driver.unready.clear();
+  await world.settle();
+  expect(world.states('c1')).toBe('c1 drained');
+});

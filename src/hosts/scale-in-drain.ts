@@ -1,7 +1,14 @@
 // One look at a host that is to be emptied, inside the commit: what changes hands, what moves now, or why nothing does. It looks
 // at what is left, never at what it did before.
 import { mark, merged, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
-import { OPEN_ITEMS_BY_TARGET, record, targetKey, type RecordStep, type StoredItem } from '../operations/index.ts';
+import {
+  OPEN_ITEMS_BY_TARGET,
+  record,
+  targetKey,
+  type Item,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
 import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
 import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
@@ -41,6 +48,9 @@ type Tried =
   | { readonly kind: 'busy'; readonly reason: Reason }
   | { readonly kind: 'none'; readonly reason?: Reason };
 
+/** A hand-over that waits for this alone does not hold up the rest of the host: what else lives there moves around it. */
+const BLOCKED = 'service-not-ready';
+
 /** Waits of services that hold the host: nothing of it should move before they are over. */
 const HOLDING: readonly string[] = ['elections-held'];
 
@@ -56,21 +66,34 @@ function handOvers(look: DrainLook): Tried {
     changes.push(...beginning(look, evacuator, planned, drainHandOvers(fleet, host.id)).changes);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     // Those that could go and were not begun wait for their turn.
-    busy ||= planned.some(isGoing) || evacuator.underWay(fleet, host.id) > 0;
+    busy ||= planned.some(isGoing) || evacuator.underWay(fleet, host.id) > countBlocked(fleet, tenants);
   }
   if (changes.length > 0) return { kind: 'begun', changes };
   const holding = waits.find(({ code }) => HOLDING.includes(code));
   if (holding !== undefined) return { kind: 'busy', reason: holding };
   if (busy) return { kind: 'busy', reason: waitOfHandOver(look) ?? { code: 'hand-overs-under-way', host: host.id } };
-  const [reason] = waits;
+  const reason = waitOfHandOver(look) ?? waits[0];
   return { kind: 'none', ...(reason !== undefined && { reason }) };
+}
+
+function countBlocked(fleet: FleetReader, tenants: readonly Tenant[]): number {
+  return openItemsOf(fleet, tenants).filter(isBlocked).length;
+}
+
+export function isBlocked({ doc }: { readonly doc: Item }): boolean {
+  return doc.state === 'waiting' && doc.reason?.code === BLOCKED;
+}
+
+function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem[] {
+  return tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
 }
 
 /** What a hand-over of the host waits for; the one that was told before, while it does. */
 function waitOfHandOver({ fleet, evacuators, item, host }: DrainLook): Reason | undefined {
   const tenants = evacuators.filter((one) => one.leavesFirst === true).flatMap((one) => one.inventory(fleet, host.id));
-  const items = tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
-  const reasons = items.flatMap(({ doc }) => (doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : []));
+  const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
+    doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
+  );
   const told = item.doc.reason;
   return reasons.some(({ code }) => code === told?.code) ? told : reasons[0];
 }

@@ -15,7 +15,7 @@ import {
 } from '../operations/index.ts';
 import { findHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
-import { drainStep } from './scale-in-drain.ts';
+import { drainStep, isBlocked } from './scale-in-drain.ts';
 import { BUDGET_WAITERS, drainedBy, EVERY_MOVE, fullReason, roomFor } from './scale-in-moves.ts';
 import { DRAIN_KIND, itemsOfHost, touchedItems } from './scale-in-work.ts';
 
@@ -63,6 +63,9 @@ function* wokenBy(fleet: FleetReader, evacuators: readonly Evacuator[], change: 
   const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
   if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;
   const isStillOpen = after !== undefined && isOpen(after);
+  // What is blocked is gone around from then on.
+  if (after?.host !== undefined && isBlocked({ doc: after }) && !isBlocked({ doc: before }))
+    yield* itemsOfHost(fleet, after.host);
   if (before.host !== undefined && !(isStillOpen && after.host === before.host)) yield* itemsOfHost(fleet, before.host);
   if (isStillOpen) return;
   const drained = drainedBy(before);

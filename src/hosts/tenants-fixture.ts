@@ -204,7 +204,7 @@ function operationOf(kit: Kit): OperationKind {
         const changes = [put(kind, id, { ...rest, host: to ?? doc.host })];
         return record(item, { state: 'done', step: 'go' }, { changes });
       }
-      if (outcome.reason.code === 'not-yet') return wait(item, outcome.reason);
+      if (outcome.retryable) return wait(item, outcome.reason);
       return { ...fail(item, outcome.reason), changes: [put(kind, id, rest)] };
     },
   };
@@ -227,12 +227,17 @@ export function tenantsOf(name: Kit['name'], holding: Holding = {}): Tenants {
 export class TenantDriver implements Driver {
   readonly failures = new Map<string, number>();
   held = false;
+  /** Services that their next host cannot prepare. */
+  readonly unready = new Set<string>();
   /** In the order in which they arrived. */
   readonly moved: string[] = [];
 
   async carryOut({ args }: Parameters<Driver['carryOut']>[0]): ReturnType<Driver['carryOut']> {
     const id = String(args['id']);
     if (this.held) return { kind: 'failed', reason: { code: 'not-yet' }, retryable: true };
+    if (this.unready.has(id)) {
+      return { kind: 'failed', reason: { code: 'service-not-ready', service: id, because: 'test' }, retryable: true };
+    }
     const left = this.failures.get(id) ?? 0;
     if (left > 0) {
       this.failures.set(id, left - 1);

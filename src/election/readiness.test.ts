@@ -1,0 +1,79 @@
+// One service that its next host cannot prepare: it waits alone, says why, and ends when its host comes back.
+import { expect, test } from 'vitest';
+import { ALARM } from '../alarms/index.ts';
+import { explainer } from '../operations/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { electionSentences } from './sentences.ts';
+
+const SICK = 'nat:r1';
+const SILENT = 'next hop 203.0.113.1 does not answer';
+
+/** Two services at a, which leaves; only x can take them, and x cannot prepare the one. */
+async function leavingWithSickService(): Promise<World> {
+  const world = await World.of(
+    fitHost('a'),
+    fitHost('x', { baseWeight: -9 }),
+    routed('r1', ['s1']),
+    portOn('a', 's1'),
+    portOn('x', 's1'),
+  );
+  await world.settle();
+  world.views.unready.set(`x ${SICK}`, SILENT);
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  return world;
+}
+
+const alarms = (world: World): string[] => [...world.fleet.all(ALARM)].map(({ id }): string => id);
+
+async function passes(world: World, count: number): Promise<void> {
+  for (let pass = 0; pass < count; pass += 1) await world.pass();
+}
+
+test('never: a healthy service waits for a sick one beyond its own steps', async () => {
+  const world = await leavingWithSickService();
+  await passes(world, 8);
+  expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'x' } });
+  expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
+  expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
+});
+
+test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which goes when the service is ready', async () => {
+  const world = await leavingWithSickService();
+  await passes(world, 5);
+  expect(alarms(world)).toEqual([]);
+  await passes(world, 30);
+  const { reason } = world.items().find(({ target }) => target.id === SICK)!;
+  expect(explainer([electionSentences])(reason!)).toBe(
+    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. Its old host serves meanwhile.',
+  );
+  expect(alarms(world)).toEqual([`service-not-ready:${SICK}`]);
+  world.views.unready.clear();
+  await world.settle();
+  expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 x');
+  expect(alarms(world)).toEqual([]);
+  expect(world.wrong()).toEqual([]);
+});
+
+test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-nobody-else-is-tried', async () => {
+  const world = await leavingWithSickService();
+  await world.put(fitHost('y'), portOn('y', 's1'));
+  await passes(world, 20);
+  await world.edit('a', { state: 'recovering' });
+  await passes(world, 2);
+  expect(world.open()).toEqual([]);
+  expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'a' } });
+  expect(service(world.fleet, SICK)?.handOver).toBeUndefined();
+  const ended = world.items().find(({ target }) => target.id === SICK)!;
+  expect([ended.state, ended.reason?.code]).toEqual(['done', 'host-stays']);
+  expect(alarms(world)).toEqual([]);
+});
+
+test('with-another-host-it-goes-there-after-a-minute', async () => {
+  const world = await leavingWithSickService();
+  await world.put(fitHost('y'), portOn('y', 's1'));
+  await passes(world, 75);
+  await world.settle();
+  expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'y' } });
+  expect(alarms(world)).toEqual([]);
+});
