@@ -53,6 +53,7 @@ export const INSTANCE_MARKS: readonly string[] = [
   'move-is-not-ours',
   'move-source-lost',
   'move-target-lost',
+  'move-unbinds-its-target',
   'network-event-late',
   'network-event-repeated',
   'network-order-stale',

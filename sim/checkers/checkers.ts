@@ -3,6 +3,7 @@ import { authorised } from './authorised.ts';
 import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
+import { boundBeforeHandOver } from './bound-first.ts';
 import type { Checker } from './checker.ts';
 import { onlyCopyKept } from './copies-kept.ts';
 import { fleetsEqual } from './fleets-equal.ts';
@@ -33,6 +34,7 @@ export const CHECKERS: readonly Checker[] = [
   machinesNotOversold,
   copiesAccounted,
   onlyCopyKept,
+  boundBeforeHandOver,
   oneOwnerThere,
   onePortPerNic,
   portsMeant,

@@ -4,7 +4,15 @@ import type { Fault } from './fault.ts';
 import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } from './hypervisors.ts';
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
-import { backEndErrs, foreignAddress, networkCut, networkFails, networkSlow, silentBackEnd } from './network.ts';
+import {
+  backEndErrs,
+  foreignAddress,
+  hostNotBindable,
+  networkCut,
+  networkFails,
+  networkSlow,
+  silentBackEnd,
+} from './network.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
 import { agentTurned, serviceUnpreparable, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
@@ -39,6 +47,7 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   networkSlow,
   networkFails,
   backEndErrs,
+  hostNotBindable,
   silentBackEnd,
   foreignAddress,
   taskFails,

@@ -44,34 +44,49 @@ export const networkFails: Fault = {
 type NewFault = Parameters<SimulatedNetwork['faults']['arm']>[0];
 
 const LOST = ['applied-but-lost', 'unavailable', 'hang', 'ok'] as const;
-const OUTCOMES: Readonly<Record<'create' | 'bind' | 'unbind' | 'delete', readonly NewFault['outcome'][]>> = {
-  create: [...LOST, 'pool-empty', 'quota', 'forbidden'],
-  bind: [
-    ...LOST,
-    'binding-failed',
-    'binding-failed',
-    'pool-empty',
-    'pool-empty',
-    'mapping-gone',
-    'address-not-carried',
-  ],
-  // A port that vanishes before it is unbound would also vanish by an unbind that comes late, from under a running instance.
-  unbind: LOST,
-  delete: [...LOST, 'not-found'],
-};
+const OUTCOMES: Readonly<Record<'create' | 'bind' | 'activate' | 'unbind' | 'delete', readonly NewFault['outcome'][]>> =
+  {
+    create: [...LOST, 'pool-empty', 'quota', 'forbidden'],
+    bind: [
+      ...LOST,
+      'binding-failed',
+      'binding-failed',
+      'pool-empty',
+      'pool-empty',
+      'mapping-gone',
+      'address-not-carried',
+    ],
+    activate: [...LOST, 'binding-failed'],
+    // A port that vanishes before it is unbound would also vanish by an unbind that comes late, from under a running instance.
+    unbind: LOST,
+    delete: [...LOST, 'not-found'],
+  };
 
 export const backEndErrs: Fault = {
   name: 'back-end-errs',
   weight: 10,
   strike: (world) => {
     const { rng, network } = world;
-    const op = rng.pick(['create', 'bind', 'bind', 'bind', 'unbind', 'delete'] as const);
+    const op = rng.pick(['create', 'bind', 'bind', 'bind', 'activate', 'unbind', 'delete'] as const);
     const outcome = rng.pick(OUTCOMES[op]);
     const delayMs = outcome === 'ok' ? rng.pick([500, 5000, 40_000]) : rng.pick([0, 0, 0, 3000]);
     const where =
       op === 'bind' && rng.chance(0.5) && world.machines.length > 0 ? { host: rng.pick(world.machines).name } : {};
     const armed = network.backEnd.faults.arm({ op, outcome, delayMs, times: rng.between(1, 3), ...where });
     return armed.kind === 'accept' ? `${op} ${outcome}` : undefined;
+  },
+};
+
+/** Whatever is bound there is answered with success and not connected. */
+export const hostNotBindable: Fault = {
+  name: 'back-end-refuses-host',
+  weight: 4,
+  strike: (world) => {
+    const { rng, network, machines } = world;
+    if (machines.length === 0) return undefined;
+    const { name: host } = rng.pick(machines);
+    const armed = network.backEnd.faults.arm({ op: 'bind', host, outcome: 'binding-failed', times: rng.between(2, 6) });
+    return armed.kind === 'accept' ? host : undefined;
   },
 };
 

@@ -13,6 +13,7 @@ import {
   type OperationKind,
 } from '../../src/operations/index.ts';
 import { eventsTrue, portsMeant } from '../checkers/back-end.ts';
+import { boundBeforeHandOver } from '../checkers/bound-first.ts';
 import { onlyCopyKept } from '../checkers/copies-kept.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
@@ -99,6 +100,17 @@ export const unbindSkipped = withNetworkDriver(
     caughtBy: [AT_REST],
   },
   (driver) => unheard('unbind', driver),
+);
+
+export const targetNotBoundFirst = withNetworkDriver(
+  {
+    name: 'target-not-bound-first',
+    likely: 8,
+    bug: 'a move takes its word for it that the target is bound, and the source hands over',
+    scenario: INSTANCES,
+    caughtBy: [boundBeforeHandOver.name],
+  },
+  (driver) => unheard('add-binding', driver),
 );
 
 export const releaseSkipped = withNetworkDriver(

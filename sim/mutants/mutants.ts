@@ -21,6 +21,7 @@ import {
   releaseSkipped,
   serialNotGrown,
   sweepNotStarted,
+  targetNotBoundFirst,
   unbindSkipped,
 } from './instances.ts';
 import {
@@ -90,6 +91,7 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   releaseSkipped,
   serialNotGrown,
   sweepNotStarted,
+  targetNotBoundFirst,
   onlyCopyNotHeld,
   deleteDoesNotWait,
   placedOutsideTheCommit,

@@ -18,7 +18,10 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
   if (report !== undefined) {
     const exhausted = report.stages.some((stage) => stage.cause === 'addresses-exhausted' && stage.after === 0);
     const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
-    const message = `No host fits. ${reportText(report)}`.slice(0, 1000);
+    // What went wrong where it was tried says more than that no host is left after it.
+    const tried =
+      last?.fault === undefined ? 'No host fits.' : `${sentence(last.text ?? last.fault)} No other host fits.`;
+    const message = `${tried} ${reportText(report)}`.slice(0, 1000);
     const stages = report.stages
       .slice(0, 40)
       .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
@@ -31,6 +34,10 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
     ? (last.text ?? last.fault)
     : `Given up after ${tries}. The last one: ${last.text ?? last.fault}`;
   return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
+}
+
+function sentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
 }
 
 /** The instance in error, holding nothing. One that was asked for together with others goes altogether. */

@@ -34,8 +34,8 @@ describe('after the source has handed the instance over', () => {
 
   test('the-back-end-does-not-answer: it is asked again under the same serial', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', outcome: 'unavailable', times: 3 });
-    world.network.faults.arm({ op: 'bind', outcome: 'applied-but-lost', times: 1 });
+    world.network.faults.arm({ op: 'activate', outcome: 'unavailable', times: 3 });
+    world.network.faults.arm({ op: 'activate', outcome: 'applied-but-lost', times: 1 });
     const operation = await move(world);
     await world.until(operation, 'web', 'bind');
     await world.pass();

@@ -75,7 +75,7 @@ describe('after the source has handed the instance over', () => {
     'the back end answers %s: the next host is tried',
     async (outcome) => {
       const world = await withActive('simulated');
-      world.network.faults.arm({ op: 'bind', host: 'h4', outcome, times: 99 });
+      world.network.faults.arm({ op: 'activate', host: 'h4', outcome, times: 99 });
       const operation = await move(world);
       await world.settle();
       expectConnected(world, 'h5');
@@ -86,7 +86,7 @@ describe('after the source has handed the instance over', () => {
 
   test('its-pool-is-empty: no other host of that pool is tried, and no other pool carries its address', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'pool-empty', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'pool-empty', times: 99 });
     await move(world);
     await world.settle();
     expectCutOff(world, 'h4', 'pool-empty');
@@ -96,7 +96,7 @@ describe('after the source has handed the instance over', () => {
     'the back end answers %s wherever it is asked: it ends where it is, and a later move works',
     async (outcome) => {
       const world = await withActive('simulated');
-      world.network.faults.arm({ op: 'bind', outcome, times: 99 });
+      world.network.faults.arm({ op: 'activate', outcome, times: 99 });
       const operation = await move(world);
       await world.settle();
       const code = outcome === 'unavailable' ? 'back-end-unavailable' : outcome;
@@ -112,7 +112,7 @@ describe('after the source has handed the instance over', () => {
 
   test('a-named-target: it ends there, and a retry of the operation has nowhere else to go', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world, { target: 'h4' });
     await world.settle();
     expectCutOff(world, 'h4', 'binding-failed');
@@ -126,7 +126,7 @@ describe('after the source has handed the instance over', () => {
 
   test('a-later-move-that-finds-no-host-still-says-that-the-ports-are-not-connected', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 99 });
     await move(world);
     await world.settle();
     for (const host of ['h2', 'h4']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
@@ -137,7 +137,7 @@ describe('after the source has handed the instance over', () => {
 
   test('the-server-dies-at-each-step-of-going-on', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
     for (const step of ['bind', 'activate', 'schedule', 'prepare', 'migrate', 'bind', 'clean-source']) {
       await world.until(operation, 'web', step);
@@ -149,7 +149,7 @@ describe('after the source has handed the instance over', () => {
 
   test.each(['activate', 'schedule', 'prepare'])('a delete at %s wins, and leaves nothing', async (step) => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
     await world.until(operation, 'web', 'bind');
     await world.until(operation, 'web', step);
@@ -165,7 +165,7 @@ describe('after the source has handed the instance over', () => {
 
   test('the-host-that-cannot-connect-it-is-forced-down: in error there, and rebuildable', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world);
     await world.until(operation, 'web', 'activate');
     await world.goDown('h4');
@@ -177,7 +177,7 @@ describe('after the source has handed the instance over', () => {
 
   test('the-deadline-passes-while-it-is-cut-off: it says so, and a retry goes on', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 });
+    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
     const operation = await move(world, { deadlineMs: 600_000 });
     await world.until(operation, 'web', 'bind');
     await world.until(operation, 'web', 'activate');

@@ -43,7 +43,7 @@ describe('the plan of each step', () => {
     const operation = await move(world);
     await world.until(operation, 'web', 'bind');
     expect(planned(world, operation, 'web').join('\n')).toMatchInlineSnapshot(
-      `"act: simulated is to bind web-p0 under serial 2 at h4"`,
+      `"act: simulated is to activate-binding web-p0 under serial 2"`,
     );
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });

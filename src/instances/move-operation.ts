@@ -13,7 +13,8 @@ import {
 } from '../operations/index.ts';
 import { itemsOfHost } from './clean.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
-import { arrival, arrived, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
+import { arrival, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
+import { bindTarget, switchOver, unbindSource, unbindTarget } from './move-binding.ts';
 import {
   heldBack,
   movingBy,
@@ -23,17 +24,27 @@ import {
   putMoving,
   swept,
   targetOf,
-  towards,
   type MoveLook,
 } from './move-errand.ts';
 import { afterMoveFault, saidOf, scheduledMove, sourceLost, stayed } from './move-steps.ts';
-import { answeredMove, moveTask, observedMove } from './move-tasks.ts';
-import { bindOrder, outsidePorts } from './orders.ts';
-import { isAway, isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
+import { answeredMove, cleaned, moveTask, observedMove } from './move-tasks.ts';
+import { isAway, isConfirmedGone, type StoredInstance } from './place.ts';
 
 export const instanceMove: OperationKind = {
   name: 'instance-move',
-  steps: ['schedule', 'prepare', 'migrate', 'ask-target', 'bind', 'switch', 'activate', 'clean-source'],
+  steps: [
+    'schedule',
+    'bind-target',
+    'prepare',
+    'migrate',
+    'ask-target',
+    'bind',
+    'switch',
+    'activate',
+    'clean-source',
+    'unbind-source',
+    'unbind-target',
+  ],
   cancel: {
     kind: 'none',
     because: 'an instance that is being handed over can only go forward; one that finds no host stays where it is',
@@ -66,7 +77,7 @@ export const instanceMove: OperationKind = {
 
 /** A move whose last step was cut short by its deadline has left the rest to a sweep: there is nothing more to do. */
 function left(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
-  const over = instance?.doc.state === 'active' && item.doc.step === 'clean-source';
+  const over = instance?.doc.state === 'active' && ['clean-source', 'unbind-source'].includes(item.doc.step);
   return over ? record(item, { state: 'done', step: item.doc.step }) : notOurs(item, instance);
 }
 
@@ -76,8 +87,14 @@ function nextStep(look: MoveLook): readonly Next[] {
   switch (item.doc.step) {
     case 'schedule':
       return [later(item, scheduledMove)];
+    case 'bind-target':
+      return whileBothThere(look) ?? bindTarget(look);
+    case 'unbind-target':
+      return unbindTarget(look);
+    case 'unbind-source':
+      return unbindSource(look);
     case 'prepare':
-      return toPrepare(look);
+      return whileBothThere(look) ?? asked(look);
     case 'migrate':
       return toMigrate(look);
     case 'ask-target':
@@ -106,10 +123,11 @@ function asked({ item, nowMs }: MoveLook): readonly Next[] {
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
-function toPrepare(look: MoveLook): readonly Next[] {
+/** What follows when one of the two hosts is lost before the source was asked to hand over; undefined while both are there. */
+function whileBothThere(look: MoveLook): readonly Next[] | undefined {
   const { fleet, item, instance } = look;
   if (isConfirmedGone(fleet, instance.doc.move.from)) return [later(item, (at) => sourceLost(at))];
-  if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return asked(look);
+  if (!isAway(fleet, targetOf(instance.doc) ?? '') && hasRoomThere(look)) return undefined;
   return [later(item, (at) => afterMoveFault(at, { fault: 'host-lost' }))];
 }
 
@@ -135,17 +153,11 @@ function toAskTarget(look: MoveLook): readonly Next[] {
 }
 
 function toSwitch(look: MoveLook): readonly Next[] {
-  const { fleet, item, instance, nowMs } = look;
+  const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   if (isConfirmedGone(fleet, host) || !hasRoomThere(look)) return [later(item, targetLost)];
   if (item.doc.step === 'switch') return [later(item, (at) => switched(at))];
-  if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
-  const errand = towards(instance);
-  const order = { instance: errand, host, pools: errand.doc.attempts.at(-1)?.pools ?? [] };
-  const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  const args = bindOrder(fleet, order, outside) as unknown as Readonly<Record<string, unknown>>;
-  const action = { driver: 'network', item: item.id, step: 'bind', attempt: item.doc.attempt, args };
-  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+  return switchOver(look);
 }
 
 function toActivate(look: MoveLook): readonly Next[] {
@@ -159,7 +171,7 @@ function toActivate(look: MoveLook): readonly Next[] {
 function toClean(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
   if (!isAway(fleet, instance.doc.move.from)) return asked(look);
-  return [later(item, (at) => arrived(at, swept(at, at.instance.doc.move.from)))];
+  return [later(item, (at) => cleaned(at, swept(at, at.instance.doc.move.from)))];
 }
 
 /**
@@ -171,6 +183,8 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
   const fault = (message: string): InstanceFault => ({ code: 'deadline-passed', message, atMs: nowMs });
   switch (item.doc.step) {
     case 'schedule':
+    case 'bind-target':
+    case 'unbind-target':
     case 'prepare':
       return stayed(look, saidOf(look, fault('The move took longer than it may. The instance stays where it is.')));
     case 'activate': {
@@ -181,6 +195,8 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
       const said = isCutOff(instance.doc) ? saidOf(look, late) : late;
       return [putMoving(look, { fault: said }), ...swept(look, move.from)];
     }
+    case 'unbind-source':
+      return arrival(look);
     case 'clean-source':
       return [...arrival(look), ...swept(look, instance.doc.move.from)];
     default: {

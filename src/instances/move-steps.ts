@@ -19,9 +19,11 @@ import {
   targetOf,
   towards,
   type MoveLook,
+  type Moving,
 } from './move-errand.ts';
 import { outsidePorts } from './orders.ts';
 import { isConfirmedGone, place, portsOf, type Placement } from './place.ts';
+import { afterFailedTry, firstStep, maybeElsewhere } from './switch-over.ts';
 
 /** Takes a second claim, or ends the move. What is excluded is in the move's tries, and so outlives a crash. */
 export function scheduledMove(asked: MoveLook): RecordStep {
@@ -44,7 +46,9 @@ export function scheduledMove(asked: MoveLook): RecordStep {
     claim,
     ...reserved.map((port) => put(PORT, port.id, { ...port.doc, serial: port.doc.serial + 1 })),
   ];
-  return onward(look, { step: 'prepare', host, changes });
+  const chosen: Moving = { ...instance, doc: { ...instance.doc, move: { ...move, tries: [...move.tries, tried] } } };
+  const step = firstStep(fleet, chosen);
+  return onward(look, { step, host: step === 'prepare' ? host : null, changes });
 }
 
 /** The operation is tried again: from where the instance is now, with everything allowed that was not asked to be otherwise. */
@@ -74,13 +78,15 @@ export function afterMoveFault(look: MoveLook, failed: Failed, sweep: typeof swe
   const target = targetOf(instance.doc);
   const tries = withFault(towards(instance).doc, failed).attempts;
   const blamed = target !== undefined && FAULTS[failed.fault].excludes === 'host';
+  const { step, changes: unbinding } = afterFailedTry(look);
   const changes = [
     putMoving(look, { move: { ...instance.doc.move, tries } }),
     ...moveClaimGone(fleet, instance.id),
     ...sweep(look, target),
     ...(blamed ? buildFailed(fleet, target, nowMs) : []),
+    ...unbinding,
   ];
-  return onward(look, { step: 'schedule', host: null, changes });
+  return onward(look, { step, host: null, changes });
 }
 
 /** The move is over and the instance is where it was, active as before; it says why it did not move. */
@@ -105,6 +111,7 @@ export function stayed(look: MoveLook, fault: InstanceFault, sweep: typeof swept
   return [
     putMoving(look, { state: 'active', fault }),
     ...moveClaimGone(fleet, instance.id),
+    ...maybeElsewhere(look),
     ...sweep(look, targetOf(instance.doc)),
   ];
 }

@@ -1,6 +1,5 @@
 // What the two hosts of a move are asked to do, and what their answers and those of the network's back end mean.
-import { merged, type FleetReader, type Reason } from '../fleet/index.ts';
-import { unasked, type PortAnswer } from '../network/index.ts';
+import { merged, type Change, type FleetReader } from '../fleet/index.ts';
 import {
   wait,
   type ActionOutcome,
@@ -13,7 +12,16 @@ import { buildArgs, hostsWork, nicArgs } from './build-answers.ts';
 import { boundPorts } from './build-orders.ts';
 import { found, keptPromises } from './build-steps.ts';
 import { faultNamed, type Failed } from './faults.ts';
-import { arrived, cutOff, faultThere, isCutOff, switched, wentOn } from './move-arrival.ts';
+import { arrived, cutOff, isCutOff, switched, wentOn } from './move-arrival.ts';
+import {
+  answersOf,
+  askedAgain,
+  boundAtTarget,
+  failedPort,
+  isUnknown,
+  prepared,
+  unboundAtTarget,
+} from './move-binding.ts';
 import {
   heldBack,
   modeThere,
@@ -28,11 +36,10 @@ import {
 import { afterMoveFault, instanceLost, sourceLost } from './move-steps.ts';
 import { outsidePorts } from './orders.ts';
 import { portsOf } from './place.ts';
+import { switchOverOf } from './switch-over.ts';
 
 /** What a host or a back end could not do, when there is no way back, is asked for again after this time. */
 const AGAIN_MS = 5000;
-/** A back end that has not answered so often does not keep the instance from running any longer. */
-const BIND_CALLS_MAX = 5;
 
 /** What a host or a back end says when it is the ports that keep an instance from running there. */
 const OF_PORTS: readonly string[] = [
@@ -105,7 +112,7 @@ export function answeredMove(fleet: FleetReader, item: StoredItem, answer: TaskA
       case 'activate':
         return activated(look, answer);
       case 'clean-source':
-        return answer.outcome === 'done' ? arrived(look) : again(look, 'not-destroyed', answer);
+        return answer.outcome === 'done' ? cleaned(look) : again(look, 'not-destroyed', answer);
       default:
         throw new Error(`instance-move has no task in step "${item.doc.step}"`);
     }
@@ -121,13 +128,6 @@ function failedBy({ facts, problems }: TaskAnswer): Failed {
 
 function again({ item, instance, nowMs }: MoveLook, code: string, { problems = [] }: TaskAnswer): RecordStep {
   return wait(item, { code, instance: instance.id, host: item.doc.host, problems }, nowMs + AGAIN_MS);
-}
-
-/** From here on there is no way back: whatever can be known of the target is looked at once more. */
-function prepared(look: MoveLook): RecordStep {
-  const failed = faultThere(look);
-  if (failed !== undefined) return afterMoveFault(look, failed);
-  return onward(look, { step: 'migrate', host: look.instance.doc.move.from });
 }
 
 /**
@@ -160,6 +160,13 @@ function notMigrated(look: MoveLook, answer: TaskAnswer): RecordStep {
   return again(look, 'not-migrated', answer);
 }
 
+/** Nothing of it is left at the source but, where the back end holds two, the binding that was active before. */
+export function cleaned(look: MoveLook, changes: readonly Change[] = []): RecordStep {
+  const { fleet, instance } = look;
+  if (switchOverOf(fleet, instance) !== 'two-bindings') return arrived(look, changes);
+  return onward(look, { step: 'unbind-source', host: null, changes });
+}
+
 function activated(look: MoveLook, answer: TaskAnswer): RecordStep {
   const { fleet, instance, nowMs } = look;
   const without = isCutOff(instance.doc);
@@ -175,31 +182,33 @@ function activated(look: MoveLook, answer: TaskAnswer): RecordStep {
   return onward(look, { step: 'clean-source', host: instance.doc.move.from, changes });
 }
 
-/** The back end's answer to the bind at the target. Where it says nothing, it is asked again some times. */
+/** The back end's answer. After the hand-over a back end that says nothing is asked again some times. */
 export function observedMove(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   return onMoving({ fleet, item: item.id, nowMs }, (look) => {
-    const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
-    const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
-    const worst = answers?.find((answer) => answer.outcome !== 'ok');
-    if (answers !== undefined && worst === undefined)
-      return switched(look, boundPorts(fleet, towards(look.instance), answers, nowMs));
-    if (worst !== undefined && worst.outcome !== 'unavailable') return cutOff(look, failedPort(look, worst));
-    return unanswered(look, unasked(outcome), worst?.text);
+    const answered = answersOf(outcome);
+    switch (look.item.doc.step) {
+      case 'bind-target':
+        return boundAtTarget(look, answered);
+      case 'unbind-target':
+        return unboundAtTarget(look, answered);
+      case 'unbind-source':
+        // An inactive binding too many does no harm: the next one replaces it.
+        return (isUnknown(answered) ? askedAgain(look, answered) : undefined) ?? arrived(look);
+      default:
+        return boundAfterHandOver(look, answered);
+    }
   });
 }
 
-function failedPort({ fleet, instance }: MoveLook, { port, outcome, text }: PortAnswer): Failed {
-  const nic = portsOf(fleet, instance.doc).find(({ id }) => id === port)?.doc.nic ?? 0;
-  const pool = instance.doc.move.tries.at(-1)?.pools[nic];
-  return { fault: faultNamed(outcome), ...(text !== undefined && { text }), ...(pool !== undefined && { pool }) };
-}
-
-function unanswered(look: MoveLook, why: Reason | undefined, text: string | undefined): RecordStep {
-  const { item, instance, nowMs } = look;
-  const calls = Number(item.doc.reason?.['calls'] ?? 0) + 1;
-  if (calls >= BIND_CALLS_MAX)
-    return cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) });
-  const silent = { code: 'not-bound', instance: instance.id, host: targetOf(instance.doc), fault: 'unavailable' };
-  const waiting = wait(item, { ...(why ?? silent), calls }, nowMs + AGAIN_MS);
-  return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
+function boundAfterHandOver(look: MoveLook, answered: ReturnType<typeof answersOf>): RecordStep {
+  const { fleet, instance, nowMs } = look;
+  const { answers, worst } = answered;
+  if (isUnknown(answered)) {
+    const text = worst?.text;
+    return (
+      askedAgain(look, answered) ?? cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) })
+    );
+  }
+  if (worst !== undefined) return cutOff(look, failedPort(look, worst));
+  return switched(look, boundPorts(fleet, towards(instance), answers ?? [], nowMs));
 }

@@ -84,6 +84,17 @@ export function bindOrder(
   };
 }
 
+/** The binding of each port at a host that is not the active one, and is not younger than the serial that was given out last. */
+export function deleteBindingOrder(
+  fleet: FleetReader,
+  instance: string,
+  host: string,
+  ports: readonly StoredPort[],
+): NetworkOrder {
+  const old = ports.map(({ id, doc }) => ({ port: id, nic: doc.nic ?? 0, serial: doc.serial }));
+  return { ...face(fleet, instance, ports), op: 'delete-binding', host, ports: old };
+}
+
 export function endOrder(
   fleet: FleetReader,
   op: 'unbind' | 'release',

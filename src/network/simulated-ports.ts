@@ -151,9 +151,9 @@ export class SimulatedPorts {
   activateBinding(order: BindPort, to: BindTo): Done {
     const port = this.#ports.get(order.port);
     const { inactive } = port ?? {};
-    const isThere = inactive?.serial === order.serial && inactive.host === to.host && inactive.type === to.type;
+    const isThere = inactive?.serial === order.serial && inactive.host === to.host;
     if (port === undefined || !isThere) return this.bind(order, to);
-    const turned = { ...port, binding: inactive, inactive: port.binding };
+    const turned = { ...port, binding: { ...inactive, type: to.type }, inactive: port.binding };
     return { ...this.#put(order.port, turned), reply: { ...OK, type: to.type } };
   }
 

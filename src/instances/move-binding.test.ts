@@ -1,0 +1,100 @@
+// Moves on back ends outside the journal: the target is bound before anything leaves the source, so that a target which cannot be
+// bound to is never handed the instance.
+import { describe, expect, test } from 'vitest';
+import type { World } from './instances-fixture.ts';
+import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+
+const BACK_ENDS = ['simulated', 'simulated-single'] as const;
+
+function expectConnectedAt(world: World, host: string): void {
+  expect(world.instance('web')).toMatchObject({ state: 'active', host });
+  expect(world.ports('web')[0]?.binding?.host).toBe(host);
+  expect(world.network.port('web-p0')?.binding).toMatchObject({ host, type: 'simulated' });
+  expect(world.network.port('web-p0')?.binding?.serial).toBe(world.ports('web')[0]?.binding?.serial);
+  expect(world.network.port('web-p0')?.inactive).toBeUndefined();
+  expect(world.addresses('web')).toEqual(['10.0.0.2']);
+  expect(world.machines.running('web')).toEqual([host]);
+  expect(world.claim('web', 'move')).toBeUndefined();
+  expect(world.violations).toEqual([]);
+}
+
+function handOvers(world: World): readonly string[] {
+  return world.machines.log.filter((line) => line.startsWith('migrate'));
+}
+
+test('two-bindings: inactive at the target, activated with the hand-over, the old one deleted last', async () => {
+  const world = await withActive('simulated');
+  const operation = await move(world);
+  await world.until(operation, 'web', 'migrate');
+  expect(world.network.port('web-p0')).toMatchObject({ binding: { host: 'h2' }, inactive: { host: 'h4' } });
+  await world.until(operation, 'web', 'activate');
+  expect(world.network.port('web-p0')).toMatchObject({ binding: { host: 'h4' }, inactive: { host: 'h2' } });
+  await world.until(operation, 'web', 'unbind-source');
+  expect(world.machines.running('web')).toEqual(['h4']);
+  await world.settle();
+  expectConnectedAt(world, 'h4');
+});
+
+test('one-binding: bound to the target when that is ready, before the source hands over', async () => {
+  const world = await withActive('simulated-single');
+  const operation = await move(world);
+  await world.until(operation, 'web', 'migrate');
+  expect(world.network.port('web-p0')?.binding?.host).toBe('h4');
+  expect(handOvers(world)).toEqual([]);
+  await world.settle();
+  expectConnectedAt(world, 'h4');
+});
+
+describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) => {
+  test.each(['binding-failed', 'mapping-gone', 'unavailable'] as const)(
+    '%s: the instance stays until the next host is bound',
+    async (outcome) => {
+      const world = await withActive(backEnd);
+      world.network.faults.arm({ op: 'bind', host: 'h4', outcome, times: 99 });
+      const operation = await move(world);
+      await world.settle();
+      expect(world.operationDoc(operation)?.state).toBe('succeeded');
+      expect(handOvers(world)).toEqual(['migrate web on h2']);
+      expectConnectedAt(world, 'h5');
+    },
+  );
+
+  test('wherever-it-is-tried: the instance stays connected where it is, and the item says why', async () => {
+    const world = await withActive(backEnd);
+    for (const host of ['h4', 'h5'])
+      world.network.faults.arm({ op: 'bind', host, outcome: 'binding-failed', times: 99 });
+    const operation = await move(world);
+    await world.settle();
+    expect(handOvers(world)).toEqual([]);
+    expectConnectedAt(world, 'h2');
+    expect(world.item(operation, 'web')?.state).toBe('failed');
+    expect(world.instance('web')?.fault?.message).toContain('binding_failed');
+    expect(world.open()).toEqual([]);
+  });
+
+  test('the-source-fails-to-hand-over: it is connected there, and the next host is tried', async () => {
+    const world = await withActive(backEnd);
+    world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
+    await move(world);
+    await world.settle();
+    expectConnectedAt(world, 'h5');
+  });
+
+  test('the-answer-is-lost: the same order again', async () => {
+    const world = await withActive(backEnd);
+    for (const op of ['bind', 'activate', 'unbind'] as const)
+      world.network.faults.arm({ op, outcome: 'applied-but-lost', times: 1 });
+    await move(world);
+    await world.settle();
+    expectConnectedAt(world, 'h4');
+  });
+
+  test('a-second-move-back: nothing of the first is in its way', async () => {
+    const world = await withActive(backEnd);
+    await move(world, { target: 'h4' });
+    await world.settle();
+    await move(world, { target: 'h2', nowMs: world.nowMs, deadlineMs: HOUR_MS });
+    await world.settle();
+    expectConnectedAt(world, 'h2');
+  });
+});
