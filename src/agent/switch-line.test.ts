@@ -101,3 +101,17 @@ test('never: a view that was begun before the host was told to leave is followed
   expect(await again).toEqual({ kind: 'applied' });
   expect(it.contents.flows).not.toEqual([]);
 });
+
+test('a-service-whose-next-hop-is-silent-is-named, and the switch converges all the same', async () => {
+  const it = new SimulatedSwitch({ host: 'c1' });
+  const known = new Map<string, string>();
+  const line = new SwitchLine(it, { nextHop: (ip) => known.get(ip) });
+  const preparing = viewOf('preparing', { services: [nat({ role: 'preparing' })] });
+  expect(await line.follow(preparing)).toEqual({
+    kind: 'applied',
+    unready: [{ service: 'nat:edge', because: 'next hop 198.51.100.1 does not answer' }],
+  });
+  expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2', 'c3']);
+  known.set('198.51.100.1', 'fa:16:3e:00:00:99');
+  expect(await line.follow(preparing)).toEqual({ kind: 'applied' });
+});
