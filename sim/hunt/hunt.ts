@@ -34,7 +34,7 @@ export interface HuntOptions {
   readonly onPlayed: (progress: Progress) => void;
 }
 
-export function replayCommand({ world, seed }: Quarry): string {
+function replayCommand({ world, seed }: Quarry): string {
   return `npm run sim -- --world ${world} --seed ${seed} --trace`;
 }
 

@@ -121,7 +121,7 @@ export function boundAtTarget(look: MoveLook, answered: Answered): RecordStep {
 }
 
 /** From here on there is no way back: whatever can be known of the target is looked at once more. */
-export function toMigration(look: MoveLook): RecordStep {
+function toMigration(look: MoveLook): RecordStep {
   const failed = faultThere(look);
   if (failed !== undefined) return afterMoveFault(look, failed);
   return onward(look, { step: 'migrate', host: look.instance.doc.move.from });
