@@ -10,7 +10,7 @@ export type { ResourceRow } from './load-check.ts';
 export type { RestoreTarget } from './restore.ts';
 export { sha256 } from './sha256-store.ts';
 export { openSqliteReader } from './sqlite-reader-store.ts';
-export { startQuickCheck } from './sqlite-quick-check-store.ts';
+export { prepareQuickCheck } from './sqlite-quick-check-store.ts';
 export { repairSqlite } from './sqlite-repair-store.ts';
 export { openSqliteRestore } from './sqlite-restore-store.ts';
 export { Verifier } from './verify.ts';

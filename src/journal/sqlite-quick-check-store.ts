@@ -24,12 +24,17 @@ export function quickCheck(path: string): readonly string[] {
   }
 }
 
-/** Calls `found` with what is wrong: before it returns for a small file, later for a large one. */
-export function startQuickCheck(path: string, found: (findings: readonly string[]) => void): void {
-  if (statSync(path).size <= AT_ONCE_BYTES_MAX) {
-    found(quickCheck(path));
-    return;
-  }
+/**
+ * Calls `found` with what is wrong: before it returns for a small file; for a large one once the check that it answers was started
+ * and has ended. Whoever starts it chooses the time: the thread takes a core and reads the whole file.
+ */
+export function prepareQuickCheck(path: string, found: (findings: readonly string[]) => void): () => void {
+  if (statSync(path).size > AT_ONCE_BYTES_MAX) return () => startCheckThread(path, found);
+  found(quickCheck(path));
+  return () => undefined;
+}
+
+function startCheckThread(path: string, found: (findings: readonly string[]) => void): void {
   const thread = new Worker(new URL('./sqlite-quick-check-thread-store.ts', import.meta.url), {
     workerData: path,
     execArgv: ['--disable-warning=ExperimentalWarning'],

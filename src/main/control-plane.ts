@@ -117,19 +117,19 @@ async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
   const recorded = (): void => witness.release(journal.journalId, journal.position);
   const integrity = new IntegrityController({ journal, clock, log, recorded, counted });
   noticed.integrity = integrity;
-  open.check((findings) => {
+  const checkInBackground = open.check((findings) => {
     if (findings.length > 0) integrity.report(damagedFile(findings));
   });
   const jump = await findJumpAtStart(open.store, clock.nowMs());
   if (jump !== undefined) integrity.report(clockJumped(nameOf(options), jump));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
   if (accepted.length === 0) recorded();
-  return { journal, integrity, witness, metrics };
+  return { journal, integrity, witness, metrics, checkInBackground };
 }
 
 async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const { journal, integrity, witness, metrics } = await openChecked(open, options);
+  const { journal, integrity, witness, metrics, checkInBackground } = await openChecked(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController; url?: string } = {};
   const liveness = new LivenessController({ journal, clock, log });
@@ -179,6 +179,8 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     await stop();
     throw error;
   }
+  // Not before: loading the fleet needs the processor.
+  checkInBackground();
   const reloadCertificate = (): void => {
     keys.reload();
     if (reloader === undefined) log.info('SIGHUP: keys were read, and there is no certificate to read');

@@ -8,7 +8,7 @@ import {
   parsePostgresUrl,
   repairPostgres,
   repairSqlite,
-  startQuickCheck,
+  prepareQuickCheck,
 } from '../journal/runtime.ts';
 import { DECIDING_LEASE } from '../operations/runtime.ts';
 import { lockFolder, prepareFolder } from './data-folder.ts';
@@ -21,8 +21,8 @@ export interface OpenStore {
   readonly store: Store;
   /** Makes a damaged store whole again as far as that can be; answers what became of which document. */
   repair(): Promise<readonly string[]>;
-  /** Has the database look for damage to its file, if it can; calls back when it is done. */
-  check(found: (findings: readonly string[]) => void): void;
+  /** Has the database look for damage to its file, if it can; answers what starts the rest of it in the background. */
+  check(found: (findings: readonly string[]) => void): () => void;
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ async function openEmbedded(dataFolder: string): Promise<OpenStore> {
       name: path,
       store,
       repair: () => repairSqlite(path),
-      check: (found) => startQuickCheck(path, found),
+      check: (found) => prepareQuickCheck(path, found),
       close: async () => {
         await store.close();
         folder.release();
@@ -76,7 +76,7 @@ async function openShared(url: string, dataFolder: string): Promise<OpenStore> {
   const traces = tracesIn(dataFolder);
   const store = await opened(name, () => openPostgresStore({ connectionString: url }));
   await demandBegun(store, { dataFolder, name, traces });
-  return { name, store, repair: () => repairPostgres(url), check: () => undefined, close: () => store.close() };
+  return { name, store, repair: () => repairPostgres(url), check: () => () => undefined, close: () => store.close() };
 }
 
 async function opened(name: string, open: () => Promise<Store>): Promise<Store> {

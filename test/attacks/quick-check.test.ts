@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } fro
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, test } from 'vitest';
-import { startQuickCheck } from '../../src/journal/sqlite-quick-check-store.ts';
+import { prepareQuickCheck } from '../../src/journal/sqlite-quick-check-store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { batch, mustWrite, put } from '../../src/journal/store-contract-world.ts';
 import { newFolder, startServer } from '../cli/muster.ts';
@@ -50,10 +50,11 @@ test('a sound file: the check says so later, and commits are made while it runs'
   enlarge(own);
   const found = Promise.withResolvers<readonly string[]>();
   let isOver = false;
-  startQuickCheck(own, (findings) => {
+  const start = prepareQuickCheck(own, (findings) => {
     isOver = true;
     found.resolve(findings);
   });
+  start();
   // Not in this turn of the event loop: whoever started it goes on.
   expect(isOver).toBe(false);
   let [commits, turns] = [0, 0];
