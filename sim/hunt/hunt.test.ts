@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { conclusion, progressLine } from './command.ts';
+import { ThreadPlayer } from './thread-player.ts';
 import { hunt, type Failure, type Player, type Quarry } from './hunt.ts';
 
 /** Fails each seed that can be divided by three, and ends the hunt after some. */
@@ -88,6 +89,12 @@ function ended(child: ReturnType<typeof spawn>): Promise<{ readonly code: number
   child.stdout?.on('data', (data: Buffer) => (stdout += data.toString()));
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout })));
 }
+
+it('a-thread-plays-one-seed-after-the-other', async () => {
+  const player = new ThreadPlayer();
+  onTestFinished(() => player.stop());
+  for (const seed of [1, 2]) await expect(player.play({ world: 'house', seed })).resolves.toBeUndefined();
+});
 
 it('ctrl-c-ends-the-command-with-what-was-played', async () => {
   const failures = join(mkdtempSync(join(tmpdir(), 'muster-hunt-')), 'failures.jsonl');

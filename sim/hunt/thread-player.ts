@@ -32,20 +32,21 @@ type Outcome =
 
 function answerOf(worker: Worker, quarry: Quarry): Promise<Outcome> {
   return new Promise((resolve) => {
-    const end = (outcome: Outcome): void => {
-      clearTimeout(limit);
-      worker.removeAllListeners();
-      resolve(outcome);
-    };
+    const onMessage = (violation: Violation | null): void => end({ kind: 'played', violation: violation ?? undefined });
+    const onError = (error: unknown): void =>
+      end({ kind: 'died', message: error instanceof Error ? error.message : String(error) });
+    const onExit = (code: number): void => end({ kind: 'died', message: `its thread ended with ${code}` });
     const limit = setTimeout(
       () => end({ kind: 'died', message: `it did not end within ${SEED_LIMIT_MS / 1000} s` }),
       SEED_LIMIT_MS,
     );
-    worker.on('message', (violation: Violation | null) => end({ kind: 'played', violation: violation ?? undefined }));
-    worker.on('error', (error) =>
-      end({ kind: 'died', message: error instanceof Error ? error.message : String(error) }),
-    );
-    worker.on('exit', (code) => end({ kind: 'died', message: `its thread ended with ${code}` }));
+    const end = (outcome: Outcome): void => {
+      clearTimeout(limit);
+      // One by one: a worker has listeners of its own, without which it receives nothing any more.
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      resolve(outcome);
+    };
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
     worker.postMessage(quarry, NO_TRANSFER);
   });
 }
