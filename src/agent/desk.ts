@@ -247,15 +247,15 @@ export class Desk {
     const host = hostOfRevoked(journal.fleet, { secret, role, hash });
     if (host === undefined) return refused(speaker);
     const token = tokenIdIn(secret);
-    return refused(this.knocked(host, token) ?? this.vouching.signRefusal(speaker, { host, token }));
+    return refused(this.refuseRevoked(host, token) ?? this.vouching.signRefusal(speaker, { host, token }));
   }
 
   /**
    * Somebody showed the credential of a host that has none any more. Of a removed one a person hears, now and then; and it is
    * told that it was removed, so that its switch is wiped.
    */
-  knocked(id: string, token: string | undefined): Refusal | undefined {
-    this.#reports.knocked(id);
+  refuseRevoked(id: string, token: string | undefined): Refusal | undefined {
+    this.#reports.noteRemovedHost(id);
     const host = findHost(this.#options.journal.fleet, id);
     if (host?.doc.state !== 'removed') return undefined;
     return this.vouching.signRefusal(notInFleet(id, host), { host: id, token });
@@ -264,7 +264,7 @@ export class Desk {
   #refusalOf(speaker: Speaker): Refusal | undefined {
     const { journal, clock } = this.#options;
     const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());
-    if (refusal?.code === 'host-removed') this.#reports.knocked(speaker.host);
+    if (refusal?.code === 'host-removed') this.#reports.noteRemovedHost(speaker.host);
     return refusal === undefined ? undefined : this.vouching.signRefusal(refusal, speaker);
   }
 

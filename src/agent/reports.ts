@@ -57,7 +57,7 @@ export class Reports {
   }
 
   /** Somebody showed a credential that this host had once. */
-  knocked(host: string): void {
+  noteRemovedHost(host: string): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs - (this.#knocks.get(host) ?? -KNOCKS_EVERY_MS) < KNOCKS_EVERY_MS) return;
     if (this.#knocks.size >= KNOCKS_KEPT) this.#knocks.clear();

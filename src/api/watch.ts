@@ -138,13 +138,13 @@ class Teller {
   *#pieces(commits: readonly Commit[]): Generator<string, void> {
     const { views, audience } = this.#showing;
     let text = '';
-    let toldRevision: number | undefined;
+    let sentRevision: number | undefined;
     for (const commit of commits) {
       let separator = `id: ${commit.revision}\nevent: commit\ndata: `;
       for (const part of views.commitPieces(commit, audience)) {
         text += separator + part;
         separator = '';
-        toldRevision = commit.revision;
+        sentRevision = commit.revision;
         if (text.length < PIECE_CHARS) continue;
         yield text;
         text = '';
@@ -153,7 +153,7 @@ class Teller {
     }
     const last = commits.at(-1)?.revision;
     // An id without data moves the client's place on past what it may not see, and shows it nothing.
-    if (last !== undefined && last !== toldRevision) text += `id: ${last}\n\n`;
+    if (last !== undefined && last !== sentRevision) text += `id: ${last}\n\n`;
     if (text !== '') yield text;
   }
 

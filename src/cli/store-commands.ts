@@ -133,10 +133,10 @@ function storeOf({ data, store }: StoreOption & { readonly data: string }): Stor
 /** On standard error, once a second, and only of what takes long. */
 function progressOf(session: Session, verb: string): (done: number, all: number) => void {
   const startedMs = session.nowMs();
-  let toldMs = startedMs + PROGRESS_AFTER_MS - 1000;
+  let shownMs = startedMs + PROGRESS_AFTER_MS - 1000;
   return (done, all) => {
-    if (session.nowMs() - toldMs < 1000) return;
-    toldMs = session.nowMs();
+    if (session.nowMs() - shownMs < 1000) return;
+    shownMs = session.nowMs();
     session.terminal.err(`${done} of about ${all} documents and commits ${verb}\n`);
   };
 }

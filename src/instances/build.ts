@@ -172,11 +172,11 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
         isConfirmedGone(fleet, item.doc.host ?? '') ? onBuilding(item, hostLost(item)) : plugged(fleet, looked, ports),
       ];
     case 'sweep':
-      return whileHostThere(fleet, looked, (at, atMs) => afterSweep(at, item, atMs)) ?? askedAgain(looked);
+      return whileHostThere(fleet, looked, (at, atMs) => afterSweep(at, item, atMs)) ?? askAgain(looked);
     case 'unbind':
       return toOutside(fleet, looked, ports, () => endOrder(fleet, 'unbind', instance, outsidePorts(fleet, ports)));
     case 'release':
-      if (item.doc.host !== undefined && !isAway(fleet, item.doc.host)) return askedAgain(looked);
+      if (item.doc.host !== undefined && !isAway(fleet, item.doc.host)) return askAgain(looked);
       return toOutside(fleet, looked, ports, () => endOrder(fleet, 'release', instance, outsidePorts(fleet, ports)));
     default:
       throw new Error(`instance-build has no step "${item.doc.step}"`);
@@ -210,7 +210,7 @@ function heard(item: StoredItem): readonly Next[] {
 }
 
 /** A task that has to be done again is another one: the answer to the first does not count for it. */
-function askedAgain({ item, nowMs }: Looked): readonly Next[] {
+function askAgain({ item, nowMs }: Looked): readonly Next[] {
   const { state, step, attempt, retryAtMs = 0 } = item.doc;
   if (state !== 'waiting' || nowMs < retryAtMs) return [];
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];

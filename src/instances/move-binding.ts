@@ -96,7 +96,7 @@ export function failedPort({ fleet, instance }: MoveLook, { port, outcome, text 
 }
 
 /** Asks again, or answers undefined when that was done often enough. */
-export function askedAgain(look: MoveLook, answered: Answered, callsMax = CALLS_MAX): RecordStep | undefined {
+export function askAgain(look: MoveLook, answered: Answered, callsMax = CALLS_MAX): RecordStep | undefined {
   const { item, instance, nowMs } = look;
   const calls = Number(item.doc.reason?.['calls'] ?? 0) + 1;
   if (calls >= callsMax) return undefined;
@@ -112,7 +112,7 @@ export function boundAtTarget(look: MoveLook, answered: Answered): RecordStep {
   if (isUnknown(answered)) {
     const text = worst?.text;
     const failed: Failed = { fault: 'back-end-unavailable', ...(text !== undefined && { text }) };
-    return askedAgain(look, answered) ?? afterMoveFault(look, failed);
+    return askAgain(look, answered) ?? afterMoveFault(look, failed);
   }
   if (worst !== undefined) return afterMoveFault(look, failedPort(look, worst));
   if (switchOverOf(fleet, instance) === 'two-bindings')
@@ -142,8 +142,8 @@ export function unboundAtTarget(look: MoveLook, answered: Answered): RecordStep 
   const { fleet, instance, nowMs } = look;
   const next = (changes: readonly Change[] = []): RecordStep => onward(look, { step: 'schedule', host: null, changes });
   if (switchOverOf(fleet, instance) === 'two-bindings')
-    return (isUnknown(answered) ? askedAgain(look, answered) : undefined) ?? next();
-  if (isUnknown(answered)) return askedAgain(look, answered, Number.POSITIVE_INFINITY) as RecordStep;
+    return (isUnknown(answered) ? askAgain(look, answered) : undefined) ?? next();
+  if (isUnknown(answered)) return askAgain(look, answered, Number.POSITIVE_INFINITY) as RecordStep;
   if (answered.worst === undefined)
     return next(boundPorts(fleet, atSource(fleet, instance), answered.answers ?? [], nowMs));
   // It runs there, and its ports could not be connected again.

@@ -15,7 +15,7 @@ import { faultNamed, type Failed } from './faults.ts';
 import { arrived, cutOff, isCutOff, switched, wentOn } from './move-arrival.ts';
 import {
   answersOf,
-  askedAgain,
+  askAgain,
   boundAtTarget,
   failedPort,
   isUnknown,
@@ -193,7 +193,7 @@ export function observedMove(fleet: FleetReader, item: StoredItem, outcome: Acti
         return unboundAtTarget(look, answered);
       case 'unbind-source':
         // An inactive binding too many does no harm: the next one replaces it.
-        return (isUnknown(answered) ? askedAgain(look, answered) : undefined) ?? arrived(look);
+        return (isUnknown(answered) ? askAgain(look, answered) : undefined) ?? arrived(look);
       default:
         return boundAfterHandOver(look, answered);
     }
@@ -206,7 +206,7 @@ function boundAfterHandOver(look: MoveLook, answered: ReturnType<typeof answersO
   if (isUnknown(answered)) {
     const text = worst?.text;
     return (
-      askedAgain(look, answered) ?? cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) })
+      askAgain(look, answered) ?? cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) })
     );
   }
   if (worst !== undefined) return cutOff(look, failedPort(look, worst));

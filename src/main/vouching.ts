@@ -38,7 +38,7 @@ export function vouchingOf({ journal, keys, isSecure, deciding }: VouchingParts)
 /** What the API adds to answers that agents act on. */
 export function proofsOf(desk: Desk): Pick<ServerOptions, 'revokedShown' | 'vouchForHolder' | 'vouchForRefusal'> {
   return {
-    revokedShown: (host, token) => desk.knocked(host, token),
+    revokedShown: (host, token) => desk.refuseRevoked(host, token),
     vouchForHolder: ({ url, epoch }) => desk.vouching.holder(url, epoch),
     vouchForRefusal: (credential, code) => desk.vouching.refusal(credential, code),
   };

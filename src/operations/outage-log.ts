@@ -6,7 +6,7 @@ const TOLD_AGAIN_MS = 60_000;
 
 export class OutageLog {
   readonly #log: Log;
-  #away: { readonly sinceMs: number; readonly toldMs: number } | undefined;
+  #away: { readonly sinceMs: number; readonly loggedMs: number } | undefined;
 
   constructor(log: Log) {
     this.#log = log;
@@ -16,12 +16,12 @@ export class OutageLog {
   away(nowMs: number, error?: Error): void {
     if (this.#away === undefined) {
       this.#log.warn(error === undefined ? {} : { err: error }, 'the store does not answer for the lease');
-      this.#away = { sinceMs: nowMs, toldMs: nowMs };
+      this.#away = { sinceMs: nowMs, loggedMs: nowMs };
       return;
     }
-    const { sinceMs, toldMs } = this.#away;
-    if (nowMs - toldMs < TOLD_AGAIN_MS) return;
-    this.#away = { sinceMs, toldMs: nowMs };
+    const { sinceMs, loggedMs } = this.#away;
+    if (nowMs - loggedMs < TOLD_AGAIN_MS) return;
+    this.#away = { sinceMs, loggedMs: nowMs };
     const facts = { awayMs: nowMs - sinceMs, ...(error !== undefined && { problem: error.message }) };
     this.#log.warn(facts, 'the store still does not answer for the lease');
   }

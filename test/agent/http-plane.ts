@@ -27,7 +27,7 @@ export class HttpPlane extends Plane {
       routes: agentRoutes(server.desk),
       views: [],
       settings: [],
-      revokedShown: (host, token) => server.desk.knocked(host, token),
+      revokedShown: (host, token) => server.desk.refuseRevoked(host, token),
       vouchForRefusal: (credential, code) => server.vouching.refusal(credential, code),
       vouchForHolder: ({ url: holder, epoch }) => server.vouching.holder(holder, epoch),
       log: pino({ level: 'silent' }),
