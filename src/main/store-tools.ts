@@ -183,7 +183,9 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
       throw new Failure(EXIT.refused, sentence(error.message), { cause: error });
     }
     if (error instanceof CannotStart) throw new Failure(EXIT.refused, error.message, { cause: error });
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, message, path } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && path !== undefined)
+      throw new Failure(EXIT.refused, `There is no ${path}. Check the path.`, { cause: error });
     if (typeof code === 'string' && /^E[A-Z]+$/.test(code))
       throw new Failure(EXIT.refused, `${message}.`, { cause: error });
     throw error;

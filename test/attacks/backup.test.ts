@@ -72,6 +72,15 @@ describe('a backup of the embedded store', () => {
     },
   );
 
+  test('that is not there is said to be so, and nothing is made', async () => {
+    const into = await embedded();
+    const file = join(into.data, 'no-such.gz');
+    const absent = `There is no ${file}. Check the path.`;
+    await expect(tools.verify({ data: '.', file })).rejects.toThrow(absent);
+    await expect(tools.restore({ data: into.data, file })).rejects.toThrow(absent);
+    expect(readdirSync(into.data)).toEqual([]);
+  });
+
   test.each(['backup', 'backup.gz'])('%s that was cut or changed is refused, and changes nothing', async (name) => {
     const from = await embedded();
     await withStore(from.open, fill);
