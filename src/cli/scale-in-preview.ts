@@ -4,7 +4,7 @@ import { act, examples, type Cli } from './command.ts';
 import { spanText } from './duration.ts';
 import { wholeNumber } from './input-file.ts';
 import { asked, SCALE_IN } from './scale-in-asked.ts';
-import { counted } from './scale-in-view.ts';
+import { blockedLines, counted, type Blocked } from './scale-in-view.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
@@ -58,12 +58,7 @@ export interface Preview {
     readonly touches: Touches;
   }[];
   readonly counts: { readonly tenants: number; readonly blocked: number; readonly ends: number };
-  readonly blocked: readonly {
-    readonly host: string;
-    readonly kind: string;
-    readonly id: string;
-    readonly sentence: string;
-  }[];
+  readonly blocked: readonly Blocked[];
   readonly loads: { readonly hosts: number; readonly busiest: readonly Load[] };
   readonly interruptions: readonly Interrupted[];
   readonly estimate: {
@@ -128,17 +123,12 @@ function show(session: Session, preview: Preview): void {
   if (rows.length > 0) terminal.out(renderTable(rows, TENANTS, paint));
   if (empty.length > 0) terminal.out(`Nothing lives on ${empty.join(', ')}.\n`);
   if (rows.length < counts.tenants) terminal.out(`These are the first ${rows.length} of ${counts.tenants}.\n`);
-  if (blocked.length > 0) terminal.out(`\n${blockedText(preview)}\n`);
+  if (blocked.length > 0) terminal.out(`\n${blockedLines(blocked, counts.blocked).join('\n')}\n`);
   terminal.out(loadsText(preview, paint));
   terminal.out(touchedText(preview, paint));
   terminal.out(`\n${[interruptionText(preview), estimateText(preview)].filter((text) => text !== '').join('\n')}\n`);
   terminal.out(`Plan ${preview.plan}\n`);
   session.note(`Start exactly this with: ${startText(preview)}`);
-}
-
-function blockedText({ blocked, counts }: Preview): string {
-  const lines = blocked.map(({ host, kind, id, sentence }) => `  ${host} ${kind} ${id}: ${sentence}`);
-  return [`No place to go (${counts.blocked}):`, ...lines].join('\n');
 }
 
 function loadsText({ loads: { busiest, hosts } }: Preview, paint: Session['paint']): string {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { painter } from './paint.ts';
 import {
+  blockedLines,
   cleanUpLines,
   emptyText,
   hostLine,
@@ -156,4 +157,12 @@ test('peers-that-have-something-to-clean-are-told-the-first-of-them-and-counted'
     'p19 has yet to clean up what it has of c1, since 5s ago.',
     'and 2325 more, 2345 in all.',
   ]);
+});
+
+describe('what cannot leave', () => {
+  test('a-line-for-each, under a heading that counts those that are not shown too', () => {
+    const blocked = [{ host: 'c1', kind: 'instance', id: 'web', sentence: 'No host fits.' }];
+    expect(blockedLines(blocked, 3)).toEqual(['No place to go (3):', '  c1 instance web: No host fits.']);
+    expect(blockedLines([])).toEqual([]);
+  });
 });

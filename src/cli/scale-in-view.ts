@@ -40,6 +40,21 @@ export interface OnItsWay {
   readonly sentence?: string;
 }
 
+/** Something that cannot leave its host now. */
+export interface Blocked {
+  readonly host: string;
+  readonly kind: string;
+  readonly id: string;
+  readonly sentence: string;
+}
+
+/** A heading and a line for each; nothing when all can go. */
+export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
+  if (blocked.length === 0) return [];
+  const lines = blocked.map(({ host, kind, id, sentence }) => `  ${harmless(`${host} ${kind} ${id}: ${sentence}`)}`);
+  return [`No place to go (${inAll}):`, ...lines];
+}
+
 export type Verb = 'start' | 'end' | 'recover';
 
 const ACCEPTED: Readonly<Record<Verb, string>> = {

@@ -4,13 +4,16 @@ import { act, examples, group, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
 import { withWait, type WaitOptions } from './operation-wait.ts';
+import { Refused } from './problem.ts';
 import { asked, SCALE_IN } from './scale-in-asked.ts';
 import { scaleInPreview } from './scale-in-preview.ts';
 import {
+  blockedLines,
   cleanUpLines,
   isBad,
   leftText,
   resultLines,
+  type Blocked,
   type OnItsWay,
   type PendingCleanUp,
   type ScaleInAnswer,
@@ -19,6 +22,9 @@ import {
 import { waitForHosts } from './scale-in-wait.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
+
+/** As many as the server tells. */
+const BLOCKED_MAX = 1000;
 
 export function scaleInCommand(cli: Cli): Command {
   return group(
@@ -152,11 +158,27 @@ async function carried(session: Session, { verb, body }: Carried, options: WaitO
   return bad ? EXIT.refused : EXIT.ok;
 }
 
+/** Asked for only when a host is being emptied: it is planned on the whole fleet. A server of an older version does not know it. */
+async function blockedOf(session: Session, hosts: readonly OnItsWay[], site?: string): Promise<readonly Blocked[]> {
+  if (!hosts.some(({ state, drain }) => state === 'draining' && drain)) return [];
+  try {
+    return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN}/blocked`, { site, limit: BLOCKED_MAX }))
+      .blocked;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return [];
+    throw error;
+  }
+}
+
 interface Status {
   readonly count: number;
   readonly hosts: readonly OnItsWay[];
   readonly pendingCleanUpCount: number;
   readonly pendingCleanUps: readonly PendingCleanUp[];
+}
+
+interface ShownStatus extends Status {
+  readonly blocked: readonly Blocked[];
 }
 
 function status(cli: Cli): Command {
@@ -178,7 +200,13 @@ function status(cli: Cli): Command {
     const hosts = all.hosts.filter(({ host }) => isWanted(host));
     const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
     const others = all.pendingCleanUps.length - pendingCleanUps.length;
-    const shown = { ...all, hosts, pendingCleanUps, pendingCleanUpCount: all.pendingCleanUpCount - others };
+    const shown = {
+      ...all,
+      hosts,
+      blocked: (await blockedOf(session, hosts, site)).filter(({ host }) => isWanted(host)),
+      pendingCleanUps,
+      pendingCleanUpCount: all.pendingCleanUpCount - others,
+    };
     if (session.output === 'table') showStatus(session, shown);
     else await session.value(shown);
     return undefined;
@@ -205,11 +233,13 @@ function noteOf({ sentence, drain, forced, why }: OnItsWay): string {
   ].join(' ');
 }
 
-function showStatus(session: Session, { hosts, pendingCleanUps, pendingCleanUpCount: inAll, count }: Status): void {
+function showStatus(session: Session, shown: ShownStatus): void {
+  const { hosts, blocked, pendingCleanUps, pendingCleanUpCount: inAll, count } = shown;
   const { terminal, paint } = session;
   const nowMs = session.nowMs();
   if (hosts.length === 0) session.note('No host is on its way out of service or back.');
   else terminal.out(renderTable(hosts, COLUMNS(nowMs), paint));
   if (count > hosts.length && hosts.length > 0) session.note(`These are ${hosts.length} of ${count}.`);
+  for (const line of blockedLines(blocked)) terminal.out(`${line}\n`);
   for (const line of cleanUpLines({ pending: pendingCleanUps, inAll }, nowMs)) terminal.out(`${line}\n`);
 }

@@ -1,6 +1,6 @@
 // What lives on a host and how it gets away from there. Each kind of tenant (instances, and later pods, designations, managed
 // nodes) brings an evacuator; whoever empties a host knows this interface and nothing of its tenants.
-import type { Applied, Change, FleetReader, Reason, Refusal } from '../fleet/index.ts';
+import type { Applied, Change, FleetReader, Reason, Refusal, Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
 /** Something that keeps a host from leaving. */
@@ -32,6 +32,15 @@ export interface Leavers {
   readonly tenants: readonly Tenant[];
 }
 
+export interface PlanHow {
+  readonly nowMs: number;
+  /** So many of those that have no place are told what each host lacks, which costs a look at every host; none unless said. */
+  readonly explained?: number;
+}
+
+/** What each step leaves to be done, and what comes out at the end. */
+export type PlanSteps = Generator<undefined, readonly Evacuating[]>;
+
 export interface BeginEvacuation {
   /** Names the operations that are begun; an evacuator adds to it what tells its own apart. */
   readonly operation: OperationId;
@@ -60,6 +69,8 @@ export interface Evacuator {
    * together. The hosts are tombstoned in `fleet` already. Costs O(tenants).
    */
   readonly plan: (fleet: FleetReader, leavers: readonly Leavers[], nowMs: number) => readonly Evacuating[];
+  /** The same in steps of well below a millisecond, for who lets others have a turn in between. The trial is its own. */
+  readonly planSteps?: (trial: Trial, leavers: readonly Leavers[], how: PlanHow) => PlanSteps;
   /** Begins what is planned for these; those that wait or end are left out. Answers the operations that do it. */
   readonly begin: (
     fleet: FleetReader,
@@ -85,4 +96,18 @@ export interface Evacuator {
 export interface Abandon {
   readonly by: string;
   readonly nowMs: number;
+}
+
+/** In steps where the evacuator has them. */
+export function* planOn(evacuator: Evacuator, trial: Trial, leavers: readonly Leavers[], how: PlanHow): PlanSteps {
+  if (evacuator.planSteps === undefined) return evacuator.plan(trial, leavers, how.nowMs);
+  return yield* evacuator.planSteps(trial, leavers, how);
+}
+
+/** All steps in one go. */
+export function allSteps<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }

@@ -27,6 +27,7 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
+export { allSteps, planOn } from './evacuator.ts';
 export type * from './evacuator.ts';
 export type { Touched, TouchedBy } from './touched.ts';
 export { builtElsewhere } from './built-elsewhere.ts';

@@ -1,7 +1,7 @@
 // Planning for hosts that leave together, as if they were leaving already.
 import { onTrial, put, type FleetReader } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
-import type { Evacuating, Evacuator } from './evacuator.ts';
+import { allSteps, planOn, type Evacuating, type Evacuator, type PlanHow } from './evacuator.ts';
 import { HOST, isTombstoned } from './model.ts';
 
 export interface PlannedBy {
@@ -9,18 +9,26 @@ export interface PlannedBy {
   readonly evacuating: readonly Evacuating[];
 }
 
+interface PlanTogether extends PlanHow {
+  readonly hosts: readonly StoredHost[];
+  /** All that lives on them, unless only what is not on its way yet is asked for. */
+  readonly of?: 'inventory' | 'staying';
+}
+
 /** As a start would plan it: with all of them tombstoned. Costs what lives on them. */
 export function planTogether(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  { hosts, nowMs }: { readonly hosts: readonly StoredHost[]; readonly nowMs: number },
+  { hosts, of = 'inventory', ...how }: PlanTogether,
 ): PlannedBy[] {
   return onTrial(fleet, (trial) => {
     const staying = hosts.filter(({ doc }) => !isTombstoned(doc));
     trial.add(staying.map(({ id, doc }) => put(HOST, id, { ...doc, state: 'draining' })));
     return evacuators.map((evacuator) => {
-      const leavers = hosts.map(({ id }) => ({ host: id, tenants: evacuator.inventory(trial, id) }));
-      return { evacuator, evacuating: evacuator.plan(trial, leavers, nowMs) };
+      const listed = of === 'staying' ? (evacuator.staying ?? evacuator.inventory) : evacuator.inventory;
+      const leavers = hosts.map(({ id }) => ({ host: id, tenants: [...listed(trial, id)] }));
+      const evacuating = onTrial(trial, (own) => allSteps(planOn(evacuator, own, leavers, how)));
+      return { evacuator, evacuating };
     });
   });
 }

@@ -22,6 +22,11 @@ const Evacuated = Type.Object({
 const TENANT = { kind: Type.String(), id: Type.String() };
 const Counts = Type.Record(Type.String(), Type.Integer());
 
+export const BLOCKED = Type.Array(
+  Type.Object({ host: Type.String(), ...TENANT, reason: Reason, sentence: Type.String() }),
+  { description: 'what cannot go now, each with what it lacks' },
+);
+
 export const PREVIEW = Type.Object({
   plan: Type.String({
     description: 'names this plan: a start that is given it is refused if the plan is another by then',
@@ -44,9 +49,7 @@ export const PREVIEW = Type.Object({
     designations: Type.Integer(),
     ends: Type.Integer({ description: 'services that end with their host' }),
   }),
-  blocked: Type.Array(Type.Object({ host: Type.String(), ...TENANT, reason: Reason, sentence: Type.String() }), {
-    description: 'what has no place to go now',
-  }),
+  blocked: BLOCKED,
   designations: Type.Array(Type.Object({ ...TENANT, from: Type.String(), to: Type.Optional(Type.String()) }), {
     description: 'services that change hands; without "to" one stays, degraded, and ends with its host',
   }),
@@ -151,7 +154,7 @@ function shownEvacuation(evacuation: Evacuation, showing: Showing): object {
   return mayKnow(to, showing) ? { ...rest, to } : rest;
 }
 
-function shownBlocked({ host, tenant, evacuation }: Evacuating, explain: Explain): object {
+export function shownBlocked({ host, tenant, evacuation }: Evacuating, explain: Explain): object {
   const reason = evacuation.kind === 'wait' ? evacuation.reason : { code: evacuation.kind };
   return { host, ...tenant, reason, sentence: explain(reason) };
 }

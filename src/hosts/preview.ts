@@ -18,6 +18,8 @@ export interface PreviewScaleIn {
   readonly nowMs: number;
   readonly hash: Hash;
   readonly budgets: Budgets;
+  /** So many of what has no place to go are told what each host lacks; none unless said. */
+  readonly explained?: number;
 }
 
 export interface ScaleInPreview {
@@ -69,11 +71,11 @@ export interface Interrupted {
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  { hosts: names, site, nowMs, hash, budgets }: PreviewScaleIn,
+  { hosts: names, site, nowMs, hash, budgets, explained }: PreviewScaleIn,
 ): ScaleInPreview | Refusal {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  const planned = planTogether(fleet, evacuators, { hosts, nowMs });
+  const planned = planTogether(fleet, evacuators, { hosts, nowMs, explained: explained ?? 0 });
   const all = planned.flatMap(({ evacuating }) => evacuating);
   const byHost = { evacuators, all: Map.groupBy(all, ({ host }) => host) };
   return {

@@ -19,6 +19,7 @@ import type { Evacuator } from './evacuator.ts';
 import { PREVIEW, shownPreview } from './preview-view.ts';
 import { previewScaleIn } from './preview.ts';
 import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
+import { scaleInBlockedRoute } from './scale-in-blocked-routes.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { scaleInStatusRoute } from './scale-in-status-routes.ts';
 import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
@@ -67,6 +68,7 @@ const ANSWER = Type.Object({
 export function scaleInRoutes(options: ScaleInRoutes): Route[] {
   return [
     scaleInStatusRoute(options),
+    scaleInBlockedRoute(options),
     previewRoute(options),
     verbRoute(options, {
       verb: 'start',
@@ -133,7 +135,8 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
     handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, hash }) => {
       const nowMs = clock.nowMs();
       const decide = (fleet: FleetReader): Decision<object> => {
-        const asked = { hosts, site: caller.site, nowMs, hash, budgets: valueOf(fleet, SCALE_IN) };
+        const budgets = valueOf(fleet, SCALE_IN);
+        const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
         const preview = previewScaleIn(fleet, evacuators, asked);
         if ('code' in preview) return refuse(told(preview, explain));
         const leavers = preview.hosts.map(({ host }) => host);

@@ -79,21 +79,14 @@ describe('an evacuation plans', () => {
     ]);
   });
 
-  test.each([
-    ['move', () => Promise.resolve()],
-    ['rebuild', (world: World) => world.forceDown('h2')],
-  ] as const)('says-that-a-%s-tells-why, rather than look at all hosts for each tenant', async (verb, before) => {
+  test('looks-at-no-host-for-the-sake-of-a-reason, and says where it is told', async () => {
     const world = await World.of(merged([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
     await world.create();
     await world.settle();
-    await before(world);
     const { fleet, nowMs } = world;
     const [web] = planned(fleet, ['h2'], nowMs);
-    const message = `No host fits instance web now. "muster instances ${verb} web" says what each host lacks, and so does "muster instances preview" for one like it.`;
-    expect(web?.evacuation).toEqual({
-      kind: 'wait',
-      reason: { code: 'no-valid-host', instance: 'web', message },
-    });
+    const message = expect.stringContaining('"muster hosts tenants h2" says what the hosts lack') as string;
+    expect(web?.evacuation).toEqual({ kind: 'wait', reason: { code: 'no-valid-host', instance: 'web', message } });
   });
 
   test('waits-for-what-is-under-way, and for what is on its way there', async () => {

@@ -1,7 +1,16 @@
 // How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
 // it is only silent nothing is done: it may still run them.
 import { idOf, merged, onTrial, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
-import type { BeginEvacuation, Evacuating, Evacuation, Evacuator, Tenant } from '../hosts/index.ts';
+import {
+  allSteps,
+  type BeginEvacuation,
+  type Evacuating,
+  type Evacuation,
+  type Evacuator,
+  type Leavers,
+  type PlanHow,
+  type Tenant,
+} from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -10,6 +19,7 @@ import { abandoned } from './abandon.ts';
 import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
 import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, isUnderWay } from './model.ts';
 import { moveInstances } from './move.ts';
+import { explainNowhere, nowhere } from './nowhere.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { anew } from './shelve.ts';
@@ -34,13 +44,8 @@ export const instanceEvacuator: Evacuator = {
   within: (fleet, planned) => withinGroups(fleet, planned),
   touches: (fleet, change) => touchedHosts(fleet, change),
 
-  // One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves.
-  plan: (fleet, leavers, nowMs) =>
-    onTrial(fleet, (trial) =>
-      leavers.flatMap(({ host, tenants }) =>
-        tenants.map((tenant) => ({ host, tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) })),
-      ),
-    ),
+  plan: (fleet, leavers, nowMs) => onTrial(fleet, (trial) => allSteps(planSteps(trial, leavers, { nowMs }))),
+  planSteps,
 
   begin: (fleet, planned, how) => {
     const moved = begunWith(planned, 'move', (ids) =>
@@ -82,6 +87,22 @@ function named({ operation, ...how }: BeginEvacuation, what: string): BeginEvacu
   return { ...how, operation: `${operation}.${what}` as OperationId };
 }
 
+/** One after the other on one trial: what one of them would take, the next does not find, whichever host it leaves. */
+function* planSteps(
+  trial: Trial,
+  leavers: readonly Leavers[],
+  { nowMs, explained = 0 }: PlanHow,
+): Generator<undefined, readonly Evacuating[]> {
+  const planned: Evacuating[] = [];
+  for (const { host, tenants } of leavers) {
+    for (const tenant of tenants) {
+      planned.push({ host, tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) });
+      yield;
+    }
+  }
+  return yield* explainNowhere(trial, planned, explained);
+}
+
 function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
@@ -94,18 +115,12 @@ function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number)
   const pause = dead ? undefined : pauseAfterFailure(trial, instance, host, nowMs);
   if (pause !== undefined) return wait(pause);
   const found = placeFor(trial, instance, host, nowMs);
-  if (found === undefined) return wait({ code: 'no-valid-host', instance: id, message: nowhere(id, dead) });
+  if (found === undefined) return wait(nowhere(id, host));
   return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
 }
 
 function wait(reason: Reason): Evacuation {
   return { kind: 'wait', reason };
-}
-
-/** Why is not asked for each tenant: that costs a look at every host. Whoever wants to know it of one asks for one. */
-function nowhere(id: string, dead: boolean): string {
-  const verb = dead ? 'rebuild' : 'move';
-  return `No host fits instance ${id} now. "muster instances ${verb} ${id}" says what each host lacks, and so does "muster instances preview" for one like it.`;
 }
 
 /** The host that it would go to, with its claim there on the trial; undefined when there is none. */

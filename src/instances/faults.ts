@@ -82,19 +82,12 @@ export function mayRetry(instance: Instance): boolean {
   return instance.attempts.length < instance.attemptsMax;
 }
 
-interface Excluded {
-  readonly hosts: readonly string[];
-  readonly pools: readonly PoolKey[];
-}
+const NONE: readonly PoolKey[] = [];
 
-const NOTHING_EXCLUDED: Excluded = { hosts: [], pools: [] };
-
-/** What the tries so far rule out for this build. */
-export function excludedBy(attempts: readonly Attempt[]): Excluded {
-  if (attempts.length === 0) return NOTHING_EXCLUDED;
-  const failed = attempts.filter((attempt) => attempt.fault !== undefined);
-  return {
-    hosts: failed.flatMap(({ excludes, host }) => (excludes === 'host' && host !== undefined ? [host] : [])),
-    pools: failed.flatMap(({ excludedPool }) => (excludedPool === undefined ? [] : [excludedPool as PoolKey])),
-  };
+/** The pools that the tries so far rule out for this build. */
+export function excludedPools(attempts: readonly Attempt[]): readonly PoolKey[] {
+  if (attempts.length === 0) return NONE;
+  return attempts.flatMap(({ fault, excludedPool }) =>
+    fault === undefined || excludedPool === undefined ? [] : [excludedPool as PoolKey],
+  );
 }

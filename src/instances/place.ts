@@ -1,6 +1,6 @@
 // Finding an instance its place: what it needs of a host and of the networks, the host that has it, the claim that takes
 // it, and, where the network's back end is part of the journal, the ports bound there. All of it is one decision.
-import { idOf, mark, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
+import { idOf, put, type Change, type FleetReader, type Stored } from '../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../hosts/index.ts';
 import {
   backEndOf,
@@ -20,10 +20,9 @@ import {
   type PortId,
   type StoredPort,
 } from '../network/index.ts';
-import { OPERATION } from '../operations/index.ts';
 import { schedule, takenBy, type ScheduleReport, type ScheduleRequest } from '../scheduler/index.ts';
-import { DESTROYS_BY_INSTANCE } from './clean.ts';
-import { excludedBy } from './faults.ts';
+import { exclusionsOf } from './exclusions.ts';
+import { excludedPools } from './faults.ts';
 import { GROUP, type Instance } from './model.ts';
 
 export type StoredInstance = Stored<'instance', Instance>;
@@ -41,6 +40,7 @@ export interface PlaceAsk {
   readonly nowMs: number;
   /** Instead of the host that the instance itself asks for. */
   readonly onlyHost?: string;
+  /** Hosts that it is to leave. */
   readonly excludedHosts?: readonly string[];
   /** Without the report when nothing fits: it costs a look at the whole fleet. */
   readonly brief?: true;
@@ -108,11 +108,11 @@ export function modeOn(host: Host, { path }: Instance): BindMode {
   return path.bind === 'host' ? 'bind' : 'ready';
 }
 
-function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
+/** What an instance asks of the scheduler. */
+export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
   const { instance } = ask;
   const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
-  const excluded = excludedBy(instance.attempts);
   return {
     amounts: instance.amounts,
     site,
@@ -124,8 +124,13 @@ function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
     onlyHost: ask.onlyHost ?? onlyHost,
     nics: ask.ports.map((port) => nicNeed(fleet, port.doc, instance)),
     serviceVersion: versionFor(instance),
-    excludedHosts: excluded.hosts.concat(ask.excludedHosts ?? NONE, hostsToClean(fleet, ask.id)),
-    excludedPools: excluded.pools,
+    ...exclusionsOf(fleet, {
+      id: ask.id,
+      attempts: instance.attempts,
+      role: ask.role,
+      leaves: ask.excludedHosts ?? NONE,
+    }),
+    excludedPools: excludedPools(instance.attempts),
     tried: triedIn(instance),
     brief: ask.brief,
   };
@@ -145,17 +150,6 @@ function triedIn({ attempts }: Instance): ScheduleRequest['tried'] {
 }
 
 const NONE: readonly string[] = [];
-
-/** Hosts on which an earlier copy under the same name is still to be destroyed: a new one there would be taken for it. */
-function hostsToClean(fleet: FleetReader, id: string): readonly string[] {
-  if (fleet.countOf(DESTROYS_BY_INSTANCE, id) === 0) return NONE;
-  return [...fleet.find(DESTROYS_BY_INSTANCE, id)].flatMap(({ doc }) => {
-    const kind = fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind;
-    if (kind !== 'instance-clean' || doc.host === undefined) return [];
-    mark('host-left-out-until-swept');
-    return [doc.host];
-  });
-}
 
 /** Whether a host still reaches the pools that were chosen for it: what it reports can change at any moment. */
 export function reachesPools(fleet: FleetReader, host: string, pools: readonly string[]): boolean {

@@ -51,9 +51,10 @@ describe('the tenants of a host', () => {
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
-      plan: (fleet, leavers, nowMs) => {
-        planned.push(findHost(fleet, 'h2')?.doc.state);
-        return instanceEvacuator.plan(fleet, leavers, nowMs);
+      *planSteps(trial, leavers, how) {
+        planned.push(findHost(trial, 'h2')?.doc.state);
+        yield;
+        return instanceEvacuator.plan(trial, leavers, how.nowMs);
       },
     };
     await ask(world, 'h2', {}, { evacuator });

@@ -2,7 +2,16 @@
 import { Type } from 'typebox';
 import { answer, BY_ID, closed, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
 import { onTrial, put, type FleetReader } from '../fleet/index.ts';
-import { findHost, HOST, unknownHost, type Evacuating, type Evacuation, type Evacuator } from '../hosts/index.ts';
+import {
+  allSteps,
+  findHost,
+  HOST,
+  planOn,
+  unknownHost,
+  type Evacuating,
+  type Evacuation,
+  type Evacuator,
+} from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { Explain } from '../operations/index.ts';
 
@@ -86,7 +95,8 @@ function livingOn(
       const here = one.inventory(trial, host);
       const first = here.slice(0, Math.max(0, limit - count));
       count += here.length;
-      return one.plan(trial, [{ host, tenants: first }], nowMs);
+      const leavers = [{ host, tenants: first }];
+      return onTrial(trial, (own) => allSteps(planOn(one, own, leavers, { nowMs, explained: first.length })));
     });
     return { count, tenants };
   });

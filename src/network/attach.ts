@@ -140,10 +140,18 @@ export function newMac(fleet: FleetReader, nth: number, revision = fleet.revisio
 /** What a port needs of the host that it goes to. An instance that ran keeps all its addresses wherever it goes. */
 export function nicNeed(fleet: FleetReader, port: Port, how: { readonly wasActive: boolean }): NicNeed {
   const { network, minBandwidthKbps, pciRequest } = port;
-  return { network, choices: choicesFor(fleet, port, how.wasActive), minBandwidthKbps, pciRequest };
+  const kept = keptAddress(fleet, port, how.wasActive);
+  return { network, choices: choicesFor(fleet, port, kept), address: kept?.ip, minBandwidthKbps, pciRequest };
 }
 
-function choicesFor(fleet: FleetReader, port: Port, wasActive: boolean): readonly PoolChoice[] {
+/** The address that ties a port to one segment of a routed network. */
+function keptAddress(fleet: FleetReader, port: Port, wasActive: boolean): Address | undefined {
+  const [held] = port.addresses;
+  if (held === undefined || !topologyOf(fleet).isRouted(port.network)) return undefined;
+  return wasActive || !isReleasable(port) ? held : undefined;
+}
+
+function choicesFor(fleet: FleetReader, port: Port, kept: Address | undefined): readonly PoolChoice[] {
   const topology = topologyOf(fleet);
   const [held] = port.addresses;
   if (held === undefined) {
@@ -153,7 +161,7 @@ function choicesFor(fleet: FleetReader, port: Port, wasActive: boolean): readonl
   const id = fleet.get(SUBNET, idOf(SUBNET, held.subnet))?.doc.segment;
   const segment = id === undefined ? undefined : topology.segment(port.network, id);
   const stays = segment === undefined ? [] : [choiceOf(segment)];
-  if (wasActive || !isReleasable(port)) return stays;
+  if (kept !== undefined) return stays;
   const pool = stays[0]?.pool;
   return [...stays, ...topology.choicesOf(port.network).filter((choice) => choice.pool !== pool)];
 }

@@ -18,6 +18,8 @@ export interface NicNeed {
   readonly port?: string;
   /** The NIC goes to one of these; empty when it can go nowhere. */
   readonly choices: readonly PoolChoice[];
+  /** An address that its port holds and keeps: it goes where that is carried and nowhere else. */
+  readonly address?: string | undefined;
   /** Counted against `bandwidth-kbps:<physical network>` of the host, or `bandwidth-kbps` where the pool has none. */
   readonly minBandwidthKbps?: number | undefined;
   /** Takes one of the host's `pci:<request>`. */

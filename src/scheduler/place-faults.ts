@@ -24,7 +24,7 @@ export class PlaceFaults {
     if (this.#places.of(reach) !== undefined) return undefined;
     const { nics } = this.#places;
     const cut = nics.find((nic) => !nic.isReached(reach));
-    if (cut !== undefined) return fault('segments', 'segment-unreachable', cut);
+    if (cut !== undefined) return fault('segments', 'segment-unreachable', cut, heldFacts(cut));
     const shut = nics.find((nic) => nic.reachable(reach).length === 0);
     if (shut !== undefined) return fault('excluded-segments', 'segment-excluded', shut);
     const dry = nics.find((nic) => nic.best(reach) === -1);
@@ -54,6 +54,14 @@ export class PlaceFaults {
     const [worst] = [...wanted.values()].sort((one, other) => missing(other) - missing(one));
     return worst === undefined ? undefined : exhausted(worst.nic, worst.at, worst.asked);
   }
+}
+
+/** Where a NIC that keeps its address has to go: that segment alone is out of reach, others of the network may not be. */
+function heldFacts({ need: { address, choices } }: NicOptions): Readonly<Record<string, string>> {
+  if (address === undefined) return {};
+  const pool = choices[0]?.pool;
+  const segment = pool === undefined ? undefined : segmentOfPool(pool);
+  return { address, ...(segment !== undefined && { segment }) };
 }
 
 interface Want {

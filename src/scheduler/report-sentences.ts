@@ -20,7 +20,7 @@ const short = (what: string, unit: string) => (facts: Facts) =>
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'host-not-available': ({ standing = '' }) => STANDING_WORDS[standing] ?? 'not available',
   'host-too-old': ({ needs }) => `with an agent that is too old: service version ${needs} is needed`,
-  'host-excluded': () => 'excluded',
+  'host-excluded': (facts) => `excluded${exclusionWords(facts)}`,
   'wrong-site': ({ site }) => `not in site ${site}`,
   'wrong-zone': ({ zone }) => `not in zone ${zone}`,
   'not-in-aggregate': ({ aggregate }) => `not in aggregate ${aggregate}`,
@@ -33,13 +33,32 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'bandwidth-short': ({ network, asked }) => `too little bandwidth for network ${network}: ${asked} kbit/s asked`,
   'affinity-broken': ({ group }) => `without a member of group ${group}`,
   'anti-affinity-broken': ({ group }) => `with a member of group ${group} already`,
-  'segment-unreachable': ({ network }) => `no segment of network ${network} within reach`,
+  'segment-unreachable': (facts) => unreachableWords(facts),
   'segment-excluded': ({ network }) => `only segments of network ${network} within reach that failed before`,
   'addresses-exhausted': (facts) =>
     `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} asked, ${facts['free']} free`,
   'instance-cap': ({ instancesPerHostMax }) => `full: ${instancesPerHostMax} instances at most`,
   'several-causes': () => 'stopped by several further causes',
 };
+
+const EXCLUSIONS: Readonly<Record<string, (facts: Facts) => string>> = {
+  'tried-in-build': ({ fault, hosts }) => `tried before in this build: ${fault} on ${hosts}`,
+  'tried-in-move': ({ fault, hosts }) => `tried before in this move: ${fault} on ${hosts}`,
+  'to-be-left': ({ hosts }) => `it is to leave ${hosts}`,
+  'to-be-swept': ({ hosts }) => `an earlier copy of it is still to be destroyed on ${hosts}`,
+};
+
+/** Nothing where whoever asked did not say why. */
+function exclusionWords(facts: Facts): string {
+  const words = EXCLUSIONS[facts['because'] ?? ''];
+  return words === undefined ? '' : `: ${words(facts)}`;
+}
+
+function unreachableWords({ network, address, segment }: Facts): string {
+  if (address === undefined) return `no segment of network ${network} within reach`;
+  if (segment === undefined) return `address ${address} is in no segment of network ${network} any more`;
+  return `out of reach of segment ${segment} of network ${network}, which address ${address} is in`;
+}
 
 function poolWords({ network, segment }: Facts): string {
   return segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;

@@ -266,4 +266,32 @@ describe('the report of a request that nothing fits', () => {
     expect(report.stages).toHaveLength(40);
     expect(report.stages.at(-1)).toEqual({ filter: 'further', before: 21, after: 0, cause: 'several-causes' });
   });
+
+  test('a-nic-that-keeps-its-address: the segment that it is in, not the network', () => {
+    const kept = { ...nic('n', choice('s0', { takes: [] })), address: '10.1.0.10' };
+    const elsewhere = host('h1', { physicalNetworks: ['p-s1'] });
+    const segments = [...segment('s0', 'n', 9), ...segment('s1', 'n', 9)];
+    expect(reportText(reportOf(request({ nics: [kept] }), ...segments, elsewhere))).toBe(
+      '1 of 1 host: out of reach of segment s0 of network n, which address 10.1.0.10 is in.',
+    );
+    const nowhere = { ...nic('n'), address: '10.1.0.10' };
+    expect(reportText(reportOf(request({ nics: [nowhere] }), ...segments, elsewhere))).toBe(
+      '1 of 1 host: address 10.1.0.10 is in no segment of network n any more.',
+    );
+  });
+
+  test('excluded-hosts: by what, and which', () => {
+    const whyExcluded = new Map([
+      ['h1', { because: 'tried-in-build', fault: 'spawn-failed' }],
+      ['h2', { because: 'tried-in-build', fault: 'spawn-failed' }],
+      ['h3', { because: 'tried-in-build', fault: 'not-plugged' }],
+      ['h4', { because: 'to-be-swept' }],
+    ] as const);
+    const asked = request({ excludedHosts: [...whyExcluded.keys()], whyExcluded });
+    expect(reportSentences(reportOf(asked, host('h1'), host('h2'), host('h3'), host('h4')))).toEqual([
+      '2 of 4 hosts: excluded: tried before in this build: spawn-failed on h1, h2.',
+      '1 of 2 hosts: excluded: an earlier copy of it is still to be destroyed on h4.',
+      '1 of 1 host: excluded: tried before in this build: not-plugged on h3.',
+    ]);
+  });
 });

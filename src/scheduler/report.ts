@@ -1,10 +1,12 @@
 // Why nothing fits: one pass over all hosts, each of them counted at the first filter that stops it. The only thing here that
-// costs as much as the fleet is large, and only a request that failed pays it. It tells counts, never the names of hosts.
+// costs as much as the fleet is large, and only a request that failed pays it. It tells counts; the only hosts that it names are those
+// that the request itself rules out.
 import type { FleetReader } from '../fleet/index.ts';
 import { askOf, type Ask } from './ask.ts';
 import type { Reach } from './clusters.ts';
 import { DISK, FIGURES, INSTANCES, MEMORY, STANDINGS, VCPUS } from './host-table.ts';
 import { bandwidthFault, PlaceFaults } from './place-faults.ts';
+import { lossFacts, Losses, type Loss } from './report-losses.ts';
 import type { ReportStage, ScheduleReport, ScheduleRequest } from './request.ts';
 
 /** A filter that a host did not pass, and why. */
@@ -14,6 +16,8 @@ export interface Fault {
   readonly facts?: Readonly<Record<string, string | number>>;
   /** What the host had left of what was asked: the report tells the most that any had. */
   readonly left?: number;
+  /** The host, where the request rules it out by name. */
+  readonly named?: string;
 }
 
 /** In the order in which they are applied. */
@@ -44,50 +48,50 @@ export type Filter = (typeof FILTERS)[number];
 /** So many stages are kept with an instance. */
 const STAGES_MAX = 40;
 
+/** Looked at between two yields: well below a millisecond. */
+const HOSTS_PER_STEP = 512;
+
 export function reportOn(fleet: FleetReader, request: ScheduleRequest): ScheduleReport {
-  const ask = askOf(fleet, request);
-  const faults = new PlaceFaults(ask.places);
-  const losses = new Map<string, { readonly fault: Fault; lost: number; most: number }>();
-  for (const slot of ask.index.slots()) {
-    const fault = faultAt(ask, faults, slot);
-    if (fault === undefined) continue;
-    const key = `${fault.filter} ${fault.cause} ${JSON.stringify(fault.facts ?? {})}`;
-    const loss = losses.get(key) ?? { fault, lost: 0, most: -Infinity };
-    loss.lost += 1;
-    loss.most = Math.max(loss.most, fault.left ?? -Infinity);
-    losses.set(key, loss);
+  const steps = reportSteps(fleet, request);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
   }
-  const found = [...losses.entries()].sort(([one, { lost }], [other, { lost: otherLost }]) =>
-    lost === otherLost ? (one < other ? -1 : 1) : otherLost - lost,
-  );
-  return {
-    hosts: ask.index.size,
-    stages: chained(
-      ask,
-      found.map(([, loss]) => loss),
-    ),
-  };
 }
 
-interface Loss {
-  readonly fault: Fault;
-  readonly lost: number;
-  readonly most: number;
+/**
+ * The same in steps. Others may use the scheduler between two of them, so nothing that belongs to one request is kept: hosts that
+ * come or go meanwhile are counted or not.
+ */
+export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+  const losses = new Losses();
+  let ask = askOf(fleet, request);
+  let faults = new PlaceFaults(ask.places);
+  let hosts = 0;
+  for (const slot of ask.index.slots()) {
+    hosts += 1;
+    const fault = faultAt(ask, faults, slot);
+    if (fault !== undefined) losses.count(fault);
+    if (hosts % HOSTS_PER_STEP !== 0) continue;
+    yield;
+    ask = askOf(fleet, request);
+    faults = new PlaceFaults(ask.places);
+  }
+  return { hosts, stages: chained(ask, hosts, losses.ranked()) };
 }
 
 /** One stage after the other, each with the hosts that the one before left. */
-function chained(ask: Ask, losses: readonly Loss[]): ReportStage[] {
+function chained(ask: Ask, hosts: number, losses: readonly Loss[]): ReportStage[] {
   const stages: ReportStage[] = [];
-  let before = ask.index.size;
+  let before = hosts;
   for (const filter of FILTERS.filter((one) => isAskedFor(one, ask))) {
     const own = losses.filter(({ fault }) => fault.filter === filter);
     if (own.length === 0) stages.push({ filter, before, after: before });
-    for (const { fault, lost, most } of own) {
-      const left = most === -Infinity ? {} : { most: Math.max(0, most) };
-      const facts = { ...fault.facts, ...left };
+    for (const loss of own) {
+      const facts = lossFacts(loss);
       const told = Object.keys(facts).length > 0 ? { facts } : {};
-      stages.push({ filter, before, after: before - lost, cause: fault.cause, ...told });
-      before -= lost;
+      stages.push({ filter, before, after: before - loss.lost, cause: loss.fault.cause, ...told });
+      before -= loss.lost;
     }
   }
   return shortened(stages);
@@ -160,7 +164,10 @@ function nameFault({ index: { table }, request, excludedHosts }: Ask, slot: numb
   if (request.onlyHost !== undefined && request.onlyHost !== host) {
     return { filter: 'only-host', cause: 'host-excluded' };
   }
-  return excludedHosts.has(host) ? { filter: 'excluded-hosts', cause: 'host-excluded' } : undefined;
+  if (!excludedHosts.has(host)) return undefined;
+  const why = request.whyExcluded?.get(host);
+  const excluded = { filter: 'excluded-hosts', cause: 'host-excluded' } as const;
+  return why === undefined ? excluded : { ...excluded, facts: { ...why }, named: host };
 }
 
 function wordFault({ index, request }: Ask, slot: number): Fault | undefined {

@@ -35,11 +35,21 @@ export interface ScheduleRequest {
   /** Only this host will do. */
   readonly onlyHost?: string | undefined;
   readonly excludedHosts?: readonly string[] | undefined;
+  /** Why, by host, for the report. */
+  readonly whyExcluded?: ReadonlyMap<string, Exclusion> | undefined;
   readonly excludedPools?: readonly PoolKey[] | undefined;
   /** Where it was tried before: a host that shares neither pools nor site with these comes first, if there is one. */
   readonly tried?: readonly { readonly site: string; readonly pools: readonly PoolKey[] }[] | undefined;
   /** Whether, not why: the report has no stages. A full one costs a look at every host. */
   readonly brief?: true | undefined;
+}
+
+/** Why a request rules a host out by name. */
+export interface Exclusion {
+  /** Kebab-case: the host was tried before, the instance is there, or something of it is still there. */
+  readonly because: 'tried-in-build' | 'tried-in-move' | 'to-be-left' | 'to-be-swept';
+  /** What went wrong there, if it was tried. */
+  readonly fault?: string;
 }
 
 /** `pools` has one entry per NIC, in their order. */

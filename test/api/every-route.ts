@@ -77,6 +77,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/hosts/:id/join-token': { who: OPERATE },
   'POST /api/v1/hosts/:id/re-admit': { who: OPERATE, body: { reason: 'x' } },
   'GET /api/v1/scale-in': { who: SEE_LIST },
+  'GET /api/v1/scale-in/blocked': { who: SEE_LIST },
   'POST /api/v1/scale-in/preview': { who: SEE_SITE, body: { hosts: ['central-0'] } },
   'POST /api/v1/scale-in/start': { who: OPERATE, body: { hosts: ['central-0'] } },
   'POST /api/v1/scale-in/end': { who: OPERATE, body: { hosts: ['central-0'] } },

@@ -47,6 +47,49 @@ interface Preview {
 const preview = async (hosts: readonly string[], secret = operator): Promise<Preview> =>
   (await post(secret, 'scale-in/preview', { hosts })).json<Preview>();
 
+const blockedNow = async (secret = viewer, url = 'scale-in/blocked'): Promise<BlockedAnswer> =>
+  (await world.call(secret, { method: 'GET', url: `/api/v1/${url}` })).json<BlockedAnswer>();
+
+interface BlockedAnswer {
+  readonly count: number;
+  readonly blocked: readonly {
+    readonly host: string;
+    readonly kind: string;
+    readonly id: string;
+    readonly reason: { readonly code: string };
+    readonly sentence: string;
+  }[];
+}
+
+describe('what cannot leave a host that is being emptied', () => {
+  test('each-instance-is-told-what-it-lacks, without a move, to those who see its site', async () => {
+    expect(await blockedNow()).toEqual({ count: 0, blocked: [] });
+    await start(['central-0']);
+    const told = await blockedNow();
+    expect(told.blocked.filter(({ kind }) => kind === 'instance')).toMatchInlineSnapshot(`
+      [
+        {
+          "host": "central-0",
+          "id": "vm-1",
+          "kind": "instance",
+          "reason": {
+            "code": "no-valid-host",
+            "instance": "vm-1",
+            "message": "No host fits instance vm-1 now. 1 of 6 hosts: leaving. 5 of 5 hosts: with an agent that is too old: service version 3 is needed.",
+          },
+          "sentence": "No host fits instance vm-1 now. 1 of 6 hosts: leaving. 5 of 5 hosts: with an agent that is too old: service version 3 is needed.",
+        },
+      ]
+    `);
+    expect(told.count).toBe(told.blocked.length);
+    expect(await blockedNow(viewer, 'scale-in/blocked?limit=1')).toMatchObject({
+      count: told.count,
+      blocked: { length: 1 },
+    });
+    expect(await blockedNow(north)).toEqual({ count: 0, blocked: [] });
+  });
+});
+
 describe('a preview', () => {
   test('shows-what-lives-there-and-changes-nothing', async () => {
     const before = world.journal.fleet.revision;

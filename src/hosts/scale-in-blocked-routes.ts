@@ -1,0 +1,70 @@
+// GET /api/v1/scale-in/blocked: what of the hosts that are being emptied cannot go now, each with what it lacks.
+import { Type } from 'typebox';
+import { answer, closed, ID, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import type { Explain } from '../operations/index.ts';
+import type { StoredHost } from './decide.ts';
+import type { Evacuating, Evacuator } from './evacuator.ts';
+import { HOSTS_BY_STATE } from './model.ts';
+import { planTogether } from './preview-plan.ts';
+import { BLOCKED, shownBlocked } from './preview-view.ts';
+
+const SHOWN_DEFAULT = 100;
+const SHOWN_MAX = 1000;
+
+const ANSWER = Type.Object({
+  count: Type.Integer({ description: 'how many cannot go now, shown or not' }),
+  blocked: BLOCKED,
+});
+
+interface BlockedRoute {
+  readonly evacuators: readonly Evacuator[];
+  readonly explain: Explain;
+}
+
+export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Route {
+  return read({
+    method: 'GET',
+    path: '/api/v1/scale-in/blocked',
+    tag: 'scale-in',
+    about: 'Show what cannot leave the hosts that are being emptied, and what each of it lacks',
+    plansOnFleet: true,
+    access: 'viewer',
+    scope: 'site',
+    elsewhere: 'forward',
+    query: closed({
+      site: Type.Optional(ID),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: SHOWN_MAX, description: `at most ${SHOWN_MAX}, else ${SHOWN_DEFAULT}` }),
+      ),
+    }),
+    answers: { 200: { about: 'what cannot go now', schema: ANSWER } },
+    // Decided where the drains decide, on what is true there, and not committed.
+    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock }) => {
+      const nowMs = clock.nowMs();
+      const decide = (fleet: FleetReader): Decision<readonly Evacuating[]> => {
+        const hosts = drainingHosts(fleet, caller, site);
+        const planned = planTogether(fleet, evacuators, { hosts, nowMs, explained: limit, of: 'staying' });
+        return accept(
+          [],
+          planned.flatMap(({ evacuating }) => evacuating.filter(({ evacuation }) => evacuation.kind === 'wait')),
+        );
+      };
+      const outcome = await submit(authority, { decide });
+      if (outcome.kind === 'refused') return refused(outcome.refusal);
+      const blocked = outcome.answer;
+      return answer({
+        count: blocked.length,
+        blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, explain)),
+      });
+    },
+  });
+}
+
+/** In the order of names, as a preview has them. Hosts that somebody else empties wait for nothing here. */
+function drainingHosts(fleet: FleetReader, caller: Caller, site: string | undefined): StoredHost[] {
+  return [...fleet.find(HOSTS_BY_STATE, 'state:draining')].filter(
+    ({ doc }) => doc.leaving?.drain === true && seesSite(caller, doc.site) && (site === undefined || site === doc.site),
+  );
+}

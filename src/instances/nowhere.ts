@@ -1,0 +1,92 @@
+// Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
+// addresses. A look at every host is shared by all that need the same, and made in steps.
+import { idOf, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
+import type { Evacuating } from '../hosts/index.ts';
+import { segmentOfPool } from '../network/index.ts';
+import {
+  reportSteps,
+  reportText,
+  type ReportStage,
+  type ScheduleReport,
+  type ScheduleRequest,
+} from '../scheduler/index.ts';
+import { INSTANCE } from './model.ts';
+import { portsOf, requestOf, type StoredInstance } from './place.ts';
+import { anew } from './shelve.ts';
+
+const NO_VALID_HOST = 'no-valid-host';
+
+const MESSAGE_MAX = 1000;
+
+/** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
+export function nowhere(id: string, host: string): Reason {
+  const message = `No host fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
+  return { code: NO_VALID_HOST, instance: id, message };
+}
+
+/** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */
+function leavingRequest(fleet: FleetReader, { id, doc }: StoredInstance, host: string): ScheduleRequest {
+  const instance = anew(doc);
+  const how = { role: 'move', by: 'evacuator', nowMs: 0 } as const;
+  return requestOf(fleet, { id, instance, ports: portsOf(fleet, instance), ...how, excludedHosts: [host] });
+}
+
+/** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
+export function* explainNowhere(
+  trial: Trial,
+  planned: readonly Evacuating[],
+  most: number,
+): Generator<undefined, readonly Evacuating[]> {
+  const reports = new Map<string, ScheduleReport>();
+  const explained = [...planned];
+  let left = most;
+  for (let at = 0; at < planned.length && left > 0; at += 1) {
+    const one = planned[at] as Evacuating;
+    if (one.evacuation.kind !== 'wait' || one.evacuation.reason.code !== NO_VALID_HOST) continue;
+    const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
+    if (instance === undefined) continue;
+    left -= 1;
+    const request = leavingRequest(trial, instance, one.host);
+    const key = needsKey(request);
+    const known = reports.get(key) ?? (yield* reportSteps(trial, request));
+    reports.set(key, known);
+    const reason = {
+      code: NO_VALID_HOST,
+      instance: instance.id,
+      message: messageOf(instance.id, addressed(known, request)),
+    };
+    explained[at] = { ...one, evacuation: { kind: 'wait', reason } };
+    yield;
+  }
+  return explained;
+}
+
+/** Requests with the same key differ in nothing that a report tells of, but for the addresses that they keep. */
+function needsKey({ nics, excludedHosts: _, whyExcluded, tried: __, ...rest }: ScheduleRequest): string {
+  const swept = [...(whyExcluded ?? [])].filter(([, { because }]) => because !== 'to-be-left').map(([host]) => host);
+  return JSON.stringify([rest, swept, nics.map(({ address, ...need }) => [need, address !== undefined])]);
+}
+
+/** A report that was made for another instance with the same needs, with this one's addresses. */
+function addressed({ hosts, stages }: ScheduleReport, { nics }: ScheduleRequest): ScheduleReport {
+  return { hosts, stages: stages.map((stage) => withAddress(stage, nics)) };
+}
+
+function withAddress(stage: ReportStage, nics: ScheduleRequest['nics']): ReportStage {
+  const { facts } = stage;
+  if (facts?.['address'] === undefined) return stage;
+  const isMeant = ({ network, address, choices }: ScheduleRequest['nics'][number]): boolean =>
+    address !== undefined && network === facts['network'] && segmentIn(choices) === facts['segment'];
+  return { ...stage, facts: { ...facts, address: nics.find(isMeant)?.address ?? facts['address'] } };
+}
+
+function segmentIn([first]: ScheduleRequest['nics'][number]['choices']): string | undefined {
+  return first === undefined ? undefined : segmentOfPool(first.pool);
+}
+
+function messageOf(id: string, report: ScheduleReport): string {
+  const fitting = report.stages.at(-1)?.after ?? report.hosts;
+  // It was this one's turn before others of the plan made room for it.
+  const later = fitting === 0 ? '' : ` ${fitting} would fit once the others of the plan have moved.`;
+  return `No host fits instance ${id} now. ${reportText(report)}${later}`.slice(0, MESSAGE_MAX);
+}
