@@ -127,6 +127,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     connectionsOf: (service) => asked('connections', 20, () => simulated.connectionsOf(service)),
     takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
     forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
+    conditions: () => asked('conditions', 20, () => simulated.conditions()),
     inspect: () =>
       program.call('driver', 'inspect', (reply) => {
         void simulated

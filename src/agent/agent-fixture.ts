@@ -34,6 +34,8 @@ export class TappedLink implements Link {
   /** As over TLS: whatever comes is of the control plane. */
   authenticated = false;
   readonly calls: CallName[] = [];
+  /** What was said with heartbeats. */
+  readonly beats: Heartbeat[] = [];
   /** What the polls said that the agent has. */
   readonly asks: ViewAsk[] = [];
 
@@ -50,6 +52,7 @@ export class TappedLink implements Link {
   }
 
   heartbeat(to: Session, beat: Heartbeat): Promise<Reply<Heard>> {
+    this.beats.push(beat);
     return this.#tapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<Heard>>;
   }
 

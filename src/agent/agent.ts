@@ -4,6 +4,7 @@ import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY
 import { isHolderVouchedFor, isNamedServer } from './trust.ts';
 import { Applier } from './applier.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
+import { ConditionProbe } from './condition-probe.ts';
 import { Heart } from './heart.ts';
 import { Line } from './line.ts';
 import { Membership, type MembershipOptions, type Unwelcome } from './membership.ts';
@@ -58,6 +59,7 @@ export class Agent {
   readonly #applier: Applier;
   readonly #tasks: Tasks;
   readonly #heart: Heart;
+  readonly #conditions: ConditionProbe;
   readonly #driver: LocalDriver;
   readonly #verify: AgentPorts['verify'];
 
@@ -88,6 +90,11 @@ export class Agent {
     membership.onStay = () => this.#applier.redo();
     const view = (): Viewer['view'] => (this.#viewer.confirmed ? this.#viewer.view : undefined);
     this.#tasks = new Tasks(ports, { line, memory, membership, serviceVersion, view });
+    this.#conditions = new ConditionProbe(ports, {
+      everyMs: heartbeatMs,
+      failing: () => this.#applier.failing,
+      changed: () => this.#heart.soon(),
+    });
     this.#heart = new Heart(ports, {
       line,
       membership,
@@ -96,6 +103,7 @@ export class Agent {
       heartbeatMs,
       applied: () => this.#applier.applied,
       unready: () => this.#applier.unready,
+      conditions: () => this.#conditions.current,
       asOf: () => this.#viewer.view?.stamp.revision,
       problems: () => this.#problems(),
       refusedView: () => this.#viewer.refusedView,
@@ -137,7 +145,8 @@ export class Agent {
     await this.#viewer.load();
     await this.#tasks.load();
     const stop = this.#driver.onHearing?.(() => this.#heart.atOnce());
-    await Promise.all([this.#applier.run(signal), this.#driver.run?.(signal), this.#talk(signal)]);
+    const beside = [this.#applier.run(signal), this.#driver.run?.(signal), this.#conditions.run(signal)];
+    await Promise.all([...beside, this.#talk(signal)]);
     stop?.();
   }
 

@@ -34,6 +34,8 @@ export class Applier {
   /** Ends the wait for connections of other hosts: another view is not held up by it. */
   #copying: AbortController | undefined;
   #problems: readonly string[] = [];
+  /** Since when no view could be brought about. */
+  #failingSinceMs: number | undefined;
   /** When the machine was last seen to be in line, or was brought there. */
   #checkedMs = 0;
   #checkAtMs = 0;
@@ -55,6 +57,12 @@ export class Applier {
 
   get problems(): readonly string[] {
     return this.#problems;
+  }
+
+  /** Since when the machine cannot be brought to its view, and why; undefined while it can. */
+  get failing(): { readonly sinceMs: number; readonly problem: string } | undefined {
+    const sinceMs = this.#failingSinceMs;
+    return sinceMs === undefined ? undefined : { sinceMs, problem: this.#problems[0] ?? 'the view cannot be applied' };
   }
 
   /** The view may be another. */
@@ -82,7 +90,7 @@ export class Applier {
     const stopListening = driver.onChanged?.(() => this.#check());
     while (!signal.aborted) {
       const view = this.#parts.view();
-      if (view === undefined) this.#applied = undefined;
+      if (view === undefined) this.#applied = this.#failingSinceMs = undefined;
       if (view === undefined) await this.#bell.wait(signal);
       else if (this.#isDone(view)) await this.#keep(view, signal);
       else if (await this.#bring(view, signal)) pace.reset();
@@ -106,8 +114,10 @@ export class Applier {
     if (!signal.aborted) this.#tell(outcome.kind === 'failed' ? outcome.problems : unready.map(sentenceOf));
     if (outcome.kind === 'failed') {
       this.#applied = undefined;
+      this.#failingSinceMs ??= this.#ports.clock.nowMs();
       return false;
     }
+    this.#failingSinceMs = undefined;
     this.#converged(view, unready);
     return unready.length === 0;
   }

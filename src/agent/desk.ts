@@ -14,6 +14,7 @@ import { Exchange } from './exchange.ts';
 import { recordObservation } from './observations.ts';
 import { Reports } from './reports.ts';
 import {
+  CONDITIONS_FEATURE,
   VIEW_WAIT_MAX_MS,
   type Collect,
   type Collected,
@@ -62,8 +63,9 @@ export interface AgentWord extends Convergence {
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
 const LOOK_MS = 50;
-const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known', readiness: 'per-service' } };
-const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted', readiness: 'per-service' } };
+const KNOWS: Pick<Heard, 'readiness' | 'features'> = { readiness: 'per-service', features: [CONDITIONS_FEATURE] };
+const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known', ...KNOWS } };
+const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted', ...KNOWS } };
 
 export class Desk {
   readonly #options: DeskOptions;
@@ -183,6 +185,7 @@ export class Desk {
     this.#given.clear();
     this.#exchange.clear();
     this.#unheard.clear();
+    this.#reports.forget();
     this.#startAnew();
   }
 

@@ -1,11 +1,12 @@
 // Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
 // whatever else fails on this machine.
-import type { SwitchIdentity } from '../hosts/index.ts';
+import { CONDITIONS_MAX, type Condition, type SwitchIdentity } from '../hosts/index.ts';
 import { Bell } from './bell.ts';
 import { canonical } from './digest.ts';
 import type { Line } from './line.ts';
 import type { Membership } from './membership.ts';
 import {
+  CONDITIONS_FEATURE,
   PROBLEM_LENGTH_MAX,
   PROBLEMS_MAX,
   STRAYS_MAX,
@@ -29,6 +30,8 @@ export interface HeartParts {
   readonly applied: () => string | undefined;
   /** The services of that view that are not ready. */
   readonly unready: () => readonly UnreadyService[];
+  /** All that is wrong with what the agent drives. */
+  readonly conditions: () => readonly Condition[];
   /** The revision of the last view that was taken. */
   readonly asOf: () => number | undefined;
   readonly problems: () => readonly string[];
@@ -37,6 +40,8 @@ export interface HeartParts {
 
 /** Looking a machine over costs something; what it is made of changes rarely. */
 const INSPECT_MS = 60_000;
+/** A heartbeat waits no longer for it. */
+const INSPECT_PATIENCE_MS = 1000;
 /** A tenth either way keeps hosts that started together from being heard together for ever. */
 const JITTER = 0.1;
 /** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
@@ -46,16 +51,21 @@ interface Found extends Pick<Report, 'facts' | 'strays'> {
   readonly switch?: SwitchIdentity;
 }
 
+const NOTHING_FOUND: Found = { facts: {}, strays: [] };
+
 export class Heart {
   readonly #ports: AgentPorts;
   readonly #parts: HeartParts;
   readonly #bell = new Bell();
   readonly #urgent = new Bell();
   #inspected: { readonly found: Found; readonly atMs: number } | undefined;
+  #inspecting: Promise<void> | undefined;
   /** The report that the server has, as text. */
   #known: string | undefined;
   /** What the server that answered last makes of a host that has converged. */
   #readiness: Heard['readiness'];
+  /** What the server that answered last takes. */
+  #features: readonly string[] = [];
 
   constructor(ports: AgentPorts, parts: HeartParts) {
     this.#ports = ports;
@@ -102,19 +112,28 @@ export class Heart {
     if (said.kind === 'answer') {
       membership.welcome();
       this.#known = said.answer.report === 'known' ? text : undefined;
-      this.#learnReadiness(said.answer.readiness);
+      this.#learn(said.answer);
       return true;
     }
     this.#readiness = undefined;
+    this.#features = [];
     if (said.kind === 'refused') await membership.refused(said);
     return false;
   }
 
   /** What was held back from a server that might not have known it is told at once to one that does. */
-  #learnReadiness(readiness: Heard['readiness']): void {
-    const isNews = readiness !== undefined && this.#readiness === undefined && this.#parts.unready().length > 0;
+  #learn({ readiness, features = [] }: Heard): void {
+    const { unready, conditions } = this.#parts;
+    const isReadinessNews = readiness !== undefined && this.#readiness === undefined && unready().length > 0;
+    const knew = this.#takesConditions;
     this.#readiness = readiness;
-    if (isNews) this.soon();
+    this.#features = features;
+    const areConditionsNews = !knew && this.#takesConditions && conditions().length > 0;
+    if (isReadinessNews || areConditionsNews) this.soon();
+  }
+
+  get #takesConditions(): boolean {
+    return this.#features.includes(CONDITIONS_FEATURE);
   }
 
   #beatWith(report: Report | undefined): Heartbeat {
@@ -128,6 +147,7 @@ export class Heart {
       ...(applied !== undefined && isTold && { applied }),
       ...(asOf !== undefined && { asOf }),
       ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(shortened) }),
+      ...(this.#takesConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
       ...(report !== undefined && { report }),
     };
   }
@@ -159,11 +179,23 @@ export class Heart {
     }
   }
 
+  /** A machine that hangs does not hold up the heartbeat: until it has been looked over, what was found before is told. */
   async #inspect(): Promise<Found> {
+    const { clock } = this.#ports;
+    const isFresh = this.#inspected !== undefined && clock.nowMs() - this.#inspected.atMs < this.#inspectMs();
+    if (!isFresh) {
+      this.#inspecting ??= this.#lookOver();
+      const answered = new AbortController();
+      await Promise.race([this.#inspecting, clock.sleep(INSPECT_PATIENCE_MS, answered.signal)]);
+      answered.abort('looked over');
+    }
+    return this.#inspected?.found ?? NOTHING_FOUND;
+  }
+
+  async #lookOver(): Promise<void> {
     const { clock, driver, log } = this.#ports;
-    const nowMs = clock.nowMs();
-    if (this.#inspected !== undefined && nowMs - this.#inspected.atMs < this.#inspectMs()) return this.#inspected.found;
-    let found: Found = { facts: {}, strays: [] };
+    const atMs = clock.nowMs();
+    let found = NOTHING_FOUND;
     try {
       const { facts, strays, switch: identity } = await driver.inspect();
       found = { facts: { ...facts }, strays: [...strays], ...(identity !== undefined && { switch: { ...identity } }) };
@@ -171,8 +203,9 @@ export class Heart {
       // A driver that throws has a bug. The host is alive all the same, and says so.
       log.error({ err: error }, 'the machine could not be looked over by a fault of the program');
     }
-    this.#inspected = { found, atMs: nowMs };
-    return found;
+    this.#inspected = { found, atMs };
+    this.#inspecting = undefined;
+    if (clock.nowMs() - atMs >= INSPECT_PATIENCE_MS) this.soon();
   }
 
   /** A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. */

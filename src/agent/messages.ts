@@ -4,7 +4,7 @@
 import { Type, type Static } from 'typebox';
 import { closed, ID } from '../access/index.ts';
 import { CONNECTION_PATTERN } from '../dataplane/index.ts';
-import { SWITCH_IDENTITY } from '../hosts/index.ts';
+import { CONDITION, CONDITIONS_MAX, SWITCH_IDENTITY } from '../hosts/index.ts';
 import type { Task, TaskAnswer } from '../operations/index.ts';
 import { SIGNED, type Signed } from './statement.ts';
 
@@ -123,6 +123,9 @@ const UNREADY_SERVICE = closed({
 });
 export type UnreadyService = Static<typeof UNREADY_SERVICE>;
 
+/** The server takes `conditions` in heartbeats. */
+export const CONDITIONS_FEATURE = 'conditions';
+
 /** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
 export const HEARTBEAT = closed({
   serviceVersion: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
@@ -132,6 +135,8 @@ export const HEARTBEAT = closed({
   asOf: Type.Optional(Type.Integer({ minimum: 0 })),
   /** Of the view that is applied: the services that are not ready. Absent when all are; agents of older versions never send it. */
   unready: Type.Optional(Type.Array(UNREADY_SERVICE, { maxItems: UNREADY_MAX })),
+  /** All that is wrong with its switch and its instance runtime; empty when nothing is. Agents of older versions never send it. */
+  conditions: Type.Optional(Type.Array(CONDITION, { maxItems: CONDITIONS_MAX })),
   report: Type.Optional(REPORT),
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;
@@ -140,6 +145,8 @@ export const HEARD = Type.Object({
   report: Type.Enum(['wanted', 'known']),
   /** This server knows `unready`. One that does not say so takes a host that has converged to be ready for everything. */
   readiness: Type.Optional(Type.Literal('per-service')),
+  /** What else this server knows of heartbeats: agents do not send to one what it would refuse. */
+  features: Type.Optional(Type.Array(Type.String())),
 });
 export type Heard = Static<typeof HEARD>;
 

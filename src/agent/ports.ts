@@ -1,7 +1,7 @@
 // What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
 // of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
 import type { Seeded, TrackedConnection } from '../dataplane/index.ts';
-import type { SwitchIdentity } from '../hosts/index.ts';
+import type { Condition, SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
 import type { Signed, Verify } from './statement.ts';
@@ -145,6 +145,8 @@ export interface LocalDriver {
   onChanged?(changed: () => void): () => void;
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspected>;
+  /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
+  conditions?(): Promise<readonly Condition[]>;
   /** Calls at once when a peer's tunnel heartbeat is heard no more, or again. */
   onHearing?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */

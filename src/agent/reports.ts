@@ -1,7 +1,14 @@
 // What agents say of themselves and what is worth writing down of it: another version, another switch, a host that should not be
 // there any more. Heartbeats are never journalled; nobody waits for any of this, and each host has one on its way at a time.
-import type { FleetReader, Refusal } from '../fleet/index.ts';
-import type { Host } from '../hosts/index.ts';
+import { valueOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import {
+  CONDITIONS,
+  judgeConditions,
+  NEVER_BAD,
+  recordConditions,
+  type ConditionMemory,
+  type Host,
+} from '../hosts/index.ts';
 import {
   NotHolder,
   StoreUnavailable,
@@ -30,6 +37,8 @@ export class Reports {
   readonly #options: ReportsOptions;
   readonly #underWay = new Set<string>();
   readonly #knocks = new Map<string, number>();
+  /** Of hosts that are in trouble or were lately. */
+  readonly #conditions = new Map<string, ConditionMemory>();
 
   constructor(options: ReportsOptions) {
     this.#options = options;
@@ -45,7 +54,8 @@ export class Reports {
       this.#recordOf(speaker, 'agent of another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
-    if (report?.switch === undefined) return false;
+    const isTroubled = this.#judgeConditions(speaker, doc, beat);
+    if (report?.switch === undefined) return isTroubled;
     // With each report it is looked at anew: another host may have shown the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
     const isNew = !known || (beat.report !== undefined && isImpostor(journal.fleet, host, doc));
@@ -53,7 +63,29 @@ export class Reports {
       const heard = { host, identity: report.switch, by: agentName(host), nowMs: clock.nowMs() };
       this.#recordOf(speaker, 'agent tells of its switch', (fleet) => recordSwitch(fleet, heard));
     }
-    return isNew;
+    return isNew || isTroubled;
+  }
+
+  /** Another holder was told other things. */
+  forget(): void {
+    this.#conditions.clear();
+  }
+
+  /** Whether what the host reports to be wrong differs from what is recorded. An agent that says nothing of it counts as well. */
+  #judgeConditions(speaker: Speaker, { degraded }: Host, { conditions = [] }: Heartbeat): boolean {
+    const { host } = speaker;
+    const memory = this.#conditions.get(host);
+    if (memory === undefined && degraded === undefined && conditions.length === 0) return false;
+    const { clock, journal } = this.#options;
+    const nowMs = clock.nowMs();
+    const watched = { recorded: degraded, reported: conditions, memory: memory ?? NEVER_BAD };
+    const judged = judgeConditions(watched, nowMs, valueOf(journal.fleet, CONDITIONS));
+    this.#conditions.set(host, judged.memory);
+    if (judged.verdict === 'record') {
+      const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
+      this.#recordOf(speaker, conditions.length > 0 ? 'agent reports a trouble' : 'agent reports no trouble', decide);
+    }
+    return judged.verdict !== 'same';
   }
 
   /** Somebody showed a credential that this host had once. */

@@ -9,6 +9,7 @@ import {
   type Switch,
   type TrackedConnection,
 } from '../dataplane/index.ts';
+import type { Condition } from '../hosts/index.ts';
 import type { HostNetwork } from '../network/index.ts';
 import type { Task } from '../operations/index.ts';
 import { digestOf } from './digest.ts';
@@ -169,6 +170,17 @@ export class SimulatedDriver implements LocalDriver {
     return this.#machine.switch?.unheardPeers();
   }
 
+  async conditions(): Promise<readonly Condition[]> {
+    const trouble = await this.#machine.switch?.probe?.();
+    const unreadable = await this.#unreadable();
+    return [
+      ...(trouble === undefined ? [] : [{ type: 'switch' as const, ...trouble }]),
+      ...(unreadable === undefined
+        ? []
+        : [{ type: 'instance-runtime' as const, code: 'state-unreadable', message: unreadable }]),
+    ];
+  }
+
   async perform(task: Task, fence: Fence): Promise<Performed> {
     await this.#takeTime(fence.signal);
     const known = this.#machine.tasks?.[task.kind];
@@ -184,7 +196,7 @@ export class SimulatedDriver implements LocalDriver {
     const gaps = this.#line?.gaps ?? [];
     const ownFacts = { ...(this.#machine.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
     const identity = await this.#identity();
-    if (!(await this.#opened())) return { facts: ownFacts, strays: [], ...identity };
+    if ((await this.#unreadable()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
     const strays = this.#strays();
     const facts = {
       ...ownFacts,
@@ -207,13 +219,13 @@ export class SimulatedDriver implements LocalDriver {
     }
   }
 
-  /** False when the machine's disk does not say what runs: then nothing is said of it. */
-  async #opened(): Promise<boolean> {
+  /** Why the machine's disk does not say what runs: then nothing is said of it. */
+  async #unreadable(): Promise<string | undefined> {
     try {
       await this.hypervisor.open();
-      return true;
+      return undefined;
     } catch (error) {
-      if (error instanceof DiskFailed) return false;
+      if (error instanceof DiskFailed) return error.message;
       throw error;
     }
   }

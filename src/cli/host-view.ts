@@ -38,6 +38,7 @@ export interface Host extends Changed {
     readonly forced?: Decree;
   };
   readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
+  readonly degraded?: readonly { readonly sentence: string; readonly sinceMs: number }[];
   readonly readmitted?: boolean;
   readonly disabled?: Decree;
   readonly forcedDown?: Decree;
@@ -64,6 +65,10 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Zone', host.zone],
     ['State', host.state],
     ['Connection', `${connection.state}, since ${relative(connection.sinceMs, nowMs)}`],
+    ...(host.degraded ?? []).map(({ sentence, sinceMs }): Facts[number] => [
+      'Degraded',
+      `${sentence} (since ${relative(sinceMs, nowMs)})`,
+    ]),
     ['Leaving', leavingText(host, nowMs)],
     ['Forced', decree(host.leaving?.forced)],
     ['Quarantined', quarantineText(host, nowMs)],

@@ -47,10 +47,11 @@ const COLUMNS: readonly Column<Host>[] = [
 ];
 
 function noteOf(host: Host): string {
-  const { disabled, forcedDown, leaving } = host;
+  const { disabled, forcedDown, leaving, degraded = [] } = host;
   const quarantine = quarantineOf(host);
   const notes = [
     ...(quarantine === undefined ? [] : [`quarantined: ${quarantine}`]),
+    ...degraded.map(({ sentence }) => `degraded: ${sentence}`),
     ...(leaving?.why === undefined ? [] : [`leaving: ${leaving.why}`]),
     ...(leaving?.forced === undefined ? [] : [`forced out: ${leaving.forced.reason}`]),
     ...(forcedDown === undefined ? [] : [`forced down: ${forcedDown.reason}`]),
@@ -67,6 +68,7 @@ interface ListOptions {
   readonly trait?: string;
   readonly transportZone?: string;
   readonly quarantined?: boolean;
+  readonly degraded?: boolean;
   readonly agentVersion?: number;
   readonly all?: boolean;
   readonly sort?: string;
@@ -83,6 +85,7 @@ function listHosts(cli: Cli): Command {
     .option('--trait <name>', 'only hosts with this trait')
     .option('--transport-zone <name>', 'only hosts of this transport zone')
     .option('--quarantined', 'only hosts that are not trusted')
+    .option('--degraded', 'only hosts that report something failing')
     .option('--all', 'removed hosts too')
     .option('--agent-version <number>', 'only hosts whose agent has this version; see muster gates', wholeNumber)
     .option('--sort <field>', 'by this field; a leading - turns the order round');
@@ -94,8 +97,9 @@ function listHosts(cli: Cli): Command {
   );
   return act<ListOptions>(cli, command, async (session, { options }) => {
     const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
-    const { transportZone, quarantined, all } = options;
-    const query = { site, state, connection, zone, trait, transportZone, quarantined, serviceVersion, all, sort };
+    const { transportZone, quarantined, degraded, all } = options;
+    const own = { transportZone, quarantined, degraded, serviceVersion, all, sort };
+    const query = { site, state, connection, zone, trait, ...own };
     const listed = { columns: COLUMNS, empty: emptyText(query), what: 'hosts' };
     await showPages(session, session.client.pages<Host>(HOSTS, query), listed);
     return undefined;

@@ -13,6 +13,7 @@ import {
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type SwitchTrouble,
   type TrackedConnection,
 } from './switch.ts';
 
@@ -32,8 +33,10 @@ export interface SimulatedSwitchOptions {
 
 /** What can go wrong with it. Each stays armed until it is taken back. */
 export interface SwitchFaults {
-  /** It does not answer. */
+  /** It does not answer, and goes on forwarding. */
   down: boolean;
+  /** It forwards nothing, and answers nobody: its daemon is gone. */
+  dead: boolean;
   /** Every call takes this long. */
   slowMs: number;
   /** So many of the next flows that are put are lost: it says that they are there. */
@@ -47,7 +50,7 @@ const CALLS_KEPT = 1000;
 const ASKED_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
-  readonly faults: SwitchFaults = { down: false, slowMs: 0, losesFlows: 0 };
+  readonly faults: SwitchFaults = { down: false, dead: false, slowMs: 0, losesFlows: 0 };
   /** What was asked of it lately, in order. */
   readonly calls: Call[] = [];
   identityNow: Identity;
@@ -127,9 +130,17 @@ export class SimulatedSwitch implements Switch {
     return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
 
+  async probe(): Promise<SwitchTrouble | undefined> {
+    const { clock } = this.#options;
+    const { slowMs, down, dead } = this.faults;
+    if (slowMs > 0) await clock?.sleep(slowMs);
+    if (dead) return { code: 'not-running', message: 'its daemon is not running', cannotServe: true };
+    return down ? { code: 'unreachable', message: 'the switch does not answer' } : undefined;
+  }
+
   async unheardPeers(): Promise<readonly string[] | undefined> {
     const { hears } = this.#options;
-    if (hears === undefined || this.faults.down) return undefined;
+    if (hears === undefined || this.#isDown) return undefined;
     await this.#open();
     return this.contents.tunnels.flatMap(({ peer }) => (hears(peer) ? [] : [peer]));
   }
@@ -168,8 +179,12 @@ export class SimulatedSwitch implements Switch {
     if (this.calls.length > CALLS_KEPT) this.calls.shift();
     const { clock } = this.#options;
     if (this.faults.slowMs > 0) await clock?.sleep(this.faults.slowMs);
-    if (this.faults.down) throw new SwitchDown('the switch does not answer');
+    if (this.#isDown) throw new SwitchDown('the switch does not answer');
     await this.#open();
+  }
+
+  get #isDown(): boolean {
+    return this.faults.down || this.faults.dead;
   }
 
   async #open(): Promise<void> {

@@ -97,6 +97,15 @@ export type TrackedConnection =
       readonly code: number;
     });
 
+/** Why a switch does not obey. */
+export interface SwitchTrouble {
+  /** A stable word for the cause. */
+  readonly code: string;
+  readonly message: string;
+  /** Nothing is forwarded there any more, for certain. */
+  readonly cannotServe?: true;
+}
+
 /** What became of connections that a switch was given: `already` had them, `failed` could not be had. */
 export interface Seeded {
   readonly taken: number;
@@ -112,6 +121,8 @@ export interface Switch {
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
    * with `SwitchRefused`. `before` is what was read just before, by whoever did: then it is not read again. */
   apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void>;
+  /** Asks it whether it still obeys, by every way that it is driven; undefined when it does. Changes nothing, and never rejects. */
+  probe?(): Promise<SwitchTrouble | undefined>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
   unheardPeers(): Promise<readonly string[] | undefined>;
   /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */

@@ -1,7 +1,7 @@
 // Which services a change may concern. Events only make the controller look sooner: whatever is forgotten here is found by the
 // scan. Cheap, because every commit asks.
 import { idOf, SETTING, type Applied, type FleetReader } from '../fleet/index.ts';
-import { HOST, type Host } from '../hosts/index.ts';
+import { HOST, isOutOfControl, type Host } from '../hosts/index.ts';
 import {
   NETWORK,
   PORT,
@@ -75,6 +75,7 @@ function isSame(was: Host, is: Host): boolean {
     was.state === is.state &&
     was.connection.state === is.connection.state &&
     (was.forcedDown === undefined) === (is.forcedDown === undefined) &&
+    isOutOfControl(was) === isOutOfControl(is) &&
     (was.quarantined === undefined) === (is.quarantined === undefined) &&
     was.switch?.datapathId === is.switch?.datapathId &&
     was.tunnelAddress === is.tunnelAddress &&

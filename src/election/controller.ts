@@ -18,6 +18,8 @@ export interface ElectionOptions {
   readonly hears: Senses['hears'];
   /** Whether most of those that listen for a host do not hear it. */
   readonly isUnheard: Senses['isUnheard'];
+  /** Whether peers say that the BFD of a host is down, and none says that it is up. */
+  readonly isBfdDown?: Senses['isBfdDown'];
   /** Whether a site's hosts are silent together. */
   readonly isQuiet: IsQuiet;
   readonly scanMs?: number;
@@ -85,8 +87,9 @@ export class ElectionController {
     if (journal.fence === undefined) return;
     const hears = askingOnce(this.#options.hears);
     const isUnheard = askingOnce(this.#options.isUnheard);
+    const isBfdDown = askingOnce(this.#options.isBfdDown ?? never);
     for (let at = 0; at < due.length; at += SERVICES_PER_COMMIT) {
-      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), { hears, isUnheard });
+      await this.#lookAt(due.slice(at, at + SERVICES_PER_COMMIT), { hears, isUnheard, isBfdDown });
     }
   }
 
@@ -102,7 +105,10 @@ export class ElectionController {
     return due;
   }
 
-  async #lookAt(services: readonly ServiceId[], ears: Pick<Senses, 'hears' | 'isUnheard'>): Promise<void> {
+  async #lookAt(
+    services: readonly ServiceId[],
+    ears: Pick<Senses, 'hears' | 'isUnheard' | 'isBfdDown'>,
+  ): Promise<void> {
     const { journal, clock, ids, isQuiet } = this.#options;
     const nowMs = clock.nowMs();
     const operation = idOf(OPERATION, ids.next('op'));
@@ -133,3 +139,5 @@ export class ElectionController {
     if (services.length > 0) this.#scanAtMs = Math.min(this.#scanAtMs, nowMs + POSTPONED_MS);
   }
 }
+
+const never = (): boolean => false;

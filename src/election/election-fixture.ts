@@ -106,6 +106,14 @@ export const LEAVING = {
   leaving: { operation: 'op-scale-in', drain: true, by: 'ann', atMs: 0 },
 } as const satisfies Partial<Host>;
 
+/** Its agent reports that its switch does not obey. */
+export function outOfControl(
+  sinceMs: number,
+  facts: Partial<NonNullable<Host['degraded']>[number]> = {},
+): Partial<Host> {
+  return { degraded: [{ type: 'switch', code: 'unreachable', message: 'no answer', sinceMs, ...facts }] };
+}
+
 /** Hosts that follow their views, but for those that are told not to. */
 export class Onlookers implements Driver {
   /** Connected, and not in line. */
@@ -139,6 +147,8 @@ export class World extends TestWorld {
   readonly heard = new Set<string>();
   /** Hosts that most of their listeners do not hear. */
   readonly unheard = new Set<string>();
+  /** Hosts of which peers say that their BFD is down, and none that it is up. */
+  readonly bfdDown = new Set<string>();
   /** The hosts whose peers were asked. */
   readonly asked: string[] = [];
   /** Sites whose hosts are silent together. */
@@ -165,7 +175,9 @@ export class World extends TestWorld {
     };
     const isUnheard = (one: string): boolean => this.unheard.has(one);
     const isQuiet = (site: string): boolean => this.quiet.has(site);
-    const election = new ElectionController({ journal, clock, ids, log, hears, isUnheard, isQuiet });
+    const isBfdDown = (one: string): boolean => this.bfdDown.has(one);
+    const senses = { hears, isUnheard, isQuiet, isBfdDown };
+    const election = new ElectionController({ journal, clock, ids, log, ...senses });
     journal.onCommit((_commit, applied) => election.wake(applied));
     this.#election = election;
     return new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });

@@ -9,6 +9,7 @@ import {
   type Evacuator,
   type Host,
   type Tenant,
+  isOutOfControl,
 } from '../hosts/index.ts';
 import { OPEN_ITEMS_BY_HOST, OPERATION, type OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
@@ -32,7 +33,7 @@ import { hasPresenceElsewhere } from './wanted.ts';
 const ABOUT_MS = 3000;
 
 /** Whether its peers hear a silent host, or its site is cut off, is known to the election controller alone: it is left to that. */
-const SENSES: Senses = { hears: () => true, isUnheard: () => false, isQuiet: () => true };
+const SENSES: Omit<Senses, 'nowMs'> = { hears: () => true, isUnheard: () => false, isQuiet: () => true };
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',
@@ -149,6 +150,7 @@ function meaningOf(
 
 function whyKept(fleet: FleetReader, service: StoredService, host: string): Reason {
   const { id, doc } = service;
+  if (isOutOfControl(findHost(fleet, host)?.doc ?? {})) return { code: 'held-out-of-control', service: id, host };
   if (isHeard(fleet, service)) return { code: 'held-while-heard', service: id, host };
   const isSilent = findHost(fleet, doc.designated?.host ?? '')?.doc.connection.state === 'suspect';
   return isSilent ? { code: 'host-just-silent', service: id, host } : { code: 'no-candidate', service: id };

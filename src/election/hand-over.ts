@@ -3,7 +3,7 @@
 // copied before the switch, and those that came meanwhile after it. What hosts do lies in their views: each step changes the
 // service, and waits until those concerned are in line with their views.
 import { idOf, mark, put, valueOf, type FleetReader } from '../fleet/index.ts';
-import { HOST, type Host } from '../hosts/index.ts';
+import { findHost, HOST, isOutOfControl, type Host } from '../hosts/index.ts';
 import {
   decideLater,
   expecting,
@@ -80,6 +80,7 @@ function matters(before: Host | undefined, after: Host | undefined): boolean {
   return (
     before?.state !== after?.state ||
     before?.connection.state !== after?.connection.state ||
+    isOutOfControl(before ?? {}) !== isOutOfControl(after ?? {}) ||
     (before?.forcedDown === undefined) !== (after?.forcedDown === undefined) ||
     (before?.quarantined === undefined) !== (after?.quarantined === undefined)
   );
@@ -123,12 +124,12 @@ function over(item: StoredItem, service: StoredService | undefined): RecordStep 
 function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
   const {
     service,
-    handOver: { to, sinceMs, phase },
+    handOver: { from, to, sinceMs, phase },
   } = passed;
   const late = nowMs - sinceMs > PATIENCE_MS && isWaitingForHosts(item);
   const target = targetOf(fleet, passed, { nowMs, late });
-  if (target.kind !== 'host-stays' && valueOf(fleet, ELECTION).held)
-    return [wait(item, { code: 'elections-held', service: service.id })];
+  const held = target.kind === 'host-stays' ? undefined : holdOf(fleet, passed);
+  if (held !== undefined) return [wait(item, { code: held, service: service.id, host: from })];
   switch (target.kind) {
     case 'fit':
       if (phase === 'seeding') return copying(fleet, item, passed, nowMs);
@@ -149,6 +150,15 @@ function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowM
       // Decided inside the commit, where nothing is given twice.
       return [decideLater(item, (newest, atMs) => retargeted(newest, item, { nowMs: atMs, late }))];
   }
+}
+
+/** Why nothing is switched now. A host that could not be told to stop would go on beside the next one. */
+function holdOf(
+  fleet: FleetReader,
+  { handOver: { from } }: Passed,
+): 'elections-held' | 'held-out-of-control' | undefined {
+  if (valueOf(fleet, ELECTION).held) return 'elections-held';
+  return isOutOfControl(findHost(fleet, from)?.doc ?? {}) ? 'held-out-of-control' : undefined;
 }
 
 function retargeted(
@@ -314,7 +324,8 @@ function goes({ item, passed, nowMs, uncopied }: Onwards, { step, phase, doc }: 
 function towardsSwitch(onwards: Onwards): RecordStep {
   const { fleet, item, passed, nowMs } = onwards;
   const { step, attempt } = item.doc;
-  const fit = !valueOf(fleet, ELECTION).held && targetOf(fleet, passed, { nowMs, late: false }).kind === 'fit';
+  const isHeld = holdOf(fleet, passed) !== undefined;
+  const fit = !isHeld && targetOf(fleet, passed, { nowMs, late: false }).kind === 'fit';
   if (!fit) return record(item, { state: 'running', step, attempt: attempt + 1 });
   if (step === 'prepare' && canBeSeeded(fleet, passed)) return goes(onwards, { step: 'seed', phase: 'seeding' });
   const { service, handOver: now } = passed;

@@ -1,7 +1,15 @@
 // How a designation stands: whether its host still does it, and if not, whether that is certain. Losing control of a host is
 // not losing its data path: a silent host is lost only as far as its service says so.
-import type { FleetReader } from '../fleet/index.ts';
-import { DESIGNATIONS_VERSION, findHost, isTombstoned, type Host } from '../hosts/index.ts';
+import { mark, valueOf, type FleetReader } from '../fleet/index.ts';
+import {
+  CONDITIONS,
+  DESIGNATIONS_VERSION,
+  excludedBy,
+  findHost,
+  isOutOfControl,
+  isTombstoned,
+  type Host,
+} from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import type { Service } from './model.ts';
 
@@ -24,10 +32,16 @@ export type IsQuiet = (site: string) => boolean;
 /** Whether most of those that listen for a host do not hear it. */
 export type IsUnheard = (host: string) => boolean;
 
+/** Whether peers say that the BFD of a host is down, and none says that it is up. */
+export type IsBfdDown = (host: string) => boolean;
+
 export interface Senses {
   readonly hears: Hears;
   readonly isUnheard: IsUnheard;
   readonly isQuiet: IsQuiet;
+  /** Absent where nobody listens. */
+  readonly isBfdDown?: IsBfdDown | undefined;
+  readonly nowMs: number;
 }
 
 export type Health =
@@ -40,6 +54,10 @@ export type Health =
   | 'cut-off'
   /** Most of those that send to it do not hear it any more, whatever it says itself. */
   | 'unheard'
+  /** Its switch is out of control, and forwards on as far as anybody knows. */
+  | 'uncontrolled'
+  /** Its switch is out of control, and its data path is gone. */
+  | 'data-path-lost'
   /** It does not do it any more, for certain. */
   | 'gone'
   | 'leaving'
@@ -47,7 +65,8 @@ export type Health =
   /** Something that it needs is missing, such as its tunnel address. */
   | 'unfit';
 
-export function healthOf(poll: Poll, doc: Service, { hears, isQuiet, isUnheard }: Senses): Health {
+export function healthOf(poll: Poll, doc: Service, senses: Senses): Health {
+  const { hears, isQuiet, isUnheard } = senses;
   if (doc.designated === undefined) return 'absent';
   const { host: id } = doc.designated;
   const host = findHost(poll.fleet, id)?.doc;
@@ -58,10 +77,30 @@ export function healthOf(poll: Poll, doc: Service, { hears, isQuiet, isUnheard }
     if (doc.onControlLoss === 'hold' && hears(id)) return 'fine';
     return host.connection.state === 'suspect' && isQuiet(host.site) ? 'cut-off' : 'silent';
   }
+  const control = controlOf(poll.fleet, { id, host }, senses);
+  // Before its leaving: a switch that cannot be told to stop would go on beside the next one.
+  if (control !== undefined) return control;
   if (isTombstoned(host)) return 'leaving';
   const because = poll.rejectionOf(doc, id);
   if (because === undefined || because === 'not-in-service') return 'fine';
   return because === 'no-presence' ? 'no-presence' : 'unfit';
+}
+
+/**
+ * Losing control of a switch is not losing its data path: what it does stays there, unless the host itself says that it cannot serve, or
+ * those that send to it say so, for long enough that a daemon that is only started again is not taken for one that is lost.
+ */
+function controlOf(
+  fleet: FleetReader,
+  { id, host }: { readonly id: string; readonly host: Host },
+  { isBfdDown, nowMs }: Pick<Senses, 'isBfdDown' | 'nowMs'>,
+): 'uncontrolled' | 'data-path-lost' | undefined {
+  const trouble = excludedBy(host, 'services');
+  if (trouble === undefined) return undefined;
+  if (nowMs - trouble.sinceMs < valueOf(fleet, CONDITIONS).moveAfterMs) return 'uncontrolled';
+  if (trouble.cannotServe !== true && isBfdDown?.(id) !== true) return 'uncontrolled';
+  mark('data-path-lost');
+  return 'data-path-lost';
 }
 
 /** Past the point of no return, wiped, vouched for being off, or joining as somebody new. */
@@ -70,9 +109,9 @@ function isGone({ state, forcedDown, quarantined }: Host): boolean {
   return state === 'removed' || state === 'joining' || state === 'finalizing';
 }
 
-/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear, or leaves its switch as it is. */
+/** Whether a host takes part in a hand-over: nobody waits for one that cannot hear, or whose switch stays as it is. */
 export function isConnected(fleet: FleetReader, id: string): boolean {
   const host = findHost(fleet, id)?.doc;
   if (host === undefined || host.serviceVersion < DESIGNATIONS_VERSION) return false;
-  return host.connection.state === 'up' && !isGone(host);
+  return host.connection.state === 'up' && !isGone(host) && !isOutOfControl(host);
 }

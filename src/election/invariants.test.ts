@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
 import { ITEM, operationsModel, type Item } from '../operations/index.ts';
 import { ROUTER } from '../network/index.ts';
-import { fitHost, fleetOf, LEAVING, MODELS, portOn, routed } from './election-fixture.ts';
+import { fitHost, fleetOf, LEAVING, MODELS, outOfControl, portOn, routed } from './election-fixture.ts';
 import { ELECTION_INVARIANTS, wrongAtRest } from './invariants.ts';
 import { SERVICE, type Service } from './model.ts';
 import { anyWhy } from './why-fixture.ts';
@@ -64,13 +64,20 @@ function broken(fleet: Fleet, ...changes: readonly Change[]): string[] {
   return ELECTION_INVARIANTS.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
 }
 
-const [EPOCH, LEAVER, TWICE, REMOVED, STANDBY] = ELECTION_INVARIANTS.map(({ name }) => name);
+const [EPOCH, LEAVER, UNCONTROLLED, TWICE, REMOVED, STANDBY] = ELECTION_INVARIANTS.map(({ name }) => name);
 
 test.each<readonly [string, readonly Change[], readonly Change[], string | undefined]>([
   ['an-election-with-a-new-epoch-is-fine', [], [nat({ epoch: 6, ...at('b') })], undefined],
   ['an-epoch-that-shrinks', [], [nat({ epoch: 4 })], EPOCH],
   ['another-host-with-the-same-epoch', [], [nat(at('b'))], EPOCH],
   ['a-designation-set-to-a-leaving-host', [fitHost('b', LEAVING)], [nat({ epoch: 6, ...at('b') })], LEAVER],
+  [
+    'a-designation-set-to-a-host-without-control',
+    [fitHost('b', outOfControl(0))],
+    [nat({ epoch: 6, ...at('b') })],
+    UNCONTROLLED,
+  ],
+  ['one-that-stands-on-a-host-that-loses-control-is-not-set', [], [fitHost('a', outOfControl(0))], undefined],
   ['one-that-stands-on-a-host-that-begins-to-leave-is-not-set', [], [fitHost('a', LEAVING)], undefined],
   [
     'a-leaving-host-is-fine-when-all-leave',

@@ -1,7 +1,7 @@
 // What must never be untrue of designations, checked after every commit in tests and in the simulation; and what must be true
 // once everything has come to rest.
 import type { Applied, FleetReader, Invariant } from '../fleet/index.ts';
-import { findHost, HOST, isTombstoned, type Host } from '../hosts/index.ts';
+import { findHost, HOST, isOutOfControl, isTombstoned, type Host } from '../hosts/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import { isBeforeSwitch, SERVICE, SERVICES_TOUCHING_HOST, type Service } from './model.ts';
@@ -42,6 +42,16 @@ const notToALeavingHost: Invariant = {
       if (host === undefined || host === was?.designated?.host || !leaves(fleet, host)) return [];
       const others = new Poll(fleet).candidatesOf({ doc: is }).eligible.listed;
       return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
+    }),
+};
+
+const notOutOfControl: Invariant = {
+  name: 'never: a designation is set to a host whose switch is out of control',
+  check: (fleet, changed) =>
+    becameOf(changed).flatMap(({ id, was, is }) => {
+      const host = is.designated?.host;
+      if (host === undefined || host === was?.designated?.host) return [];
+      return isOutOfControl(findHost(fleet, host)?.doc ?? {}) ? [`${id} goes to ${host}`] : [];
     }),
 };
 
@@ -94,6 +104,7 @@ const removedHasNone: Invariant = {
 export const ELECTION_INVARIANTS: readonly Invariant[] = [
   epochOnlyGrows,
   notToALeavingHost,
+  notOutOfControl,
   oneHandOver,
   removedHasNone,
   standbyIsAnother,

@@ -21,9 +21,15 @@ export function isUnheardByMost(said: readonly Hearing[]): boolean {
   return against >= AGAINST_MIN && against * 2 > listening;
 }
 
-export function sensesOf(fleet: FleetReader, ears: Ears): Pick<Senses, 'hears' | 'isUnheard'> {
+export function sensesOf(
+  fleet: FleetReader,
+  ears: Ears,
+): Pick<Senses, 'hears' | 'isUnheard'> & Required<Pick<Senses, 'isBfdDown'>> {
+  const hears = (host: string): boolean =>
+    heartbeatPeers(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
   return {
-    hears: (host) => heartbeatPeers(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard'),
+    hears,
+    isBfdDown: (host) => ears.unheardBy(host) > 0 && !hears(host),
     isUnheard: (host) =>
       ears.unheardBy(host) >= AGAINST_MIN &&
       isUnheardByMost(heartbeatPeers(fleet, host).map((peer) => ears.hearing(peer, host))),

@@ -27,6 +27,7 @@ export const REJECTIONS = [
   'tombstoned',
   'quarantined',
   'not-connected',
+  'switch-out-of-control',
   'no-datapath-id',
   'no-tunnel-address',
   'no-transport-zone',
@@ -38,11 +39,12 @@ export type Rejection = (typeof REJECTIONS)[number];
 
 /**
  * What made an election. `recovered`: nobody did it, and somebody can again. `presence-gone`: its host has nothing of the
- * subject any more. `host-unfit`: its host is there and cannot do it any more, for example without a tunnel address.
+ * subject any more. `data-path-lost`: its switch is out of control, and forwards nothing. `host-unfit`: its host is there and cannot do it any more, for example without a tunnel address.
  */
 export const CAUSES = [
   'first-election',
   'host-lost',
+  'data-path-lost',
   'host-leaving',
   'presence-gone',
   'host-unfit',

@@ -2,7 +2,7 @@
 // begun that would only wait.
 import { noSuch } from '../access/index.ts';
 import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
-import { findHost, unknownHost } from '../hosts/index.ts';
+import { findHost, isOutOfControl, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
@@ -50,6 +50,7 @@ export function moveService(fleet: FleetReader, command: MoveService): Decision<
   if (isPassing(fleet, service)) return refuse(underWay(service));
   if (host === at) return accept([], { to: at });
   if (valueOf(fleet, ELECTION).held) return refuse(held());
+  if (isOutOfControl(findHost(fleet, at)?.doc ?? {})) return refuse(outOfControl(service, at));
   const choice = chosen(fleet, service, { host, cause: 'asked-for', nowMs: command.nowMs });
   if ('code' in choice) return refuse(choice);
   const changes = handOvers([{ service, to: choice.host, why: choice.why }], command);
@@ -107,6 +108,11 @@ function findService(fleet: FleetReader, id: string): StoredService | undefined 
 export function held(): Refusal {
   const message = 'Elections are held still by the setting "election". Set its "held" to false first.';
   return { kind: 'conflict', code: 'elections-held', message };
+}
+
+function outOfControl({ id }: StoredService, host: string): Refusal {
+  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would do it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host}".`;
+  return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }
 
 function nobodyHasIt(id: string): Refusal {

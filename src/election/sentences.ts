@@ -15,6 +15,8 @@ function behindOf(hosts: Reason[string]): string {
 export const electionSentences: ReasonSentences = {
   'elections-held': ({ service }) =>
     `${said(service)} stays where it is while elections are held still. Set "held" of the setting "election" to false to go on.`,
+  'held-out-of-control': ({ service, host }) =>
+    `${said(service)} stays at ${said(host)}, whose switch is out of control and could not be told to stop: two hosts would do it. It goes on when the switch obeys again, or when its peers see its BFD down; "muster hosts show ${said(host)}" says what is wrong.`,
   'no-candidate': ({ service, host, because }) =>
     host === undefined
       ? `No host can take ${said(service)}. "muster services why ${said(service)}" says what each lacks.`

@@ -3,6 +3,7 @@
 import type { Applied, Projected, Projection } from '../fleet/index.ts';
 import {
   DESIGNATIONS_VERSION,
+  excludedBy,
   HOST,
   isTombstoned,
   STANDBY_VERSION,
@@ -135,6 +136,7 @@ function rejectionOf(host: Host | undefined): Rejection | undefined {
 function incapacityOf(host: Host): Rejection | undefined {
   if (host.quarantined !== undefined) return 'quarantined';
   if (host.connection.state !== 'up' || host.forcedDown !== undefined) return 'not-connected';
+  if (excludedBy(host, 'services') !== undefined) return 'switch-out-of-control';
   if (host.switch?.datapathId === undefined) return 'no-datapath-id';
   if (host.tunnelAddress === undefined) return 'no-tunnel-address';
   return host.serviceVersion < DESIGNATIONS_VERSION ? 'agent-too-old' : undefined;

@@ -21,11 +21,9 @@ export type Verdict =
   /** It stays, on a leaving host that nobody can take it from; or it stays on one that leaves no more. */
   | { readonly kind: 'flag'; readonly degraded: boolean };
 
-export interface Circumstances extends Senses {
-  readonly nowMs: number;
-}
+export type Circumstances = Senses;
 
-const LOST: readonly Health[] = ['silent', 'gone', 'unheard'];
+const LOST: readonly Health[] = ['silent', 'gone', 'unheard', 'data-path-lost'];
 
 const KEEP: Verdict = { kind: 'keep' };
 const WITHDRAW: Verdict = { kind: 'withdraw' };
@@ -41,11 +39,14 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
     case 'fine':
       return whenFine(poll, service, now);
     case 'cut-off':
+    case 'uncontrolled':
       return asItIs(poll, service.doc);
     case 'absent':
       return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
     case 'silent':
       return elect(poll, service, 'host-lost', now) ?? whenNobodyCan(poll, service.doc);
+    case 'data-path-lost':
+      return elect(poll, service, 'data-path-lost', now) ?? whenNobodyCan(poll, service.doc);
     case 'unheard':
       return whenUnheard(poll, service, now);
     case 'gone':

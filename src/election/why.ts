@@ -26,6 +26,7 @@ export function whyOf(cause: Cause, among: Candidates, chosen: string | undefine
 const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   'first-election': 'Nobody had it yet',
   'host-lost': 'Its host was lost',
+  'data-path-lost': 'The switch of its host was out of control and forwarded nothing',
   'host-leaving': 'Its host is leaving',
   'presence-gone': 'Its host had no port of it any more',
   'host-unfit': 'Its host could not do it any more',
@@ -42,6 +43,7 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
   tombstoned: 'is leaving',
   quarantined: 'is quarantined',
   'not-connected': 'is not connected',
+  'switch-out-of-control': 'has no control of its switch',
   'no-datapath-id': 'has no datapath id yet',
   'no-tunnel-address': 'has no tunnel address',
   'no-transport-zone': 'is in a transport zone that is not defined',

@@ -2,6 +2,8 @@
 // traced by.
 import { Type } from 'typebox';
 import { viewOf } from '../access/index.ts';
+import { conditionText } from './record-conditions.ts';
+import { CONDITION_TYPES } from './conditions.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
 
 const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
@@ -9,8 +11,11 @@ const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.
 export const HOST_VIEW = viewOf<'host', Host>({
   kind: HOST,
   siteOf: (doc) => doc.site,
-  show: ({ credential: _, leftZones: __, ...doc }) => ({
+  show: ({ credential: _, leftZones: __, degraded, ...doc }) => ({
     ...doc,
+    ...(degraded !== undefined && {
+      degraded: degraded.map((condition) => ({ ...condition, sentence: conditionText(condition) })),
+    }),
     enabled: doc.disabled === undefined,
     tombstoned: isTombstoned(doc),
   }),
@@ -47,6 +52,19 @@ export const HOST_VIEW = viewOf<'host', Host>({
         as: Type.Optional(Type.String()),
         atMs: Type.Integer(),
       }),
+    ),
+    degraded: Type.Optional(
+      Type.Array(
+        Type.Object({
+          type: Type.Enum(CONDITION_TYPES),
+          code: Type.String(),
+          message: Type.String(),
+          cannotServe: Type.Optional(Type.Boolean({ description: 'its data path is known to be gone' })),
+          sinceMs: Type.Integer(),
+          sentence: Type.String(),
+        }),
+        { description: 'what its agent reports to be failing; absent when nothing is' },
+      ),
     ),
     readmitted: Type.Optional(Type.Boolean({ description: 'it was removed before, and joins anew' })),
     enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),

@@ -1,5 +1,17 @@
 export { clearForcedDown, disableHost, enableHost, findHost, forceDownHost, joinHosts, unknownHost } from './decide.ts';
 export type { HostSpec, StoredHost } from './decide.ts';
+export {
+  CONDITION,
+  CONDITION_MESSAGE_MAX,
+  CONDITIONS,
+  CONDITIONS_MAX,
+  excludedBy,
+  isOutOfControl,
+  judgeConditions,
+  NEVER_BAD,
+} from './conditions.ts';
+export type { Condition, ConditionMemory } from './conditions.ts';
+export { conditionSentences, recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';

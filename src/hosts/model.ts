@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
 import { NAME, SITE, type SiteUse } from '../sites/index.ts';
+import { DEGRADED } from './conditions.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
@@ -134,6 +135,8 @@ const HOST_SCHEMA = Type.Object(
     disabled: Type.Optional(DECREE),
     /** Set while somebody vouches for it being off. */
     forcedDown: Type.Optional(DECREE),
+    /** Set while its agent reports that a part of it fails: nothing new is chosen for it that needs that part. */
+    degraded: Type.Optional(DEGRADED),
     /** It was removed before, and joins anew: a join that is given up leaves it removed, so that it is known again. */
     readmitted: Type.Optional(Type.Literal(true)),
     state: Type.Enum(HOST_STATES),

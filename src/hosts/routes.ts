@@ -49,6 +49,7 @@ const LISTING: Listing<'host', Host> = {
     serviceVersion: { schema: Type.Integer({ minimum: 0 }), of: (doc) => [doc.serviceVersion] },
     transportZone: { schema: HOST_FACTS.zone, of: (doc) => [doc.transportZone] },
     quarantined: { schema: Type.Boolean(), of: (doc) => [doc.quarantined !== undefined] },
+    degraded: { schema: Type.Boolean(), of: (doc) => [doc.degraded !== undefined] },
     removed: {
       schema: Type.Boolean({ description: 'false unless said, or unless a state is asked for' }),
       of: (doc) => [doc.state === 'removed'],

@@ -19,6 +19,7 @@ import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
 import { PENDING_CLEAN_UP, pendingCleanUps, pendingId } from './pending-clean-up.ts';
+import { endDegradedAlarm } from './record-conditions.ts';
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
 import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
@@ -204,6 +205,7 @@ function removed(look: Look, host: StoredHost): RecordStep {
   const changes = [
     ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
     ...revoked(fleet, id, nowMs),
+    ...endDegradedAlarm(fleet, id),
     put(HOST, id, remainsOf(doc, how)),
   ];
   return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });

@@ -47,6 +47,7 @@ test('all-of-them', () => {
       "forced-down: Somebody vouches for host c1 being off. Take that back with "muster hosts force-up c1".",
       "peer-not-heard: Host c2 is not heard, and may still have flows and tunnels to host c1. They go as soon as it is back.",
       "peer-too-old: The agent of host c2 is too old to look after its switch, which may still have flows and tunnels to host c1. They go as soon as it is upgraded.",
+      "peer-out-of-control: The switch of host c2 is out of control, and may still have flows and tunnels to host c1. They go as soon as it obeys.",
       "hosts-behind: These hosts have not applied their newest view yet: c2, c3.",
     ]
   `);

@@ -47,5 +47,9 @@ export const scaleInSentences: ReasonSentences = {
     peer === host
       ? `Host ${said(host)} was removed before and has joined again with an agent that is too old to look after its switch, which may still have flows and tunnels of hosts that are gone. They go as soon as it is upgraded.`
       : `The agent of host ${said(peer)} is too old to look after its switch, which may still have flows and tunnels to host ${said(host)}. They go as soon as it is upgraded.`,
+  'peer-out-of-control': ({ peer, host }) =>
+    peer === host
+      ? `Host ${said(host)} was removed before and has joined again, and its switch is out of control. It may still have flows and tunnels of hosts that are gone. They go as soon as the switch obeys.`
+      : `The switch of host ${said(peer)} is out of control, and may still have flows and tunnels to host ${said(host)}. They go as soon as it obeys.`,
   'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
 };

@@ -2,6 +2,7 @@
 // report of the views that they applied.
 import type { Reason } from '../fleet/index.ts';
 import { record, type Next, type RecordStep, type StoredItem } from '../operations/index.ts';
+import { isOutOfControl } from './conditions.ts';
 import type { Host } from './model.ts';
 import { DESIGNATIONS_VERSION } from './service-version.ts';
 
@@ -29,9 +30,10 @@ export function toHaveCleaned(item: StoredItem, peers: InLine): Next {
 }
 
 /** Why a peer cannot be told to take something off its switch now; undefined when it can. */
-export function deafness({ connection, serviceVersion }: Host): 'peer-not-heard' | 'peer-too-old' | undefined {
-  if (connection.state !== 'up') return 'peer-not-heard';
-  return serviceVersion < DESIGNATIONS_VERSION ? 'peer-too-old' : undefined;
+export function deafness(host: Host): 'peer-not-heard' | 'peer-too-old' | 'peer-out-of-control' | undefined {
+  if (host.connection.state !== 'up') return 'peer-not-heard';
+  if (host.serviceVersion < DESIGNATIONS_VERSION) return 'peer-too-old';
+  return isOutOfControl(host) ? 'peer-out-of-control' : undefined;
 }
 
 /** Hosts that do well are in line at once; of the others every try is written down. */

@@ -70,7 +70,8 @@ export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonl
   try {
     const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
     const control = options.ovsControl ?? controlBeside(database);
-    return new OvsSwitch({ database, openFlow, control, ...plan, clock: realClock, random: Math.random });
+    const isGone = options.ovsControl === undefined ? { isGone: () => isDaemonGone(folderOf(database)) } : {};
+    return new OvsSwitch({ database, openFlow, control, ...plan, ...isGone, clock: realClock, random: Math.random });
   } catch (error) {
     if (error instanceof BadAddress) throw new CannotStart(`${error.message}.`, { cause: error });
     throw error;
@@ -103,5 +104,16 @@ function controlIn(folder: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     throw new NotRunning(`There is no ${file}: is ovs-vswitchd running? Else say --ovs-control.`);
+  }
+}
+
+/** Whether the file that ovs-vswitchd keeps its process id in is gone, or names a process that is. Unsure counts as running. */
+function isDaemonGone(folder: string): boolean {
+  try {
+    process.kill(Number(readFileSync(join(folder, 'ovs-vswitchd.pid'), 'utf8').trim()), 0);
+    return false;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ESRCH';
   }
 }

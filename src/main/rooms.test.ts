@@ -71,6 +71,13 @@ describe('the rooms together', () => {
       'instance-rebuild',
       'instance-shelve',
     ]);
-    expect(SETTINGS.map(({ name }) => name)).toEqual(['election', 'liveness', 'retention', 'scale-in', 'scheduler']);
+    expect(SETTINGS.map(({ name }) => name)).toEqual([
+      'conditions',
+      'election',
+      'liveness',
+      'retention',
+      'scale-in',
+      'scheduler',
+    ]);
   });
 });

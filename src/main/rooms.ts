@@ -14,6 +14,8 @@ import {
 } from '../election/index.ts';
 import { Registry, SETTING, type Model, type Setting } from '../fleet/index.ts';
 import {
+  CONDITIONS,
+  conditionSentences,
   hostJoin,
   hostsModel,
   hostsOfSite,
@@ -90,7 +92,7 @@ export const MODELS: readonly Model[] = [
   instancesModel,
 ];
 
-export const SETTINGS: readonly Setting[] = [ELECTION, LIVENESS, RETENTION, SCALE_IN, SCHEDULER];
+export const SETTINGS: readonly Setting[] = [CONDITIONS, ELECTION, LIVENESS, RETENTION, SCALE_IN, SCHEDULER];
 
 /** How services are spread anew when hosts have come in. */
 const rebalance: Rebalance = (fleet, how) => {
@@ -135,6 +137,7 @@ export const explain: Explain = explainer([
   operationSentences,
   integritySentences,
   joinSentences,
+  conditionSentences,
   livenessSentences,
   scaleInSentences,
   scaleOutSentences,

@@ -88,6 +88,8 @@ describe('fixture F: five hosts, each with less memory than the one before, and 
   });
 });
 
+const FAILING = { code: 'unreachable', message: 'no answer', sinceMs: 0 };
+
 describe('filters', () => {
   const two = (other: Parameters<typeof host>[1]): Fleet => newFleet(host('a', other), host('b', { memoryMiB: 8192 }));
 
@@ -95,6 +97,8 @@ describe('filters', () => {
     ['a-host-that-is-disabled', { disabled: { reason: 'x', by: 'x', atMs: 0 } }, {}],
     ['a-host-that-is-forced-down', { forcedDown: { reason: 'x', by: 'x', atMs: 0 } }, {}],
     ['a-host-that-is-suspect', { connection: { state: 'suspect', sinceMs: 0 } }, {}],
+    ['a-host-whose-switch-is-out-of-control', { degraded: [{ type: 'switch', ...FAILING }] }, {}],
+    ['a-host-whose-instance-runtime-fails', { degraded: [{ type: 'instance-runtime', ...FAILING }] }, {}],
     ['a-host-that-is-draining', { state: 'draining' }, {}],
     ['a-host-that-is-removed', { state: 'removed' }, {}],
     ['a-host-that-is-excluded', {}, { excludedHosts: ['a'] }],

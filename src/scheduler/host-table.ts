@@ -1,6 +1,6 @@
 // The figures of hosts by slot, in typed arrays: what the search reads instead of documents. All of them are whole numbers,
 // so that counting in and out again leaves no trace.
-import type { Host } from '../hosts/index.ts';
+import { excludedBy, type Host } from '../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
 import type { Reach } from './clusters.ts';
 import type { Claim } from '../network/index.ts';
@@ -20,6 +20,7 @@ export const STANDINGS = [
   'forced-down',
   'disabled',
   'not-up',
+  'degraded',
   'quarantined',
   'joining',
   'leaving',
@@ -27,10 +28,12 @@ export const STANDINGS = [
 ] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-export function standingOf({ state, connection, disabled, forcedDown, quarantined }: Host): Standing {
+export function standingOf(host: Host): Standing {
+  const { state, connection, disabled, forcedDown, quarantined } = host;
   if (forcedDown !== undefined) return 'forced-down';
   if (disabled !== undefined) return 'disabled';
   if (connection.state !== 'up') return 'not-up';
+  if (excludedBy(host, 'instances') !== undefined) return 'degraded';
   if (quarantined !== undefined) return 'quarantined';
   if (state === 'active') return 'schedulable';
   return state === 'joining' || state === 'recovering' ? state : 'leaving';

@@ -31,6 +31,16 @@ describe('what must never be', () => {
     expect(brokenBy(fleet, claim('k', 'a', { vcpus: 0, diskGiB: 0, memoryMiB: 1 }))).toHaveLength(1);
   });
 
+  test('a-claim-on-a-degraded-host-is-found-and-one-that-arrives-there-is-none', () => {
+    const degraded = [{ type: 'switch' as const, code: 'unreachable', message: 'no answer', sinceMs: 0 }];
+    const fleet = newFleet(host('a', { degraded }), host('b'), claim('i', 'b'), claim('i', 'a', { role: 'move' }));
+    expect(brokenBy(fleet, claim('j', 'a'))).toEqual([
+      'never: a claim is taken on a host that is degraded in a way that excludes new instances: instance j on a, whose switch fails',
+    ]);
+    const arrived = { ...claim('i', 'a', { role: 'move' }), doc: null };
+    expect(brokenBy(fleet, claim('i', 'a'), arrived)).toEqual([]);
+  });
+
   test('a-second-member-of-an-anti-affinity-group-is-found-and-a-move-is-none', () => {
     const fleet = newFleet(host('a'), claim('i', 'a', { group: 'apart' }));
     expect(brokenBy(fleet, claim('i', 'a', { group: 'apart', role: 'move' }))).toEqual([]);

@@ -1,6 +1,6 @@
 // What this room registers with the fleet, and what must never be untrue of claims.
 import { idOf, type Applied, type FleetReader, type Invariant, type Model } from '../fleet/index.ts';
-import { HOST } from '../hosts/index.ts';
+import { excludedBy, HOST } from '../hosts/index.ts';
 import { CLAIM, CLAIMS_BY_HOST, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES } from './build-failures.ts';
 import { HOST_INDEX, hostIndexOf } from './host-index.ts';
@@ -73,6 +73,21 @@ const neverOversold: Invariant = {
   },
 };
 
+/** A claim that a move had there already, or that stands, is not taken anew. */
+const notWhereItFails: Invariant = {
+  name: 'never: a claim is taken on a host that is degraded in a way that excludes new instances',
+  check: (fleet, changed) => {
+    const changes = claimChanges(changed);
+    return changes.flatMap(({ before, after }) => {
+      if (after === undefined || after.host === before?.host) return [];
+      const { instance, host } = after;
+      if (changes.some((other) => other.before?.instance === instance && other.before.host === host)) return [];
+      const condition = excludedBy(fleet.get(HOST, idOf(HOST, host))?.doc ?? {}, 'instances');
+      return condition === undefined ? [] : [`instance ${instance} on ${host}, whose ${condition.type} fails`];
+    });
+  },
+};
+
 const indexIsTrue: Invariant = {
   name: 'never: the host index counts otherwise than the claims',
   check: (fleet, changed) => {
@@ -106,5 +121,5 @@ export function groupsKept(policyOf: (fleet: FleetReader, group: string) => Grou
 export const schedulerModel: Model = {
   kinds: [BUILD_FAILURES],
   projections: [HOST_INDEX],
-  invariants: [neverOversold, indexIsTrue],
+  invariants: [neverOversold, notWhereItFails, indexIsTrue],
 };

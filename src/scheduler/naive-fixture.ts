@@ -69,8 +69,9 @@ function whole(product: number): number {
   return Math.floor(Math.round(product * 100) / 100);
 }
 
-function isSchedulable({ state, connection, disabled, forcedDown }: Host): boolean {
-  return state === 'active' && connection.state === 'up' && disabled === undefined && forcedDown === undefined;
+function isSchedulable({ state, connection, disabled, forcedDown, degraded }: Host): boolean {
+  const isUp = connection.state === 'up' && disabled === undefined && forcedDown === undefined;
+  return state === 'active' && isUp && degraded === undefined;
 }
 
 function left({ doc, claims }: Seen, resource: string): number {

@@ -67,6 +67,7 @@ function randomHost(dice: Dice, nth: number): Change {
     physicalNetworks: dice.some(SEGMENTS, 60).map((name) => `p-${name}`),
     serviceVersion: dice.of([2, 3, 3, 3]),
     ...(dice.chance(50) && { resources: RESOURCES }),
+    ...(dice.chance(10) && { degraded: [{ type: 'switch', code: 'unreachable', message: 'x', sinceMs: 0 }] }),
     ...(dice.chance(10) && { disabled: { reason: 'x', by: 'x', atMs: 0 } }),
     ...(dice.chance(5) && { connection: { state: 'down', sinceMs: 0 } }),
     ...(dice.chance(5) && { state: 'draining' }),

@@ -7,6 +7,7 @@ const STANDING_WORDS: Readonly<Record<string, string>> = {
   'forced-down': 'forced down',
   disabled: 'disabled',
   'not-up': 'not up',
+  degraded: 'degraded (muster hosts list --degraded)',
   quarantined: 'in quarantine',
   joining: 'still joining',
   leaving: 'leaving',

@@ -147,7 +147,8 @@ function faultAt(ask: Ask, faults: PlaceFaults, slot: number): Fault | undefined
 function standingFault({ index: { table } }: Ask, slot: number): Fault | undefined {
   const standing = STANDINGS[table.standings[slot] as number] as (typeof STANDINGS)[number];
   if (standing === 'schedulable') return undefined;
-  const down = standing === 'forced-down' || standing === 'disabled' || standing === 'not-up';
+  const down =
+    standing === 'forced-down' || standing === 'disabled' || standing === 'not-up' || standing === 'degraded';
   return { filter: down ? 'up-and-enabled' : 'in-service', cause: 'host-not-available', facts: { standing } };
 }
 

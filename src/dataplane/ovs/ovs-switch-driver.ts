@@ -18,6 +18,7 @@ import {
   type Switch,
   type SwitchChange,
   type SwitchContents,
+  type SwitchTrouble,
   type TrackedConnection,
   type Tunnel,
 } from '../switch.ts';
@@ -46,6 +47,7 @@ import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connectio
 import { Hearing } from './hearing.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
+import { probeSwitch } from './probe-driver.ts';
 
 export interface OvsSwitchOptions extends BridgePlan {
   /** Of the database: `unix:/path` or `tcp:host:port`. */
@@ -54,6 +56,8 @@ export interface OvsSwitchOptions extends BridgePlan {
   readonly openFlow: string;
   /** The control socket of ovs-vswitchd; asked for anew with each connection. */
   readonly control: string | (() => string);
+  /** Whether ovs-vswitchd is known not to run; absent where nobody can tell. */
+  readonly isGone?: () => boolean;
   /** Nothing is set up: for whoever only wants to know what is there. */
   readonly looksOnly?: boolean;
   readonly clock: Clock;
@@ -165,6 +169,18 @@ export class OvsSwitch implements Switch {
         wait: () => this.control.waitForRevalidators(),
         end: () => this.#configure(changes, 'end'),
       });
+    });
+  }
+
+  probe(): Promise<SwitchTrouble | undefined> {
+    return probeSwitch({
+      clock: this.#options.clock,
+      isGone: this.#options.isGone ?? (() => false),
+      sockets: {
+        database: () => this.#database.echo(),
+        OpenFlow: () => this.#openFlow.barrier(),
+        control: () => this.control.command('version'),
+      },
     });
   }
 

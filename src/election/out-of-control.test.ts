@@ -1,0 +1,136 @@
+// Services and hosts whose switch is out of control while the agent lives: chosen for nothing, and what they have stays until their
+// data path is known to be gone.
+import { describe, expect, test } from 'vitest';
+import { CONDITIONS } from '../hosts/index.ts';
+import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, type World } from './election-fixture.ts';
+import { moveService } from './move.ts';
+
+const NAT = 'nat:r1';
+const { moveAfterMs } = CONDITIONS.fallback;
+
+const hostOf = ({ fleet }: World, id = NAT): string | undefined => service(fleet, id)?.designated?.host;
+
+async function pass(world: World, ms: number): Promise<void> {
+  for (const untilMs = world.nowMs + ms; world.nowMs < untilMs;) {
+    await world.look();
+    await world.pass();
+  }
+}
+
+/** Three hosts, and the one that does the translation has no control of its switch. */
+async function uncontrolled(facts: Parameters<typeof outOfControl>[1] = {}): Promise<{ world: World; at: string }> {
+  const world = await servedBy('a', 'b', 'c');
+  const at = hostOf(world) ?? '';
+  await world.edit(at, outOfControl(world.nowMs, facts));
+  return { world, at };
+}
+
+describe('a host whose switch is out of control', () => {
+  test('keeps-its-services-while-nobody-says-that-its-data-path-is-gone', async () => {
+    const { world, at } = await uncontrolled();
+    const epoch = service(world.fleet, NAT)?.epoch;
+    await pass(world, moveAfterMs * 3);
+    expect([hostOf(world), service(world.fleet, NAT)?.epoch]).toEqual([at, epoch]);
+    expect(world.operations()).toEqual([]);
+  });
+
+  test('loses-them-after-a-grace-period-when-its-peers-see-its-bfd-down', async () => {
+    const { world, at } = await uncontrolled();
+    world.bfdDown.add(at);
+    await pass(world, moveAfterMs - 5000);
+    expect(hostOf(world)).toBe(at);
+    await pass(world, 15_000);
+    expect(hostOf(world)).not.toBe(at);
+    expect(service(world.fleet, NAT)?.why?.cause).toBe('data-path-lost');
+    expect(world.violations).toEqual([]);
+  });
+
+  test('loses-them-after-a-grace-period-when-it-says-that-it-cannot-serve', async () => {
+    const { world, at } = await uncontrolled({ code: 'not-running', cannotServe: true });
+    await pass(world, moveAfterMs + 15_000);
+    expect(hostOf(world)).not.toBe(at);
+  });
+
+  test('keeps-them-when-it-obeys-again-in-time', async () => {
+    const { world, at } = await uncontrolled({ cannotServe: true });
+    await pass(world, moveAfterMs - 10_000);
+    await world.change(at, ({ degraded: _, ...doc }) => doc);
+    await pass(world, moveAfterMs * 2);
+    expect(hostOf(world)).toBe(at);
+  });
+
+  test('is-chosen-for-nothing-new', async () => {
+    const world = await servedBy('a');
+    await world.edit('a', outOfControl(world.nowMs));
+    await world.put(fitHost('b'), ...routed('r2', ['s2']), portOn('a', 's2'), portOn('b', 's2'));
+    await world.settle();
+    expect(hostOf(world, 'nat:r2')).toBe('b');
+    expect(service(world.fleet, 'nat:r2')?.why?.rejected).toContainEqual({
+      host: 'a',
+      because: 'switch-out-of-control',
+    });
+  });
+
+  test('is-no-standby', async () => {
+    const world = await servedBy('a', 'b', 'c');
+    const standby = service(world.fleet, NAT)?.standby ?? '';
+    await world.edit(standby, outOfControl(world.nowMs));
+    await world.settle();
+    expect(service(world.fleet, NAT)?.standby).not.toBe(standby);
+  });
+
+  test('that-is-to-leave-keeps-them-because-it-could-not-be-told-to-stop', async () => {
+    const { world, at } = await uncontrolled();
+    await world.edit(at, LEAVING);
+    await pass(world, 60_000);
+    expect(hostOf(world)).toBe(at);
+    await world.change(at, ({ degraded: _, ...doc }) => doc);
+    await world.settle();
+    expect(hostOf(world)).not.toBe(at);
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('does-not-hand-over-what-was-not-switched-yet, and-does-when-it-obeys', async () => {
+    const world = await servedBy('a', 'b', 'c');
+    const at = hostOf(world) ?? '';
+    for (const name of ['a', 'b', 'c']) world.views.behind.add(name);
+    await world.edit(at, LEAVING);
+    await world.look();
+    await world.until(NAT, 'preparing');
+    await world.edit(at, outOfControl(world.nowMs));
+    world.views.behind.clear();
+    await pass(world, 30_000);
+    expect(hostOf(world)).toBe(at);
+    expect(world.open().filter((line) => line.startsWith(NAT))).toEqual([`${NAT} prepare waiting held-out-of-control`]);
+    await world.change(at, ({ degraded: _, ...doc }) => doc);
+    await world.settle();
+    expect(hostOf(world)).not.toBe(at);
+    expect(world.wrong()).toEqual([]);
+  });
+
+  test('holds-up-no-hand-over-of-others', async () => {
+    const world = await servedBy('a', 'b', 'c', 'd');
+    const [at, standby] = [hostOf(world) ?? '', service(world.fleet, NAT)?.standby];
+    const other = ['a', 'b', 'c', 'd'].find((name) => name !== at && name !== standby) ?? '';
+    world.views.behind.add(other);
+    await world.edit(other, outOfControl(world.nowMs));
+    await world.edit(at, LEAVING);
+    await world.settle();
+    expect(hostOf(world)).not.toBe(at);
+    expect(world.open()).toEqual([]);
+  });
+
+  test('is-not-asked-to-move-one-by-hand', async () => {
+    const { world, at } = await uncontrolled();
+    const refused = moveService(world.fleet, { id: NAT, ...world.asking() });
+    expect(refused).toMatchObject({ kind: 'refuse', refusal: { code: 'switch-out-of-control', facts: { host: at } } });
+  });
+
+  test('whose-instance-runtime-fails-does-services-as-before', async () => {
+    const world = await servedBy('a');
+    await world.edit('a', outOfControl(world.nowMs, { type: 'instance-runtime' }));
+    await world.put(...routed('r2', ['s2']), portOn('a', 's2'));
+    await world.settle();
+    expect(hostOf(world, 'nat:r2')).toBe('a');
+  });
+});

@@ -1,0 +1,113 @@
+// Reports of trouble, put together: what makes a host degraded, what ends it, and how little of a flapping one is written down.
+import { describe, expect, test } from 'vitest';
+import { accessModel } from '../access/index.ts';
+import { ALARM, alarmsModel } from '../alarms/index.ts';
+import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
+import { host as plainHost } from '../network/network-fixture.ts';
+import { operationsModel } from '../operations/index.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { CONDITIONS, judgeConditions, NEVER_BAD, type Condition, type Degraded } from './conditions.ts';
+import { findHost } from './decide.ts';
+import { HOST, hostsModel, type Host } from './model.ts';
+import { conditionSentences, recordConditions } from './record-conditions.ts';
+
+const settings = CONDITIONS.fallback;
+const CUT: Condition = { type: 'switch', code: 'unreachable', message: 'no answer from its database socket' };
+const GONE: Condition = {
+  type: 'switch',
+  code: 'not-running',
+  message: 'ovs-vswitchd is not running',
+  cannotServe: true,
+};
+
+/** Plays reports, one every five seconds, and says when what is recorded changed. `x` is trouble, `.` is none. */
+function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CUT, g: GONE }): string[] {
+  let recorded: Degraded | undefined;
+  let memory = NEVER_BAD;
+  const told: string[] = [];
+  for (const [at, mark] of reports.split('').entries()) {
+    const nowMs = 1_000_000 + at * 5000;
+    const condition = of[mark];
+    const reported = condition === undefined ? [] : [condition];
+    const judged = judgeConditions({ recorded, reported, memory }, nowMs, settings);
+    ({ memory } = judged);
+    if (judged.verdict !== 'record') continue;
+    recorded = condition === undefined ? undefined : [{ ...condition, sinceMs: nowMs }];
+    told.push(`${at * 5} s ${condition?.code ?? 'well'}`);
+  }
+  return told;
+}
+
+describe('a trouble that is reported', () => {
+  test.each<readonly [name: string, reports: string, told: readonly string[]]>([
+    ['makes-the-host-degraded-when-it-lasts', 'xxxxx', ['10 s unreachable']],
+    ['is-nothing-when-it-is-short', 'x....x....', []],
+    ['ends-when-it-has-been-over-for-a-while', 'xxx....', ['10 s unreachable', '25 s well']],
+    ['does-not-end-by-one-good-report', 'xxx.xx.xx', ['10 s unreachable']],
+    ['counts-also-when-it-comes-and-goes', 'x.x.x.x', ['10 s unreachable']],
+    ['of-another-cause-is-recorded-after-a-while', 'xxxxggg', ['10 s unreachable', '20 s not-running']],
+  ])('%s', (_name, reports, told) => {
+    expect(play(reports)).toEqual(told);
+  });
+
+  test('that-flaps-for-an-hour-costs-a-few-commits', () => {
+    // Bad for 20 s, then well for 20 s: without a growing delay each change would be two commits a minute and more.
+    const told = play('xxxx....'.repeat(90));
+    expect(told.length).toBeGreaterThan(1);
+    expect(told.length).toBeLessThan(20);
+  });
+
+  test('whose-cause-flaps-costs-a-few-commits', () => {
+    expect(play(`xxx${'gx'.repeat(360)}`).length).toBeLessThan(20);
+  });
+});
+
+function fleetOf(facts: Partial<Host> = {}): Fleet {
+  const fleet = new Fleet(new Registry([accessModel, operationsModel, alarmsModel, sitesModel, hostsModel]));
+  const site = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
+  const doc = { ...(plainHost('c1').doc as Host), ...facts };
+  fleet.apply(1, [site, put(HOST, idOf(HOST, 'c1'), doc)]);
+  return fleet;
+}
+
+function record(fleet: Fleet, conditions: readonly Condition[], nowMs: number): number {
+  const decision = recordConditions(fleet, { host: 'c1', conditions, nowMs });
+  if (decision.kind === 'refuse') throw new Error(decision.refusal.code);
+  if (decision.changes.length > 0) fleet.apply(fleet.revision + 1, decision.changes);
+  return decision.changes.length;
+}
+
+const alarms = (fleet: Fleet): string[] =>
+  [...fleet.all(ALARM)].map(({ doc }) => conditionSentences[doc.reason.code]!(doc.reason, () => ''));
+
+describe('a host that is degraded', () => {
+  test('has-an-alarm-that-says-what-to-do-until-it-is-not', () => {
+    const fleet = fleetOf();
+    expect(record(fleet, [CUT], 5)).toBe(2);
+    expect(findHost(fleet, 'c1')?.doc.degraded).toEqual([{ ...CUT, sinceMs: 5 }]);
+    expect(alarms(fleet)).toMatchInlineSnapshot(`
+      [
+        "Host c1 is degraded: its switch is out of control: no answer from its database socket. It gets no new services and instances; services that it has stay while its peers see its BFD up. On c1, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version"). This ends by itself when the trouble is over for a few seconds.",
+      ]
+    `);
+    expect(record(fleet, [{ ...CUT, message: 'another socket' }], 6)).toBe(0);
+    expect(record(fleet, [], 7)).toBe(2);
+    expect(findHost(fleet, 'c1')?.doc.degraded).toBeUndefined();
+    expect(alarms(fleet)).toEqual([]);
+  });
+
+  test('is-so-since-the-first-trouble-and-its-alarm-tells-the-last', () => {
+    const fleet = fleetOf();
+    record(fleet, [CUT], 5);
+    record(fleet, [GONE], 9);
+    expect(findHost(fleet, 'c1')?.doc.degraded).toEqual([{ ...GONE, sinceMs: 5 }]);
+    expect(alarms(fleet)[0]).toContain('forwards nothing: ovs-vswitchd is not running');
+  });
+
+  test.each<Partial<Host>>([{ state: 'removed' }, { state: 'joining' }])(
+    'is-none-that-is-not-in-service: %j',
+    (facts) => {
+      expect(record(fleetOf(facts), [CUT], 5)).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,150 @@
+// What a host's agent reports of the parts that it drives: its switch, its instance runtime. A trouble that lasts makes the host
+// degraded, quiet that lasts ends it. Reports stay in memory; only transitions are committed, and the fewer the more it flaps.
+import { Type, type Static } from 'typebox';
+import { setting } from '../fleet/index.ts';
+
+const CLOSED = { additionalProperties: false };
+
+export const CONDITION_TYPES = ['switch', 'instance-runtime'] as const;
+export type ConditionType = (typeof CONDITION_TYPES)[number];
+
+/** One of each type, and as many that are not known yet. */
+export const CONDITIONS_MAX = 4;
+export const CONDITION_MESSAGE_MAX = 200;
+
+const FACTS = {
+  type: Type.Enum(CONDITION_TYPES),
+  /** A stable word for the cause, such as `unreachable`. */
+  code: Type.String({ pattern: '^[a-z][a-z0-9-]{0,49}$' }),
+  message: Type.String({ maxLength: CONDITION_MESSAGE_MAX }),
+  /** Its data path is known to be gone with it: nothing is forwarded there. Unknown when it is not said. */
+  cannotServe: Type.Optional(Type.Literal(true)),
+};
+
+/** Something that is wrong. What is well is not reported. */
+export const CONDITION = Type.Object(FACTS, CLOSED);
+export type Condition = Static<typeof CONDITION>;
+
+/** What is wrong with a host, each with the time since when it counts. */
+export const DEGRADED = Type.Array(Type.Object({ ...FACTS, sinceMs: Type.Integer() }, CLOSED), {
+  minItems: 1,
+  maxItems: CONDITIONS_MAX,
+});
+export type Degraded = Static<typeof DEGRADED>;
+
+export const CONDITIONS = setting('conditions', {
+  about:
+    'When a host whose switch or instance runtime fails is degraded, when it is not any more, and when its services move, in milliseconds.',
+  schema: Type.Object(
+    {
+      /** A trouble that is reported for this long makes the host degraded. */
+      degradedAfterMs: Type.Integer({ minimum: 0, maximum: 3_600_000 }),
+      /** A host that reports nothing wrong for this long is not degraded any more; twice as long after each further time. */
+      steadyMs: Type.Integer({ minimum: 1000, maximum: 600_000 }),
+      /** The services of a degraded host move after this long, if it cannot serve or its peers say that its BFD is down. */
+      moveAfterMs: Type.Integer({ minimum: 0, maximum: 86_400_000 }),
+    },
+    CLOSED,
+  ),
+  fallback: { degradedAfterMs: 10_000, steadyMs: 10_000, moveAfterMs: 30_000 },
+});
+export type ConditionSettings = (typeof CONDITIONS)['fallback'];
+
+/** A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. */
+const EXCLUDES: Readonly<Record<ConditionType, readonly ('services' | 'instances')[]>> = {
+  switch: ['services', 'instances'],
+  'instance-runtime': ['instances'],
+};
+
+interface MayBeDegraded {
+  readonly degraded?: Degraded | undefined;
+}
+
+/** Why a host may not be chosen for something new; undefined when nothing of it is wrong in a way that counts for that. */
+export function excludedBy({ degraded }: MayBeDegraded, from: 'services' | 'instances'): Degraded[number] | undefined {
+  return degraded?.find(({ type }) => EXCLUDES[type].includes(from));
+}
+
+/** Whether what the control plane wants of its switch cannot be had now: nobody waits for it. */
+export function isOutOfControl({ degraded }: MayBeDegraded): boolean {
+  return degraded?.some(({ type }) => type === 'switch') === true;
+}
+
+/** What the holder remembers of the conditions of one host. */
+export interface ConditionMemory {
+  /** When the trouble began that has not been over for long enough yet. */
+  readonly badSinceMs?: number | undefined;
+  /** Since when nothing is wrong without a break. */
+  readonly goodSinceMs?: number | undefined;
+  /** How often it became degraded lately, or by another cause. */
+  readonly losses: number;
+  readonly lastLossMs: number;
+  /** When it last reported a trouble. */
+  readonly lastBadMs: number;
+}
+
+export const NEVER_BAD: ConditionMemory = { losses: 0, lastLossMs: 0, lastBadMs: 0 };
+
+/** After this long without a trouble losses no longer count against a host. */
+const LOSSES_FORGOTTEN_MS = 600_000;
+const STEADY_DOUBLINGS_MAX = 5;
+
+export interface Judged {
+  readonly memory: ConditionMemory;
+  /** `pending`: what is reported differs from what is recorded, and has not lasted long enough. */
+  readonly verdict: 'same' | 'pending' | 'record';
+}
+
+interface Watched {
+  readonly recorded: Degraded | undefined;
+  readonly reported: readonly Condition[];
+  readonly memory: ConditionMemory;
+}
+
+export function judgeConditions(watched: Watched, nowMs: number, settings: ConditionSettings): Judged {
+  return watched.reported.length > 0 ? judgeBad(watched, nowMs, settings) : judgeGood(watched, nowMs, settings);
+}
+
+function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, settings: ConditionSettings): Judged {
+  const badSinceMs = memory.badSinceMs ?? nowMs;
+  const bad: ConditionMemory = { ...memory, badSinceMs, goodSinceMs: undefined, lastBadMs: nowMs };
+  if (isSameTrouble(recorded ?? [], reported)) return { memory: bad, verdict: 'same' };
+  const isDue =
+    recorded === undefined
+      ? nowMs - badSinceMs >= settings.degradedAfterMs
+      : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, settings);
+  return isDue
+    ? { memory: { ...bad, losses: lossesLately(memory, nowMs) + 1, lastLossMs: nowMs }, verdict: 'record' }
+    : { memory: bad, verdict: 'pending' };
+}
+
+function judgeGood({ recorded, memory }: Watched, nowMs: number, settings: ConditionSettings): Judged {
+  const goodSinceMs = memory.goodSinceMs ?? nowMs;
+  const isSteady = nowMs - goodSinceMs >= steadinessMs(memory, nowMs, settings);
+  if (!isSteady) {
+    const isQuiet = recorded === undefined && memory.badSinceMs === undefined;
+    return { memory: { ...memory, goodSinceMs }, verdict: isQuiet ? 'same' : 'pending' };
+  }
+  const over = { ...memory, badSinceMs: undefined, goodSinceMs };
+  return { memory: over, verdict: recorded === undefined ? 'same' : 'record' };
+}
+
+function lossesLately({ losses, lastBadMs }: ConditionMemory, nowMs: number): number {
+  return nowMs - lastBadMs < LOSSES_FORGOTTEN_MS ? losses : 0;
+}
+
+function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: ConditionSettings): number {
+  return steadyMs * 2 ** Math.min(Math.max(0, lossesLately(memory, nowMs) - 1), STEADY_DOUBLINGS_MAX);
+}
+
+/** Messages may differ from report to report; the causes are what counts. */
+export function isSameTrouble(one: readonly Condition[], other: readonly Condition[]): boolean {
+  return keyOf(one) === keyOf(other);
+}
+
+function keyOf(conditions: readonly Condition[]): string {
+  return conditions
+    .map(({ type, code, cannotServe = false }) => `${type} ${code} ${cannotServe}`)
+    .sort()
+    .join();
+}

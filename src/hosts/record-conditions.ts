@@ -1,0 +1,88 @@
+// The commit that makes a host degraded, or ends that, with its alarm. Pure; how long a report has to last is decided before.
+import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
+import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { said, type ReasonSentences } from '../operations/index.ts';
+import { isSameTrouble, type Condition, type ConditionType, type Degraded } from './conditions.ts';
+import { findHost, type StoredHost } from './decide.ts';
+import { HOST, type Host } from './model.ts';
+
+export interface RecordConditions {
+  readonly host: string;
+  /** All that is wrong now; none ends it. */
+  readonly conditions: readonly Condition[];
+  readonly nowMs: number;
+}
+
+const HOST_DEGRADED = 'host-degraded';
+
+export function recordConditions(
+  fleet: FleetReader,
+  { host: id, conditions, nowMs }: RecordConditions,
+): Decision<null> {
+  const host = findHost(fleet, id);
+  // One that joins is looked over before it is in service: nothing is chosen for it until then.
+  const isIn = host !== undefined && host.doc.state !== 'removed' && host.doc.state !== 'joining';
+  if (!isIn) return accept([], null);
+  if (isSameTrouble(host.doc.degraded ?? [], conditions)) return accept([], null);
+  const { degraded: before = [], ...rest } = host.doc;
+  if (conditions.length === 0) {
+    mark('host-degraded-no-more');
+    return accept([put(HOST, host.id, rest), ...endDegradedAlarm(fleet, id)], null);
+  }
+  mark('host-degraded');
+  const degraded = conditions.map((condition) => ({ ...condition, sinceMs: sinceMs(before, condition, nowMs) }));
+  const doc: Host = { ...rest, degraded };
+  return accept([put(HOST, host.id, doc), degradedAlarm(host, degraded, nowMs)], null);
+}
+
+/** A host has been in trouble since it first was, whatever the cause has become meanwhile. */
+function sinceMs(before: Degraded | [], { type }: Condition, nowMs: number): number {
+  return before.find((one) => one.type === type)?.sinceMs ?? nowMs;
+}
+
+/** Written anew when the cause is another: it says what to do about it. */
+function degradedAlarm({ id, doc }: StoredHost, degraded: Degraded, nowMs: number): Change {
+  const isCritical = degraded.some(({ type }) => type === 'switch');
+  const alarm: Alarm = {
+    severity: isCritical ? 'critical' : 'warning',
+    site: doc.site,
+    reason: {
+      code: HOST_DEGRADED,
+      host: id,
+      parts: degraded.map(({ type }) => type),
+      conditions: degraded.map(conditionText),
+    },
+    sinceMs: Math.min(nowMs, ...degraded.map((one) => one.sinceMs)),
+  };
+  return put(ALARM, alarmId(HOST_DEGRADED, id), alarm);
+}
+
+export function endDegradedAlarm(fleet: FleetReader, host: string): Change[] {
+  return cleared(fleet, alarmId(HOST_DEGRADED, host));
+}
+
+const WRONG: Readonly<Record<ConditionType, string>> = {
+  switch: 'its switch is out of control',
+  'instance-runtime': 'its instance runtime fails',
+};
+
+/** What is wrong, in a few words. */
+export function conditionText({ type, message, cannotServe }: Condition): string {
+  return `${WRONG[type]}${cannotServe === true ? ' and forwards nothing' : ''}: ${message}`;
+}
+
+const TO_DO: Readonly<Record<ConditionType, (host: string) => string>> = {
+  switch: (host) =>
+    `It gets no new services and instances; services that it has stay while its peers see its BFD up. On ${host}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`,
+  'instance-runtime': (host) =>
+    `It gets no new instances; what runs there goes on. See the log of the agent on ${host}.`,
+};
+
+export const conditionSentences: ReasonSentences = {
+  [HOST_DEGRADED]: ({ host, parts, conditions }) => {
+    const wrong = (conditions as readonly string[]).join('; ');
+    const toDo = [...new Set(parts as readonly ConditionType[])].map((part) => TO_DO[part](said(host))).join(' ');
+    return `Host ${said(host)} is degraded: ${wrong}. ${toDo} This ends by itself when the trouble is over for a few seconds.`;
+  },
+};
