@@ -108,11 +108,19 @@ describe('Fleet', () => {
     expect(() => fleet.apply(1, [])).toThrow('commit 1 does not follow revision 1');
   });
 
-  it('forgets everything on reset', () => {
-    const fleet = new Fleet(boxRegistry());
-    fleet.apply(1, [{ kind: 'box', id: 'a', doc: { colour: 'white', tags: ['red'], weight: 3 } }]);
-    fleet.reset();
-    expectSame(fleet, new NaiveFleet());
+  it('shows nothing of its own, and all of the other one, once it has taken that over', () => {
+    const property = fc.property(anyCommits, anyCommits, anyCommits, (before, other, tail) => {
+      const fleet = new Fleet(boxRegistry());
+      for (const changes of before) fleet.apply(fleet.revision + 1, changes);
+      const loaded = new Fleet(boxRegistry());
+      const naive = new NaiveFleet();
+      for (const changes of other) loaded.apply(loaded.revision + 1, changes);
+      fleet.takeOver(loaded);
+      for (const changes of tail) fleet.apply(fleet.revision + 1, changes);
+      for (const changes of [...other, ...tail]) naive.apply(changes);
+      expectSame(fleet, naive);
+    });
+    fc.assert(property);
   });
 
   it('lets a walk go on while the documents under it change', () => {

@@ -19,36 +19,43 @@ const NO_KEYS: readonly string[] = [];
 export class Fleet implements FleetReader {
   readonly registry: Registry;
   #revision = 0;
-  #shelves = new Map<string, Shelf>();
-  #groups = new Map<string, IdGroups>();
-  #projected = new Map<string, Projected>();
+  #groups: Map<string, IdGroups>;
+  #projected: Map<string, Projected>;
+  #shelves: Map<string, Shelf>;
 
   constructor(registry: Registry) {
     this.registry = registry;
-    this.reset();
+    this.#groups = new Map(registry.indexes.map((index) => [index.name, new IdGroups()]));
+    this.#projected = new Map(registry.projections.map((one) => [one.name, one.create()]));
+    this.#shelves = new Map([...registry.kinds.keys()].map((name) => [name, this.#newShelf(name)]));
+  }
+
+  #newShelf(kind: string): Shelf {
+    return {
+      documents: new AscendingMap(),
+      ids: new SortedIds(),
+      indexes: this.registry.indexes
+        .filter((index) => index.kind.name === kind)
+        .map((index) => ({ index, groups: this.#groups.get(index.name) as IdGroups })),
+      projected: this.registry.projections
+        .filter((one) => one.kinds.includes(kind))
+        .map((one) => this.#projected.get(one.name) as Projected),
+    };
   }
 
   get revision(): number {
     return this.#revision;
   }
 
-  /** Forgets everything: before a rebuild from a snapshot. */
-  reset(): void {
-    this.#revision = 0;
-    this.#groups = new Map(this.registry.indexes.map((index) => [index.name, new IdGroups()]));
-    this.#projected = new Map(this.registry.projections.map((one) => [one.name, one.create()]));
-    this.#shelves = new Map();
-    for (const name of this.registry.kinds.keys()) {
-      const projections = this.registry.projections.filter((one) => one.kinds.includes(name));
-      this.#shelves.set(name, {
-        documents: new AscendingMap(),
-        ids: new SortedIds(),
-        indexes: this.registry.indexes
-          .filter((index) => index.kind.name === name)
-          .map((index) => ({ index, groups: this.#groups.get(index.name) as IdGroups })),
-        projected: projections.map((one) => this.#projected.get(one.name) as Projected),
-      });
-    }
+  /**
+   * Shows what another fleet of the same registry shows, which is not used any more. A snapshot is loaded into a fleet of its own and taken
+   * over whole: nobody sees half of one, however long the loading takes.
+   */
+  takeOver(loaded: Fleet): void {
+    this.#revision = loaded.#revision;
+    this.#groups = loaded.#groups;
+    this.#projected = loaded.#projected;
+    this.#shelves = loaded.#shelves;
   }
 
   /** Loads one document of a snapshot. */

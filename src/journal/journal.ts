@@ -1,6 +1,6 @@
 // The journal over any store: group commit, conflicts, reading on. Answers, watch events and everything that listens wait
 // until a group is durable. It must never show or answer what the store may still lose.
-import { Fleet, mark, type Applied, type Registry, type Stored } from '../fleet/index.ts';
+import { Fleet, mark, type Applied, type Registry } from '../fleet/index.ts';
 import { StoreDamaged } from './damage.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
 import { followOthers } from './follow.ts';
@@ -103,12 +103,17 @@ export class Journal {
   /** Loads the fleet from the store. Rejects with `StoreDamaged` when what is there is not what was written. */
   async open(): Promise<void> {
     await this.#alone(async () => {
-      // An earlier try may have left documents that are gone by now.
-      this.fleet.reset();
-      const position = await loadSnapshot(this.store, (kind, stored) => this.fleet.load(kind, stored));
-      this.fleet.loaded(position.revision);
-      this.#moveTo(position);
+      this.#moveTo(await this.#load());
     });
+  }
+
+  /** The fleet goes on as it is until all of the snapshot is there and good. */
+  async #load(): Promise<Position> {
+    const loading = new Fleet(this.fleet.registry);
+    const position = await loadSnapshot(this.store, (kind, stored) => loading.load(kind, stored));
+    loading.loaded(position.revision);
+    this.fleet.takeOver(loading);
+    return position;
   }
 
   /** From now on this server decides, under this lease. Whoever led before may have written: read that first. */
@@ -295,12 +300,7 @@ export class Journal {
 
   /** The store is not where this fleet is (compacted past it, or fallen back): the fleet is loaded anew. */
   async #rebuild(): Promise<void> {
-    const loaded: [kind: string, stored: Stored][] = [];
-    const position = await loadSnapshot(this.store, (kind, stored) => loaded.push([kind, stored]));
-    this.fleet.reset();
-    for (const [kind, stored] of loaded) this.fleet.load(kind, stored);
-    this.fleet.loaded(position.revision);
-    this.#moveTo(position);
+    this.#moveTo(await this.#load());
     this.#tail.clear();
     // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
     this.#waiting.rejectDoubtful(new Error('the fleet was loaded anew'));

@@ -15,8 +15,8 @@ async function pathForTest(): Promise<string> {
   return join(folder, 'journal.db');
 }
 
-async function open(path: string): Promise<SqliteStore> {
-  const store = await openSqliteStore({ path });
+async function open(path: string, alwaysOnThread = false): Promise<SqliteStore> {
+  const store = await openSqliteStore({ path, alwaysOnThread });
   onTestFinished(() => store.close());
   return store;
 }
@@ -87,6 +87,7 @@ test.each<[string, string, string[]]>([
   database.close();
   const store = await open(path);
   expect(await damageOf(store)).toEqual(expected);
+  expect(await damageOf(await open(path, true))).toEqual(expected);
   const opened = journalOn(store).open();
   // Its kind is none of this journal's: without damage that is what is said.
   if (expected.length === 0) await expect(opened).rejects.toThrow('not registered');

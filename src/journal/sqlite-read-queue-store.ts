@@ -1,19 +1,36 @@
-// Reads of history and of commits far back, done by a thread: SQLite answers synchronously, and a page of large commits would
-// keep the event loop, and with it the lease, waiting. The thread starts with the first question and keeps no process alive.
+// Reads of history, of commits far back and of all documents, done by a thread: SQLite answers synchronously, and a page of large
+// commits would keep the event loop, and with it the lease, waiting. The thread starts with the first question and keeps no process alive.
+import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { FromReader, ReadQuestion, ToReader } from './sqlite-read-thread-store.ts';
-import { type HistoryPage, type HistoryQuery, type Position, type ReadAnswer, StoreUnavailable } from './store.ts';
+import type { FromReader, ReaderAnswer, ReadQuestion, SnapshotStep, ToReader } from './sqlite-read-thread-store.ts';
+import type { SnapshotPage } from './sqlite-snapshot-store.ts';
+import {
+  type HistoryPage,
+  type HistoryQuery,
+  type Position,
+  type ReadAnswer,
+  type SnapshotAnswer,
+  StoreUnavailable,
+} from './store.ts';
 
 /** Texts are copied: there is nothing to transfer. */
 const NO_TRANSFER: readonly never[] = [];
 
-type Pending = PromiseWithResolvers<ReadAnswer | HistoryPage>;
+/**
+ * What the thread reads is garbage as soon as it was handed over: a small heap is enough, and without a limit the garbage of a start
+ * with 10^5 documents would add tens of megabytes to the process.
+ */
+const YOUNG_GENERATION_MB = 4;
+
+type Pending = PromiseWithResolvers<ReaderAnswer>;
 
 export class SqliteReader {
   readonly #path: string;
   readonly #pending = new Map<number, Pending>();
   #thread: Worker | undefined;
   #serial = 0;
+  #snapshots = 0;
+  #isClosed = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -27,8 +44,31 @@ export class SqliteReader {
     return (await this.#ask({ kind: 'history', query })) as HistoryPage;
   }
 
+  /** The thread reads the next page while this one is taken in. */
+  async snapshot(take: (page: SnapshotPage) => void): Promise<SnapshotAnswer> {
+    this.#snapshots += 1;
+    const snapshot = this.#snapshots;
+    const ask = (step: 'begin' | 'next'): Promise<SnapshotStep> =>
+      this.#ask({ kind: 'snapshot', snapshot, step }) as Promise<SnapshotStep>;
+    let answer = await ask('begin');
+    while (answer.kind === 'page') {
+      const next = ask('next');
+      try {
+        take(answer.page);
+      } catch (error) {
+        await Promise.allSettled([next, this.#ask({ kind: 'snapshot', snapshot, step: 'drop' })]);
+        throw error;
+      }
+      answer = await next;
+      // All messages that are there are handed out in one turn of the event loop, and the next page is there nearly always.
+      await setImmediate();
+    }
+    return answer.answer;
+  }
+
   /** What was asked before is still answered. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const thread = this.#thread;
     if (thread === undefined) return;
     const ended = new Promise((resolve) => {
@@ -40,7 +80,9 @@ export class SqliteReader {
     await ended;
   }
 
-  #ask(question: ReadQuestion): Promise<ReadAnswer | HistoryPage> {
+  #ask(question: ReadQuestion): Promise<ReaderAnswer> {
+    if (this.#isClosed)
+      return Promise.reject(new StoreUnavailable('SQLite: the store is closed', { outcome: 'failed' }));
     const thread = (this.#thread ??= this.#start());
     this.#serial += 1;
     const pending: Pending = Promise.withResolvers();
@@ -56,6 +98,7 @@ export class SqliteReader {
       workerData: this.#path,
       // The flags of this process are about its own program.
       execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     });
     let cause: unknown;
     thread.unref();

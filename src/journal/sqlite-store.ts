@@ -1,29 +1,19 @@
 // The store of the embedded default: one SQLite file, write-ahead log, every group flushed before it is acknowledged.
-// SQLite is called synchronously. History and commits far back are read by a thread of their own. A large group is written by a thread with a connection of its own, so that the main thread
-// can decide the next one; a small one costs less here than handing it over. Whoever writes here waits for the thread first.
+// SQLite is called synchronously. History, commits far back and all documents of a large fleet are read by a thread of their own. A large
+// group is written by a thread with a connection of its own, so that the main thread can decide the next one; a small one costs less here
+// than handing it over. Whoever writes here waits for the thread first.
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { COMMIT_COLUMNS, type CommitRow } from './commit-row.ts';
 import { HeadWaiters } from './head-waiters.ts';
-import {
-  gapsSql,
-  LoadCheck,
-  SEARCHED_MAX,
-  earliestTail,
-  tailStart,
-  type LoadedHead,
-  type LoggedTail,
-  type ResourceRow,
-} from './load-check.ts';
-import { positionOf } from './read-answer.ts';
-import { sha256 } from './sha256-store.ts';
 import { sqliteFailure } from './sqlite-failure-store.ts';
 import { SqliteGroups } from './sqlite-group-store.ts';
 import { SqliteLeases } from './sqlite-lease-store.ts';
-import { type HeadRow, storedHead } from './sqlite-head-store.ts';
+import type { HeadRow } from './sqlite-head-store.ts';
 import { SqliteReader } from './sqlite-read-queue-store.ts';
 import { SqliteReads } from './sqlite-reads-store.ts';
 import { openDatabase } from './sqlite-schema-store.ts';
+import { readSnapshot, type SnapshotPage } from './sqlite-snapshot-store.ts';
 import { SqliteTransactions } from './sqlite-transaction-store.ts';
 import { SqliteWriter } from './sqlite-writer-store.ts';
 import type {
@@ -42,8 +32,8 @@ import type {
 } from './store.ts';
 import { touchedBy } from './stored-changes.ts';
 
-// Large enough that the call per page costs nothing, small enough that a page of large documents fits in memory.
-const SNAPSHOT_PAGE = 2000;
+/** Fewer documents are read sooner than a thread has started, and hold up nobody for long. */
+const THREAD_DOCUMENTS_MIN = 2000;
 
 /** Fewer commits are written sooner than a thread has heard of them and answered. */
 const THREAD_BATCHES_MIN = 32;
@@ -139,35 +129,25 @@ export class SqliteStore implements Store {
     return this.#awaited(reader.read(after, limit));
   }
 
+  /** Few documents here, in one piece; many by the thread, so that the event loop goes on and they are checked beside it. */
   async snapshot(take: (page: readonly Resource[]) => void): Promise<SnapshotAnswer> {
+    const taken = (page: SnapshotPage): void => take(resourcesOf(page));
+    const reader = this.#snapshotReader();
+    if (reader !== undefined) return this.#awaited(reader.snapshot(taken));
     return this.#reading(() => {
-      const check = new LoadCheck(sha256);
-      let page: Resource[] = [];
-      for (const row of this.#sql.resources.iterate()) {
-        page.push(check.take(row as unknown as ResourceRow));
-        if (page.length < SNAPSHOT_PAGE) continue;
-        take(page);
-        page = [];
+      const pages = readSnapshot(this.#database);
+      for (;;) {
+        const { done, value } = pages.next();
+        if (done === true) return value;
+        taken(value);
       }
-      if (page.length > 0) take(page);
-      const head = storedHead(this.#head());
-      return { ...positionOf(head), damage: check.finish(head, this.#logTail(head)) };
     });
   }
 
-  #logTail(head: LoadedHead): LoggedTail {
-    const earliest = earliestTail(head);
-    const sizes = this.#sql.sizesAfter.all(earliest) as unknown as { revision: number; bytes: number }[];
-    const start = tailStart(earliest, sizes);
-    const { floorRevision, floorHash, revision } = head;
-    const before = start === floorRevision ? floorHash : this.#sql.hashAt.get(start)?.['hash'];
-    const rows = this.#sql.readFrom.all(start + 1, -1) as unknown as CommitRow[];
-    const gaps = revision - floorRevision > SEARCHED_MAX ? [] : this.#sql.gaps.all();
-    return {
-      after: { revision: start, hash: (before ?? null) as string | null },
-      rows,
-      gaps: gaps.map(({ gap_from: from, gap_to: to }) => ({ from: Number(from), to: Number(to) })),
-    };
+  #snapshotReader(): SqliteReader | undefined {
+    if (this.#isClosing) return undefined;
+    const isLarge = this.#alwaysOnThread || this.#guarded(() => this.#head().documents) >= THREAD_DOCUMENTS_MIN;
+    return isLarge ? this.#reader : undefined;
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
@@ -265,19 +245,17 @@ export class SqliteStore implements Store {
   }
 }
 
+function resourcesOf({ kind, ids, revisions, bodies }: SnapshotPage): readonly Resource[] {
+  return ids.map((id, nth) => ({ kind, id, revision: revisions[nth] as number, body: bodies[nth] as string }));
+}
+
 function prepareAll(database: DatabaseSync) {
   const prepare = (sql: string): StatementSync => database.prepare(sql);
   return {
     head: prepare('SELECT * FROM head'),
-    hashAt: prepare('SELECT hash FROM commit_log WHERE revision = ?'),
-    gaps: prepare(gapsSql('(SELECT floor_revision FROM head)', 'commit_log')),
     moveFloor: prepare('UPDATE head SET floor_revision = ?, floor_commit_id = ?, floor_hash = ?'),
     unlog: prepare('DELETE FROM commit_log WHERE revision = ?'),
     untouch: prepare('DELETE FROM touched WHERE kind = ? AND id = ? AND revision = ?'),
-    resources: prepare('SELECT kind, id, revision, body, digest FROM resource'),
-    sizesAfter: prepare(
-      'SELECT revision, octet_length(changes) AS bytes FROM commit_log WHERE revision > ? ORDER BY revision DESC',
-    ),
     readFrom: prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c WHERE c.revision >= ? ORDER BY c.revision LIMIT ?`),
   };
 }
