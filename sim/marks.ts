@@ -85,6 +85,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'peers-to-be-cleaned-later',
   'plan-is-another-now',
   'readmitted-host-to-be-cleaned',
+  'rebuild-paused',
   'recover-waits-for-hand-overs',
   'removed-host-knocks',
   'scale-in-fails-back',

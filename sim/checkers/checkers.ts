@@ -17,6 +17,7 @@ import { oneWriterPerEpoch } from './one-writer.ts';
 import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
+import { commitsEnd, failuresPaused } from './pace.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -50,6 +51,8 @@ export const CHECKERS: readonly Checker[] = [
   makeBeforeBreak,
   toTheAble,
   forgottenInTime,
+  failuresPaused,
+  commitsEnd,
   acknowledged,
   fleetsEqual,
 ];

@@ -3,10 +3,12 @@ import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { epochsGrow, makeBeforeBreak, toTheAble } from '../checkers/designations.ts';
 import { endedByEvidence, presenceOf, vouchedOffDistrusted } from '../checkers/leaving.ts';
+import { commitsEnd, failuresPaused } from '../checkers/pace.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
@@ -177,6 +179,23 @@ function withSetting(fleet: FleetReader, value: object): FleetReader {
     return 'movesAtOnce' in setting.value ? { ...setting, value: { ...setting.value, ...value } } : doc;
   });
 }
+
+export const failuresNotPaused: Mutant = {
+  name: 'failures-not-paused',
+  bug: 'a drain tries again at once what has just failed',
+  scenario: SCALE_IN,
+  likely: 24,
+  caughtBy: [failuresPaused.name, commitsEnd.name],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in'], (kind) =>
+      onFleet(kind, (fleet) =>
+        showing(fleet, INSTANCE.name, (doc) => {
+          const { fault: _, ...instance } = doc as Instance;
+          return instance;
+        }),
+      ),
+    ),
+};
 
 export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',

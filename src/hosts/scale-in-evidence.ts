@@ -75,6 +75,8 @@ export function blockersOf(
   for (const { doc: work } of workOf(fleet, host)) {
     if (named.length > BLOCKERS_MAX) break;
     const { kind, id: target } = work.target;
+    // Told already: it lives here, and the work is to wait until it does not.
+    if (living.some((tenant) => tenant.kind === kind && tenant.id === target)) continue;
     named.push({ code: 'host-works', host: id, kind, target, operation: work.operation });
   }
   return named;

@@ -76,6 +76,17 @@ export function heldCopy({ doc: { target, host = '', reason } }: StoredItem): Co
   return { instance: target.id, host, ...(typeof home === 'string' && { home }) };
 }
 
+/** The instances of which a host may have the only copy: they live there until a successor runs, wherever they are said to be. */
+export function* heldOn(fleet: FleetReader, host: string): Iterable<string> {
+  for (const item of fleet.find(OPEN_ITEMS_BY_HOST, host)) {
+    if (isHold(item.doc) && roleOfCopy(fleet, heldCopy(item)) === 'possibly-last') yield item.doc.target.id;
+  }
+}
+
+export function isHold({ step, target }: Item): boolean {
+  return step === HOLD && target.kind === INSTANCE.name;
+}
+
 export const instanceClean: OperationKind = {
   name: 'instance-clean',
   steps: [HOLD, DESTROY],

@@ -1,7 +1,9 @@
-// How fast instances leave a host: no more of a server group at once than it bears, a pause after a move that failed, and which
+// How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
 // hosts are looked at again when something of theirs has gone.
-import { idOf, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
+import { idOf, mark, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
 import { findHost, type Evacuating } from '../hosts/index.ts';
+import { ITEM, type Item } from '../operations/index.ts';
+import { DESTROYS_BY_INSTANCE, isHold } from './clean.ts';
 import { GROUP, INSTANCE, INSTANCES_BY_GROUP, INSTANCES_MOVING_BY_GROUP, isUnderWay, type Instance } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
@@ -9,8 +11,9 @@ const PAUSE_MIN_MS = 10_000;
 const PAUSE_MAX_MS = 10 * 60_000;
 
 /**
- * A move off a leaving host that failed is tried again after a pause as long as the host was leaving by then: each pause is
- * about twice the one before, and nothing has to be remembered for it.
+ * A move or rebuild off a leaving host that failed is tried again after a pause as long as the host was leaving by then: each pause
+ * is about twice the one before, and nothing has to be remembered for it. A rebuild has its own pauses, from when somebody vouched
+ * for the host being off: it does not wait because a move failed before.
  */
 export function pauseAfterFailure(
   fleet: FleetReader,
@@ -18,13 +21,18 @@ export function pauseAfterFailure(
   host: string,
   nowMs: number,
 ): Reason | undefined {
-  const leaving = findHost(fleet, host)?.doc.leaving;
+  const { leaving, forcedDown } = findHost(fleet, host)?.doc ?? {};
   const { fault, move } = doc;
-  if (leaving === undefined || fault === undefined || move === undefined || fault.atMs < leaving.atMs) return undefined;
-  const pauseMs = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, fault.atMs - leaving.atMs));
+  const ofMove = forcedDown === undefined;
+  if (leaving === undefined || fault === undefined || (move !== undefined) !== ofMove) return undefined;
+  const sinceMs = Math.max(leaving.atMs, forcedDown?.atMs ?? 0);
+  if (fault.atMs < sinceMs) return undefined;
+  const pauseMs = Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, fault.atMs - sinceMs));
   const untilMs = fault.atMs + pauseMs;
   if (nowMs >= untilMs) return undefined;
-  return { code: 'move-failed', instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
+  if (!ofMove) mark('rebuild-paused');
+  const code = ofMove ? 'move-failed' : 'rebuild-failed';
+  return { code, instance: id, fault: fault.code, message: fault.message.slice(0, 300), untilMs };
 }
 
 /** Those beyond what their group bears wait. What is under way of a group counts, whoever began it. */
@@ -49,14 +57,25 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
   return fleet.get(GROUP, idOf(GROUP, group))?.doc.movesAtOnce;
 }
 
-/** The host that it left, or that it has come to rest on; and those of its group, where others waited for it. */
+/**
+ * The host that it left, or that it has come to rest on, and those that hold a copy of it; those of its group, where others waited
+ * for it; and a host that need not hold a copy any more.
+ */
 export function touchedHosts(fleet: FleetReader, { kind, before, after }: Applied): readonly string[] {
-  if (kind !== INSTANCE.name || before === undefined) return [];
+  if (before === undefined) return [];
+  if (kind === ITEM.name) return released(before.doc as Item, after?.doc as Item | undefined);
+  if (kind !== INSTANCE.name) return [];
   const [was, is] = [before.doc as Instance, after?.doc as Instance | undefined];
   const settled = isUnderWay(was.state) && !(is !== undefined && isUnderWay(is.state));
   if (!settled && was.host === is?.host && was.state === is?.state) return [];
   const hosts = [was.host, was.move?.from, is?.host].filter((host) => host !== undefined);
-  return settled ? [...hosts, ...hostsOfGroup(fleet, was.place.group)] : hosts;
+  if (!settled) return hosts;
+  const holding = [...fleet.find(DESTROYS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
+  return [...hosts, ...holding, ...hostsOfGroup(fleet, was.place.group)];
+}
+
+function released(was: Item, is: Item | undefined): readonly string[] {
+  return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
 }
 
 /** Only where a limit made somebody wait: it costs a look at the whole group. */

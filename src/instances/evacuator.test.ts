@@ -1,11 +1,12 @@
 // What an evacuation of a host would do now for each instance there, and that it does just that.
 import { describe, expect, test } from 'vitest';
-import { merged, onTrial, type FleetReader } from '../fleet/index.ts';
+import { idOf, merged, onTrial, put, type FleetReader } from '../fleet/index.ts';
 import type { Evacuating } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { deleteInstances } from './delete.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from './instances-fixture.ts';
+import { GROUP } from './model.ts';
 import { moveInstances } from './move.ts';
 import { flavor, fixtureF, hostF } from './reference-fixture.ts';
 
@@ -88,6 +89,27 @@ describe('an evacuation plans', () => {
     const message = expect.stringContaining('"muster hosts tenants h2" says what the hosts lack') as string;
     expect(web?.evacuation).toEqual({ kind: 'wait', reason: { code: 'no-valid-host', instance: 'web', message } });
   });
+
+  test.each([
+    ['forced down', true],
+    ['up', false],
+  ])(
+    'one-that-stays-is-still-a-neighbour-of-those-after-it: an affinity group on a host that is %s',
+    async (_how, dead) => {
+      const world = await World.of();
+      const group = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
+      await world.commit(() => accept([put(GROUP, idOf(GROUP, 'kin'), group)], null));
+      await world.create({ count: 3, place: { group: 'kin' } });
+      await world.settle();
+      if (dead) await world.forceDown('h2');
+      // Each is held by the two others. The last one is not free to go because those before it were looked at.
+      expect(tenants(world, 'h2')).toEqual([
+        'instance web-1: wait for no-valid-host',
+        'instance web-2: wait for no-valid-host',
+        'instance web-3: wait for no-valid-host',
+      ]);
+    },
+  );
 
   test('waits-for-what-is-under-way, and for what is on its way there', async () => {
     const world = await withTwo();

@@ -1,6 +1,6 @@
 // How instances get away from a host: by a live move while it is up, by being built elsewhere when it is dead for certain. While
 // it is only silent nothing is done: it may still run them.
-import { idOf, merged, onTrial, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
+import { idOf, merged, onTrial, put, remove, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
 import {
   allSteps,
   type BeginEvacuation,
@@ -12,10 +12,10 @@ import {
   type Tenant,
 } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { CLAIMS_BY_HOST } from '../network/index.ts';
+import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import { claimGone } from './give-up.ts';
 import { abandoned } from './abandon.ts';
+import { heldOn } from './clean.ts';
 import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
 import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, isUnderWay } from './model.ts';
 import { moveInstances } from './move.ts';
@@ -36,7 +36,9 @@ export const instanceEvacuator: Evacuator = {
       doc.role === 'move' ? [doc.instance] : [],
     );
     const going = [...fleet.find(INSTANCES_LEAVING, host)].map(({ id }): string => id);
-    return [...new Set([...here, ...coming, ...going])].sort().map((id) => ({ kind: INSTANCE.name, id }));
+    return [...new Set([...here, ...coming, ...going, ...heldOn(fleet, host)])]
+      .sort()
+      .map((id) => ({ kind: INSTANCE.name, id }));
   },
 
   underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
@@ -66,6 +68,9 @@ export const instanceEvacuator: Evacuator = {
 function* stayingOn(fleet: FleetReader, host: string): Iterable<Tenant> {
   for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {
     if (!isUnderWay(doc.state)) yield { kind: INSTANCE.name, id };
+  }
+  for (const id of heldOn(fleet, host)) {
+    if (fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.host !== host) yield { kind: INSTANCE.name, id };
   }
 }
 
@@ -106,13 +111,16 @@ function* planSteps(
 function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
-  const { state, wasActive } = instance.doc;
+  const { state, wasActive, host: home } = instance.doc;
   const dead = isConfirmedGone(trial, host);
-  if (state === 'error') {
+  if (home !== host && (state === 'error' || state === 'active')) {
+    // Only a copy of it is here. It is built anew without one if it can be; where the copy can be reached, its owner decides.
+    if (!dead || home !== undefined) return wait({ code: 'only-copy', instance: id, host });
+  } else if (state === 'error') {
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
   } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
   if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
-  const pause = dead ? undefined : pauseAfterFailure(trial, instance, host, nowMs);
+  const pause = pauseAfterFailure(trial, instance, host, nowMs);
   if (pause !== undefined) return wait(pause);
   const found = placeFor(trial, instance, host, nowMs);
   if (found === undefined) return wait(nowhere(id, host));
@@ -123,15 +131,21 @@ function wait(reason: Reason): Evacuation {
   return { kind: 'wait', reason };
 }
 
-/** The host that it would go to, with its claim there on the trial; undefined when there is none. */
+/**
+ * The host that it would go to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim:
+ * without it those of its group would be planned to places where the rule of the group does not let them go.
+ */
 function placeFor(trial: Trial, instance: StoredInstance, host: string, nowMs: number): string | undefined {
   const { id } = instance;
   const doc = anew(instance.doc);
-  const held = claimGone(trial, id);
-  if (held.length > 0) trial.add(held);
+  const home = trial.get(CLAIM, claimId(id, 'home'));
+  if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
   const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
   const placement = place(trial, { id, instance: doc, ports: portsOf(trial, doc), ...how, excludedHosts: [host] });
-  if (placement.kind !== 'placed') return undefined;
+  if (placement.kind !== 'placed') {
+    if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
+    return undefined;
+  }
   trial.add([placement.claim]);
   return placement.host;
 }

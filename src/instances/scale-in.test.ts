@@ -2,8 +2,10 @@
 // certain, and wait longer and longer after a failure.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
-import { clearForcedDown, findHost, startScaleIn, type Host } from '../hosts/index.ts';
+import { clearForcedDown, endScaleIn, findHost, startScaleIn, type Host } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
+import { deleteInstances } from './delete.ts';
 import { pauseAfterFailure } from './evacuation-pace.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP, INSTANCE, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
@@ -102,6 +104,68 @@ describe('instances of a leaving host', () => {
     expect(world.item(operation, 'h2')?.reason).toMatchObject({ code: 'move-failed', instance: 'web-1' });
     expect(world.instance('web-2')?.host).toBe('h4');
     expect(world.violations).toEqual([]);
+  });
+
+  test('one-whose-rebuild-fails-is-tried-again-after-pauses-that-grow', async () => {
+    const world = await withSome(1);
+    world.machines.fail({ task: 'build', instance: 'web', times: 1000 });
+    await world.goDown('h2');
+    await world.forceDown('h2');
+    const operation = await start(world, 'h2');
+    const { nowMs } = world;
+    const rebuilds = (): number =>
+      [...world.fleet.all(OPERATION)].filter(({ doc }) => doc.kind === 'instance-rebuild').length;
+    for (let tick = 0; tick < 360; tick += 1) await world.tick();
+    expect(world.nowMs - nowMs).toBe(1_800_000);
+    expect(rebuilds()).toBeGreaterThan(4);
+    expect(rebuilds()).toBeLessThan(12);
+    expect(world.item(operation, 'h2')?.reason).toMatchObject({ code: 'rebuild-failed', instance: 'web' });
+    expect(world.instance('web')?.state).toBe('error');
+    // What the host has of it may be its only copy: it lives there, and the host is not empty.
+    expect(hostOf(world, 'h2').state).toBe('draining');
+    expect(world.violations).toEqual([]);
+  });
+
+  test.each(['forced down', 'back'])(
+    'a-host-that-is-%s-has-the-only-copy-of-one-without-a-host: it does not leave before the instance is deleted or runs',
+    async (how) => {
+      const world = await withSome(1);
+      world.machines.fail({ task: 'build', instance: 'web', times: 3 });
+      await world.goDown('h2');
+      await world.forceDown('h2');
+      const rebuild = { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) };
+      await world.commit((fleet) => rebuildInstances(fleet, rebuild));
+      await world.settle();
+      expect(world.instance('web')).toMatchObject({ state: 'error' });
+      world.machines.fail({ task: 'build', instance: 'web', times: 1000 });
+      if (how === 'back') await world.comeBack('h2');
+      const operation = await start(world, 'h2');
+      for (let tick = 0; tick < 20; tick += 1) await world.tick();
+      const { reason } = world.item(operation, 'h2') ?? {};
+      expect(reason).toMatchObject({ code: how === 'back' ? 'only-copy' : 'rebuild-failed', instance: 'web' });
+      const end = { hosts: ['h2'], disconnect: true, ...asking(world) };
+      const verdict = endScaleIn(world.fleet, EVACUATORS, end);
+      const blockers = [{ code: 'lives-here', host: 'h2', kind: 'instance', tenant: 'web' }];
+      const hosts = [{ result: 'blocked', blockers }];
+      expect(verdict).toMatchObject({ kind: 'refuse', refusal: { facts: { hosts } } });
+      await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], deadlineMs: HOUR_MS, ...asking(world) }));
+      await world.settle();
+      expect(hostOf(world, 'h2').state).toBe('drained');
+      expect(world.violations).toEqual([]);
+    },
+  );
+
+  test('a-rebuild-does-not-wait-because-a-move-failed-before-the-host-was-vouched-off', async () => {
+    const world = await withSome(1);
+    world.machines.fail({ task: 'prepare', instance: 'web', times: 1000 });
+    const operation = await start(world, 'h2');
+    for (let tick = 0; tick < 60; tick += 1) await world.tick();
+    expect(world.item(operation, 'h2')?.reason).toMatchObject({ code: 'move-failed' });
+    await world.goDown('h2');
+    await world.forceDown('h2');
+    await world.tick();
+    await world.tick();
+    expect(world.instance('web')?.host).not.toBe('h2');
   });
 
   test.each([

@@ -70,6 +70,8 @@ export const instanceSentences: ReasonSentences = {
     `The ports of instance ${said(instance)} could not be bound to host ${said(host)}, where it is now (${said(fault)}). It is tried again.`,
   'move-failed': ({ instance, message }) =>
     `Instance ${said(instance)} could not be moved: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+  'rebuild-failed': ({ instance, message }) =>
+    `Instance ${said(instance)} could not be built elsewhere: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'group-limit': ({ instance, group, limit }) =>
     `Instance ${said(instance)} waits: no more than ${said(limit)} of server group ${said(group)} move at once.`,
   'instance-in-error': ({ instance }) =>

@@ -1,0 +1,76 @@
+// The control plane comes to rest: it does not commit without end, and a drain gives what has just failed some time. Either would
+// fill disks and starve everybody else without anybody waiting for anything.
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { ITEM, type Item } from '../../src/operations/index.ts';
+import type { Checker } from './checker.ts';
+
+const WINDOW_MS = 1000;
+/** The fixed seeds have 120 at most; a loop that nothing slows down has more than a thousand. */
+const COMMITS_MAX = 500;
+
+export const commitsEnd: Checker = {
+  name: 'never: the control plane commits without end',
+  watch: ({ scheduler }, violated) => {
+    const times: number[] = [];
+    return {
+      onApplied: (_truth, _applied, { commit }) => {
+        times.push(scheduler.nowMs);
+        const first = times[times.length - COMMITS_MAX];
+        if (first !== undefined && scheduler.nowMs - first < WINDOW_MS)
+          violated(`${COMMITS_MAX} commits in ${scheduler.nowMs - first} ms, the last one by ${commit.by}`);
+      },
+    };
+  },
+};
+
+/** Less than the shortest pause: servers' clocks may differ by a little. */
+const PAUSE_MS = 3000;
+
+export const failuresPaused: Checker = {
+  name: 'never: a drain tries again at once what has just failed',
+  watch: ({ scheduler }, violated) => {
+    /** When the world saw that an instance has a fault, and which. */
+    const faults = new Map<string, { readonly seenMs: number; readonly fault: Instance['fault'] }>();
+    return {
+      onApplied: (truth, applied, { commit }) => {
+        for (const change of applied) {
+          const host = drainedHost(applied, change);
+          const failed = faults.get(change.after?.id ?? '');
+          const before = change.before?.doc as Instance;
+          if (host !== undefined && failed !== undefined && isOfThis(truth, host, before, failed.fault)) {
+            const afterMs = scheduler.nowMs - failed.seenMs;
+            if (afterMs < PAUSE_MS)
+              violated(`${change.after?.id} at ${commit.revision}, ${afterMs} ms after it failed`);
+          }
+          if (change.kind !== INSTANCE.name || change.after === undefined) continue;
+          const { fault } = change.after.doc as Instance;
+          if (fault === undefined) faults.delete(change.after.id);
+          else if (fault.atMs !== faults.get(change.after.id)?.fault?.atMs)
+            faults.set(change.after.id, { seenMs: scheduler.nowMs, fault });
+        }
+      },
+    };
+  },
+};
+
+const DRAIN = /^drain-\d+\.(.+)\.instance-(?:moves|rebuilds)$/;
+
+/** The host that an instance is taken off by a drain with this change. */
+function drainedHost(applied: readonly Applied[], { kind, before, after }: Applied): string | undefined {
+  if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
+  const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
+  if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
+  const begun = applied.find(
+    (one) => one.kind === ITEM.name && (one.after?.doc as Item | undefined)?.target.id === after.id,
+  );
+  return DRAIN.exec((begun?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
+}
+
+/** A move that failed does not keep it from being rebuilt once its host is off, and what failed before counts for nothing. */
+function isOfThis(truth: Fleet, id: string, { move }: Instance, fault: Instance['fault']): boolean {
+  const { leaving, forcedDown } = truth.get(HOST, idOf(HOST, id))?.doc ?? {};
+  const sinceMs = Math.max(leaving?.atMs ?? 0, forcedDown?.atMs ?? 0);
+  return fault !== undefined && fault.atMs >= sinceMs && (move === undefined) === (forcedDown !== undefined);
+}
