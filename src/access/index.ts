@@ -24,7 +24,7 @@ export { listAnswer, listQuery, listResources } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';
-export { denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
+export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';
 export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
 export type { Resource } from './resource.ts';

@@ -13,6 +13,8 @@ export interface NewNames {
 }
 
 export const NAME_UNAVAILABLE = 'name-unavailable';
+/** The same of an address that one host of the whole fleet may have. */
+export const ADDRESS_UNAVAILABLE = 'tunnel-address-unavailable';
 
 /** Undefined for a caller that sees all sites: it is told what is in the way. */
 export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {

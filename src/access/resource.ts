@@ -78,13 +78,15 @@ interface Asked {
   readonly by: string;
   readonly nowMs: number;
   readonly admin: boolean;
+  /** The site that the caller is bound to: what is elsewhere is not named to it. */
+  readonly callerSite: string | undefined;
 }
 
 function askedBy({ caller }: Call, { clock }: World): Asked {
-  return { by: caller.name, nowMs: clock.nowMs(), admin: permits(caller, 'admin') };
+  return { by: caller.name, nowMs: clock.nowMs(), admin: permits(caller, 'admin'), callerSite: caller.site };
 }
 
-interface Writing extends Pick<RouteFace, 'about' | 'access' | 'scope'> {
+interface Writing extends Pick<RouteFace, 'about' | 'access' | 'scope' | 'asksForNames'> {
   readonly access: 'operator' | 'admin';
 }
 

@@ -4,8 +4,4 @@ import type { ReasonSentences } from '../operations/index.ts';
 export const agentSentences: ReasonSentences = {
   'switch-identity-shared': ({ host, other }) =>
     `The switch of host ${String(host)} has the identity of host ${String(other)}'s. The host is in quarantine: give its switch an identity of its own, then re-admit it.`,
-  'removed-host-reports': ({ host, as }) =>
-    as === undefined
-      ? `The removed host ${String(host)} still reports. Stop its agent, or join it again.`
-      : `The removed host ${String(host)} reports as host ${String(as)}, which is in quarantine. Re-admit it if that is meant to be.`,
 };

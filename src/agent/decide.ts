@@ -2,7 +2,7 @@
 // as hashes, times as values.
 import { idOf, mark, put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { consumeJoinToken, TOKEN, type TokenId } from '../access/index.ts';
-import { findHost, HOST, ownCleanUp } from '../hosts/index.ts';
+import { endRemovedReports, findHost, HOST, ownCleanUp } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import {
   isOpen,
@@ -17,7 +17,6 @@ import {
   type TaskAnswer,
 } from '../operations/index.ts';
 import { notInFleet, supersededCredential } from './admission.ts';
-import { knocksOver } from './switch-reports.ts';
 import { taskOf, type ViewSource } from './view.ts';
 import type { Joined } from './messages.ts';
 
@@ -54,7 +53,7 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   if (used.changes.length > 0) {
     const bound = { ...host.doc, credential: used.answer, changedBy: agentName(id), changedAtMs: nowMs };
     const cleanUp = ownCleanUp(host, { key: used.answer, nowMs });
-    return accept([...used.changes, put(HOST, host.id, bound), ...knocksOver(fleet, id), ...cleanUp], joined);
+    return accept([...used.changes, put(HOST, host.id, bound), ...endRemovedReports(fleet, id), ...cleanUp], joined);
   }
   if (host.doc.credential !== used.answer) return refuse(supersededCredential(id));
   mark('desk-join-repeated');

@@ -264,6 +264,9 @@ export class Desk {
     return this.vouching.signRefusal(notInFleet(id, host), { host: id, token });
   }
 
+  /** When a removed host was last heard by this server, to the minute. */
+  readonly removedReportMs = (host: string): number | undefined => this.#reports.removedReportMs(host);
+
   #refusalOf(speaker: Speaker): Refusal | undefined {
     const { journal, clock } = this.#options;
     const refusal = denyUnlessAdmitted(journal.fleet, speaker, clock.nowMs());

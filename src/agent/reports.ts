@@ -99,6 +99,10 @@ export class Reports {
     this.#record(host, { by: 'agent-gateway', why: 'a removed host reports', decide });
   }
 
+  removedReportMs(host: string): number | undefined {
+    return this.#knocks.get(host);
+  }
+
   #recordOf(speaker: Speaker, why: string, decide: (fleet: FleetReader) => Decision<null>): void {
     const authorize = (fleet: FleetReader, nowMs: number): Refusal | undefined =>
       denyUnlessAdmitted(fleet, speaker, nowMs);

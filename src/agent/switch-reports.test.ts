@@ -2,12 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { accessModel } from '../access/index.ts';
 import { ALARM, alarmsModel } from '../alarms/index.ts';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
-import { findHost, HOST, hostsModel, type Host, type SwitchIdentity } from '../hosts/index.ts';
+import {
+  endRemovedReports,
+  findHost,
+  HOST,
+  hostsModel,
+  removedReportSentences,
+  type Host,
+  type SwitchIdentity,
+} from '../hosts/index.ts';
 import { host as plainHost } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { agentSentences } from './agent-sentences.ts';
-import { knocksOver, recordKnock, recordSwitch } from './switch-reports.ts';
+import { recordKnock, recordSwitch } from './switch-reports.ts';
 
 const ONE: SwitchIdentity = { datapathId: '00000000000000a1', systemId: 'sys-1', bridge: 'b-1' };
 const TWO: SwitchIdentity = { datapathId: '00000000000000a2', systemId: 'sys-2', bridge: 'b-2' };
@@ -31,7 +39,8 @@ function heard(fleet: Fleet, name: string, identity: SwitchIdentity): number {
 }
 
 const alarms = (fleet: Fleet): string[] =>
-  [...fleet.all(ALARM)].map(({ doc }) => agentSentences[doc.reason.code]!(doc.reason, () => ''));
+  [...fleet.all(ALARM)].map(({ doc }) => SENTENCES[doc.reason.code]!(doc.reason, () => ''));
+const SENTENCES = { ...agentSentences, ...removedReportSentences };
 
 describe('what an agent tells of its switch', () => {
   test('is-written-down-once-and-again-when-it-changes', () => {
@@ -95,7 +104,23 @@ describe('what an agent tells of its switch', () => {
     expect(findHost(fleet, 'c2')?.doc.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
-        "The removed host c1 reports as host c2, which is in quarantine. Re-admit it if that is meant to be.",
+        "The removed host c1 still reports, from one place (host c2 in quarantine with its switch): re-admit a host that is meant to have the switch.",
+      ]
+    `);
+  });
+
+  test('of-a-removed-host-shown-by-several-counts-and-names-all-of-them', () => {
+    const sites = put(SITE, idOf(SITE, 'edge'), { name: 'edge', changedBy: 'test', changedAtMs: 0 });
+    const gone = host('c1', { switch: ONE, state: 'removed' });
+    const fleet = fleetOf(sites, gone, host('c2'), host('c3'), host('e1', { site: 'edge' }));
+    for (const name of ['c3', 'c2', 'e1']) heard(fleet, name, ONE);
+    const knocked = recordKnock(fleet, { host: 'c1', nowMs: 7 });
+    if (knocked.kind === 'accept') fleet.apply(fleet.revision + 1, knocked.changes);
+    const alarm = [...fleet.all(ALARM)].find(({ doc }) => doc.reason.code === 'removed-host-reports');
+    expect(alarm?.doc.reason).toMatchObject({ count: 4, itself: true, as: ['c2', 'c3'] });
+    expect(alarms(fleet)).toMatchInlineSnapshot(`
+      [
+        "The removed host c1 still reports, from 4 places (its own agent, with its old credential; hosts c2, c3 and 1 more host in quarantine with its switch): stop that agent, or join c1 again; re-admit a host that is meant to have the switch.",
       ]
     `);
   });
@@ -126,11 +151,11 @@ describe('a removed host that knocks', () => {
     fleet.apply(2, knock('c1'));
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
-        "The removed host c1 still reports. Stop its agent, or join it again.",
+        "The removed host c1 still reports, from one place (its own agent, with its old credential): stop that agent, or join c1 again.",
       ]
     `);
     expect(knock('c1')).toEqual([]);
-    fleet.apply(3, knocksOver(fleet, 'c1'));
+    fleet.apply(3, endRemovedReports(fleet, 'c1'));
     expect(alarms(fleet)).toEqual([]);
   });
 });

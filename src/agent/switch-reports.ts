@@ -6,6 +6,7 @@ import {
   HOST,
   HOSTS_BY_IDENTITY,
   identityForms,
+  removedReportAlarm,
   type Host,
   type StoredHost,
   type SwitchIdentity,
@@ -62,7 +63,7 @@ function twinOf(fleet: FleetReader, id: string, identity: SwitchIdentity): Store
 
 function alarmOf(fleet: FleetReader, host: StoredHost, twin: StoredHost, nowMs: number): Change[] {
   mark('switch-identity-shared');
-  if (twin.doc.state === 'removed') return removedHostReports(fleet, twin, { as: host.id, nowMs });
+  if (twin.doc.state === 'removed') return removedReportAlarm(fleet, { removed: twin, by: host.id, nowMs });
   const reason = { code: 'switch-identity-shared', host: host.id, other: twin.id };
   return raised(fleet, sharedAlarm(host.id), { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
 }
@@ -75,31 +76,10 @@ function sharedAlarm(host: string): ReturnType<typeof alarmId> {
   return alarmId('switch-identity-shared', host);
 }
 
-interface Reporting {
-  /** Under which name, when it is another. */
-  readonly as?: string;
-  readonly nowMs: number;
-}
-
 /** A removed host stays removed; that it still runs is for a person to look at. */
-function removedHostReports(fleet: FleetReader, removed: StoredHost, { as, nowMs }: Reporting): Change[] {
-  const reason = { code: 'removed-host-reports', host: removed.id, ...(as !== undefined && { as }) };
-  const alarm = { severity: 'warning' as const, site: removed.doc.site, reason, sinceMs: nowMs };
-  return raised(fleet, removedAlarm(removed.id), alarm);
-}
-
 export function recordKnock(fleet: FleetReader, { host: id, nowMs }: { host: string; nowMs: number }): Decision<null> {
   const host = findHost(fleet, id);
   if (host?.doc.state !== 'removed') return accept([], null);
   mark('removed-host-knocks');
-  return accept(removedHostReports(fleet, host, { nowMs }), null);
-}
-
-/** It is joined again by somebody's will: whoever knocks by this name is wanted. */
-export function knocksOver(fleet: FleetReader, host: string): Change[] {
-  return cleared(fleet, removedAlarm(host));
-}
-
-function removedAlarm(host: string): ReturnType<typeof alarmId> {
-  return alarmId('removed-host-reports', host);
+  return accept(removedReportAlarm(fleet, { removed: host, itself: true, nowMs }), null);
 }

@@ -8,6 +8,7 @@ import {
   type Change,
   type FleetReader,
   type Id,
+  type Index,
   type Model,
   type Reason,
 } from '../fleet/index.ts';
@@ -27,7 +28,14 @@ export type AlarmId = Id<'alarm'>;
 
 export const ALARM = schemaKind('alarm', ALARM_SCHEMA);
 
-export const alarmsModel: Model = { kinds: [ALARM] };
+/** Those of one cause, without a look at the others. */
+export const ALARMS_BY_CODE: Index<'alarm', Alarm> = {
+  name: 'alarms-by-code',
+  kind: ALARM,
+  keysOf: (doc) => [doc.reason.code],
+};
+
+export const alarmsModel: Model = { kinds: [ALARM], indexes: [ALARMS_BY_CODE] };
 
 export function alarmId(code: string, place: string): AlarmId {
   return idOf(ALARM, `${code}:${place}`);
@@ -36,6 +44,19 @@ export function alarmId(code: string, place: string): AlarmId {
 /** The change that raises an alarm; none when it stands already. It is told once, not each time it is seen. */
 export function raised(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
   return fleet.get(ALARM, id) === undefined ? [put(ALARM, id, alarm)] : [];
+}
+
+/** The same, and what stands says what is so now: it stands since it was raised. */
+export function raisedOrUpdated(fleet: FleetReader, id: AlarmId, alarm: Alarm): Change[] {
+  const standing = fleet.get(ALARM, id)?.doc;
+  if (standing === undefined) return [put(ALARM, id, alarm)];
+  const isSame = standing.severity === alarm.severity && textOf(standing.reason) === textOf(alarm.reason);
+  return isSame ? [] : [put(ALARM, id, { ...alarm, sinceMs: standing.sinceMs })];
+}
+
+/** Stores may keep fields in another order. */
+function textOf(reason: Reason): string {
+  return JSON.stringify(Object.entries(reason).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 export function cleared(fleet: FleetReader, id: AlarmId): Change[] {

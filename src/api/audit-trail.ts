@@ -2,7 +2,7 @@
 // callers who try out names. It sees every refusal on its way out and never changes one.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { NAME_UNAVAILABLE, type Caller } from '../access/index.ts';
+import { ADDRESS_UNAVAILABLE, NAME_UNAVAILABLE, type Caller } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
@@ -58,7 +58,7 @@ export class AuditTrail {
     if (status < 400 || status >= 500 || status === MISDIRECTED) return;
     const caller = this.callerOf(request);
     const atMs = this.#options.clock.nowMs();
-    if (code === NAME_UNAVAILABLE && caller !== undefined) this.#probes.count(caller, atMs);
+    if (isProbe(code) && caller !== undefined) this.#probes.count(caller, atMs);
     const route = request.admitted?.route.path ?? 'none';
     this.#options.metrics.refused({ method: request.admitted?.route.method ?? 'any', route, code });
     const { method, ip: address, id: requestId, headers } = request;
@@ -66,7 +66,7 @@ export class AuditTrail {
       revision: this.#options.journal.fleet.revision,
       ...{ atMs, caller, address, method, route, status, code, requestId },
       forwarded: headers[FORWARDED] !== undefined,
-      ...(code === NAME_UNAVAILABLE && { asked: askedFor(request.body, problem.field) }),
+      ...(isProbe(code) && { asked: askedFor(request.body, problem.field) }),
     });
   }
 
@@ -87,6 +87,11 @@ export class AuditTrail {
     this.#refusals.flush(Infinity);
     await this.files?.close();
   }
+}
+
+/** A refusal that tells of what the caller may not see. */
+function isProbe(code: string): boolean {
+  return code === NAME_UNAVAILABLE || code === ADDRESS_UNAVAILABLE;
 }
 
 /** The text that a JSON pointer leads to: the name that was wanted, for the record and never for the answer. */

@@ -27,7 +27,7 @@ export class NameProbes {
     throw new HttpProblem({
       status: 429,
       code: 'too-many-name-probes',
-      detail: `You have asked for too many names that are not available. Nothing is made by a new name for you for another ${seconds} s.`,
+      detail: `You have asked for too many names or addresses that are not available. Nothing is made by a new name or address for you for another ${seconds} s.`,
       facts: { retryAfterMs: waitMs },
       headers: { 'retry-after': String(seconds) },
     });

@@ -1,14 +1,16 @@
 // Deciding on hosts: joining a list of them, editing what operators say of one, and taking one in or out of maintenance.
 import type { Static } from 'typebox';
 import { revokedToken, tokensOfHost } from '../access/index.ts';
-import { idOf, isId, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
+import { idOf, isId, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type OperationId } from '../operations/index.ts';
 import { SITE, unknownSite } from '../sites/index.ts';
-import { HOST, type Host, type HOST_FACTS, type HostId } from './model.ts';
+import { findHost, unknownHost } from './find-host.ts';
+import { HOST, type Host, type HOST_FACTS } from './model.ts';
 import { leftZones } from './transport-zone.ts';
+import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address.ts';
 
-export type StoredHost = Stored<'host', Host>;
+export { findHost, unknownHost, type StoredHost } from './find-host.ts';
 
 type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
 
@@ -26,6 +28,8 @@ export interface JoinHosts {
   readonly operation: OperationId;
   readonly deadlineMs: number;
   readonly by: string;
+  /** The site that the caller is bound to, when it is bound to one. */
+  readonly callerSite?: string | undefined;
   readonly why?: string;
   readonly nowMs: number;
 }
@@ -65,9 +69,9 @@ interface Registered {
 /** The documents of hosts that join. One that was removed comes back as a new one: nothing that it knew is good any more. */
 export function registerHosts(
   fleet: FleetReader,
-  { hosts, by, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'nowMs'>,
+  { hosts, by, callerSite, nowMs }: Pick<JoinHosts, 'hosts' | 'by' | 'callerSite' | 'nowMs'>,
 ): Registered | Refusal {
-  const problem = batchProblem(fleet, hosts);
+  const problem = batchProblem(fleet, hosts) ?? addressProblem(fleet, hosts, callerSite);
   if (problem !== undefined) return problem;
   const sites = new Set(hosts.map((spec) => spec.site ?? DEFAULT_SITE));
   const [site] = sites;
@@ -142,6 +146,17 @@ function batchProblem(fleet: FleetReader, hosts: readonly HostSpec[]): Refusal |
   return undefined;
 }
 
+function addressProblem(fleet: FleetReader, hosts: readonly HostSpec[], callerSite: string | undefined) {
+  const repeated = denyRepeatedAddress(hosts);
+  if (repeated !== undefined) return repeated;
+  for (const [at, { name, tunnelAddress: address }] of hosts.entries()) {
+    const asked = { host: name, address, field: `/hosts/${at}/tunnelAddress`, callerSite };
+    const refusal = denySharedAddress(fleet, asked);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
 /** A host that was removed may be joined anew, and one that is still joining while nothing brings it in any more. */
 function isTaken(fleet: FleetReader, name: string): boolean {
   const host = findHost(fleet, name);
@@ -166,10 +181,15 @@ export interface EditHost {
     readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' | 'transportZone' ? null : never);
   };
   readonly by: string;
+  /** The site that the caller is bound to, when it is bound to one. */
+  readonly callerSite?: string | undefined;
   readonly nowMs: number;
 }
 
-export function editHost(fleet: FleetReader, { id, edit, by, nowMs }: EditHost): Decision<Host> {
+export function editHost(fleet: FleetReader, { id, edit, by, callerSite, nowMs }: EditHost): Decision<Host> {
+  const address = { host: id, address: edit.tunnelAddress, field: '/tunnelAddress', callerSite };
+  const taken = findHost(fleet, id)?.doc.state === 'removed' ? undefined : denyChangedAddress(fleet, address);
+  if (taken !== undefined) return refuse(taken);
   return changeHost(fleet, id, (host) => {
     const { tunnelAddress, transportZone, leftZones: _, ...rest } = { ...host, ...edit };
     const zone = transportZone !== null && transportZone !== undefined ? { transportZone } : {};
@@ -188,6 +208,8 @@ export interface Decree {
   readonly id: string;
   readonly reason: string;
   readonly by: string;
+  /** The site that the caller is bound to, when it is bound to one. */
+  readonly callerSite?: string | undefined;
   readonly nowMs: number;
 }
 
@@ -234,15 +256,6 @@ function changeHost(fleet: FleetReader, id: string, edit: (host: Host) => Host):
   if (stored.doc.state === 'removed') return refuse(removedHost(id));
   const host = edit(stored.doc);
   return host === stored.doc ? accept([], host) : accept([put(HOST, stored.id, host)], host);
-}
-
-export function findHost(fleet: FleetReader, id: string): StoredHost | undefined {
-  return fleet.get(HOST, id as HostId);
-}
-
-export function unknownHost(id: string): Refusal {
-  const message = `There is no host "${id}". List them with "muster hosts list".`;
-  return { kind: 'not-found', code: 'unknown-host', message, facts: { host: id } };
 }
 
 export function removedHost(id: string): Refusal {

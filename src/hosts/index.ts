@@ -15,6 +15,7 @@ export { conditionSentences, recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
+export { addressSentences } from './address-alarms.ts';
 export { livenessSentences } from './liveness-plan.ts';
 export {
   HOST,
@@ -27,6 +28,7 @@ export {
   SWITCH_IDENTITY,
 } from './model.ts';
 export type { Host, HostId, SwitchIdentity } from './model.ts';
+export { endRemovedReports, removedReportAlarm, removedReportSentences } from './removed-reports.ts';
 export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
 export type { ViewPart } from './view.ts';

@@ -61,6 +61,11 @@ export function specsOf<S extends { readonly site?: string | undefined }>(
   return away === -1 ? hosts.map((spec) => ({ ...spec, site })) : otherSite(caller, `/hosts/${away}/site`);
 }
 
+/** Who asks, and which hosts may be named in the answer. */
+export function askedBy({ name, site }: Caller): { readonly by: string; readonly callerSite: string | undefined } {
+  return { by: name, callerSite: site };
+}
+
 /** The names that hosts are to have. */
 export function hostNames(hosts: readonly { readonly name: string }[]): NewNames {
   return { view: HOST_VIEW, names: hosts.map(({ name }) => name), fieldOf: (at) => `/hosts/${at}/name` };
@@ -90,7 +95,7 @@ const joinRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS } = body;
-    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { ...askedBy(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'join hosts',
       operation,

@@ -6,6 +6,7 @@ import { DEGRADED } from './conditions.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
+import { addressKey, TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -243,9 +244,25 @@ const activeWasHeard: Invariant = {
     }),
 };
 
+/** Stores of earlier versions may have hosts that share one: what counts is who gets an address in this commit. */
+const oneTunnelAddress: Invariant = {
+  name: 'never: a host gets the tunnel address of another',
+  check: (fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== HOST.name || after === undefined) return [];
+      const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
+      const key = addressKey(is);
+      const hadIt = was !== undefined && was.state !== 'removed' && addressKey(was) === key;
+      if (key === undefined || is.state === 'removed' || hadIt) return [];
+      const others = fleet.projection(TUNNEL_ADDRESSES).of(key).filter((id) => id !== after.id); // prettier-ignore
+      const living = others.filter((id) => fleet.get(HOST, id as HostId)?.doc.state !== 'removed');
+      return living.length === 0 ? [] : [`host ${after.id} got ${key}, which ${living.join(', ')} has`];
+    }),
+};
+
 export const hostsModel: Model = {
   kinds: [HOST],
   indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
-  projections: [SERVICE_VERSIONS, MOVE_TIMES],
-  invariants: [legalStates, hasSite, activeWasHeard],
+  projections: [SERVICE_VERSIONS, MOVE_TIMES, TUNNEL_ADDRESSES],
+  invariants: [legalStates, hasSite, activeWasHeard, oneTunnelAddress],
 };

@@ -5,6 +5,7 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
 import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
 import { remainsOf } from './scale-in-removed.ts';
+import { denySharedAddress } from './tunnel-address.ts';
 
 interface Forget {
   readonly by: string;
@@ -18,7 +19,7 @@ export function forgotten({ id, doc }: StoredHost, { by, nowMs }: Forget): Chang
 }
 
 /** Ends a quarantine. What the host has of its old life was wiped while it lasted. */
-export function reAdmitHost(fleet: FleetReader, { id, by, nowMs }: Decree): Decision<Host> {
+export function reAdmitHost(fleet: FleetReader, { id, by, callerSite, nowMs }: Decree): Decision<Host> {
   const host = findHost(fleet, id);
   if (host === undefined) return refuse(unknownHost(id));
   if (host.doc.state === 'removed') return refuse(removedHost(id));
@@ -27,6 +28,10 @@ export function reAdmitHost(fleet: FleetReader, { id, by, nowMs }: Decree): Deci
   const twins = twinsOf(fleet, host);
   const living = twins.find(({ doc }) => doc.state !== 'removed' && doc.quarantined === undefined);
   if (living !== undefined) return refuse(sharedIdentity(id, living.id));
+  // It has tunnels from then on.
+  const address = { host: id, address: host.doc.tunnelAddress, field: '/id', callerSite };
+  const taken = denySharedAddress(fleet, address);
+  if (taken !== undefined) return refuse(taken);
   const doc: Host = { ...rest, ...trustedAgain(leaving), changedBy: by, changedAtMs: nowMs };
   const removed = twins.filter((twin) => twin.doc.state === 'removed');
   return accept([put(HOST, host.id, doc), ...removed.map((twin) => withoutSwitch(twin, by, nowMs))], doc);

@@ -21,7 +21,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { clearForcedDown, disableHost, editHost, enableHost, forceDownHost, type Decree } from './decide.ts';
 import { HOST_VIEW } from './host-view.ts';
-import { joinRoutes } from './join-routes.ts';
+import { askedBy, joinRoutes } from './join-routes.ts';
 import { reAdmitHost } from './re-admit.ts';
 import { scaleOutRoute } from './scale-out-routes.ts';
 import { CONNECTION_STATES, HOST_FACTS, HOST_STATES, HOSTS_BY_SITE, HOSTS_BY_STATE, type Host } from './model.ts';
@@ -98,8 +98,10 @@ export const hostRoutes: readonly Route[] = [
     about: 'Edit what operators say of a host; only the fields given change',
     access: 'operator',
     scope: 'site',
+    // Tunnel addresses are of the whole fleet, as names are.
+    asksForNames: true,
     body: Edit,
-    decide: (fleet, command, { by, nowMs }) => editHost(fleet, { ...command, by, nowMs }),
+    decide: (fleet, command, { by, nowMs, callerSite }) => editHost(fleet, { ...command, by, nowMs, callerSite }),
   }),
   withReason('disable', 'Put a host into maintenance: it takes nothing new, what runs on it stays', disableHost),
   withReason('force-down', 'Vouch for a host being off, whatever is heard of it', forceDownHost),
@@ -133,7 +135,7 @@ function withReason(
     ...commandFace(verb, about),
     body: closed({ reason: REASON }),
     handle: ({ params, body, caller }, { clock }) => {
-      const decree = { id: params.id, reason: body.reason, by: caller.name, nowMs: clock.nowMs() };
+      const decree = { id: params.id, reason: body.reason, ...askedBy(caller), nowMs: clock.nowMs() };
       return {
         target: { view: HOST_VIEW, id: params.id },
         why: `${verb}: ${body.reason}`,

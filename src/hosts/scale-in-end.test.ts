@@ -44,6 +44,8 @@ describe('a host that is proven empty', () => {
     expect(world.host('c1')).toEqual({
       name: 'c1',
       site: 'central',
+      // Nobody else may have it while it reports all the same.
+      tunnelAddress: '10.0.0.1',
       zone: 'default',
       aggregates: [],
       capacity: { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } },

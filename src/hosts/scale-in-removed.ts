@@ -5,7 +5,7 @@ import type { Host } from './model.ts';
 const NOTHING = { vcpus: 0, memoryMiB: 0, diskGiB: 0, ratios: { vcpus: 1, memory: 1, disk: 1 } };
 
 export function remainsOf(doc: Host, { by, nowMs }: Abandon): Host {
-  const { name, site, switch: identity, leaving } = doc;
+  const { name, site, tunnelAddress, switch: identity, leaving } = doc;
   return {
     name,
     site,
@@ -15,6 +15,8 @@ export function remainsOf(doc: Host, { by, nowMs }: Abandon): Host {
     traits: [],
     physicalNetworks: [],
     baseWeight: 0,
+    // While it reports all the same, nobody else may have it.
+    ...(tunnelAddress !== undefined && { tunnelAddress }),
     ...(identity !== undefined && { switch: identity }),
     ...(leaving?.forced !== undefined && { leaving }),
     state: 'removed',

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { answer, closed, refused, write } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { hostNames, JOIN, specsOf } from './join-routes.ts';
+import { askedBy, hostNames, JOIN, specsOf } from './join-routes.ts';
 import { JOIN_DEADLINE_MS } from './join.ts';
 import { scaleOut } from './scale-out.ts';
 
@@ -30,7 +30,7 @@ export const scaleOutRoute = write({
     if ('code' in hosts) return refused(hosts);
     const operation = idOf(OPERATION, ids.next('op'));
     const { reason: why, deadlineMs = JOIN_DEADLINE_MS, rebalance = false } = body;
-    const asked = { by: caller.name, nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
+    const asked = { ...askedBy(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
     return {
       why: why ?? 'scale out',
       operation,

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from
 import { sensesOf } from '../election/index.ts';
 import { ElectionController } from '../election/runtime.ts';
 import { TunnelKeysController } from '../network/runtime.ts';
-import { LivenessController, ScaleInController } from '../hosts/runtime.ts';
+import { HostAlarmsController, LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { KeysController } from '../keys/runtime.ts';
@@ -228,6 +228,7 @@ function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOpti
     }),
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
+    new HostAlarmsController({ ...common, lastReportMs: desk.removedReportMs }),
   ];
 }
 

@@ -14,6 +14,7 @@ import {
 } from '../election/index.ts';
 import { Registry, SETTING, type Model, type Setting } from '../fleet/index.ts';
 import {
+  addressSentences,
   CONDITIONS,
   conditionSentences,
   hostJoin,
@@ -23,6 +24,7 @@ import {
   LIVENESS,
   livenessSentences,
   peerCleanUp,
+  removedReportSentences,
   SCALE_IN,
   scaleInEndKind,
   scaleInKind,
@@ -139,6 +141,8 @@ export const explain: Explain = explainer([
   joinSentences,
   conditionSentences,
   livenessSentences,
+  addressSentences,
+  removedReportSentences,
   scaleInSentences,
   scaleOutSentences,
   electionSentences,

@@ -151,3 +151,44 @@ describe('a caller who tries out names', () => {
     });
   });
 });
+
+describe('a tunnel address that a host of another site has', () => {
+  const taken = '192.0.2.77';
+  const askFor: Readonly<Record<string, (secret: string) => ReturnType<World['call']>>> = {
+    join: (secret) =>
+      world.call(secret, {
+        method: 'POST',
+        url: '/api/v1/hosts',
+        payload: { hosts: [{ name: 'n-new', site: 'north', tunnelAddress: taken }] },
+      }),
+    'scale-out': (secret) =>
+      world.call(secret, {
+        method: 'POST',
+        url: '/api/v1/scale-out',
+        payload: { hosts: [{ name: 'n-new', site: 'north', tunnelAddress: taken }] },
+      }),
+    edit: (secret) =>
+      world.call(secret, { method: 'PATCH', url: '/api/v1/hosts/n-1', payload: { tunnelAddress: taken } }),
+  };
+
+  beforeEach(() =>
+    world.commit(
+      hostChange('central-tep', { site: 'central', tunnelAddress: taken }),
+      hostChange('n-1', { site: 'north' }),
+    ),
+  );
+
+  test.each(Object.keys(askFor))('%s: not by whom, and after ten nothing more', async (verb) => {
+    const refused = await askFor[verb]!(north);
+    expect(refused.json()).toMatchObject({ status: 409, code: 'tunnel-address-unavailable' });
+    expect(refused.body).not.toMatch(/central/);
+    for (let count = 0; count < 9; count += 1) await askFor[verb]!(north);
+    expect((await askFor[verb]!(north)).json()).toMatchObject({ status: 429, code: 'too-many-name-probes' });
+  });
+
+  test.each(Object.keys(askFor))('%s: by name to whoever sees that site', async (verb) => {
+    const refused = (await askFor[verb]!(admin)).json<{ detail: string; code: string }>();
+    expect(refused).toMatchObject({ status: 409, code: 'tunnel-address-taken' });
+    expect(refused.detail).toContain('Host "central-tep" has the tunnel address 192.0.2.77.');
+  });
+});

@@ -7,7 +7,7 @@ import { fakeSigner } from '../../agent/signer-fixture.ts';
 import { sensesOf } from '../../election/index.ts';
 import { ElectionController } from '../../election/runtime.ts';
 import type { Applied } from '../../fleet/index.ts';
-import { LivenessController, ScaleInController } from '../../hosts/runtime.ts';
+import { HostAlarmsController, LivenessController, ScaleInController } from '../../hosts/runtime.ts';
 import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../journal/runtime.ts';
 import {
@@ -133,7 +133,8 @@ export class Server {
     const election = new ElectionController({ ...common, ...senses });
     this.desk.onHearing((host) => election.listen(host));
     const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });
-    this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn];
+    const hostAlarms = new HostAlarmsController({ ...common, lastReportMs: this.desk.removedReportMs });
+    this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn, hostAlarms];
   }
 
   #mortal(driver: Driver): Driver {

@@ -1,0 +1,70 @@
+// Alarms of tunnel addresses that several hosts have: none are given any more, but stores of earlier versions have them, and a removed
+// host may report again after its address went to another. One alarm for each host, so that each site hears of its own.
+import { ALARM, ALARMS_BY_CODE, alarmId, raisedOrUpdated } from '../alarms/index.ts';
+import { remove, type Change, type FleetReader } from '../fleet/index.ts';
+import { said, type ReasonSentences } from '../operations/index.ts';
+import { findHost, type StoredHost } from './find-host.ts';
+import { reportersOf } from './removed-reports.ts';
+import { TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
+
+const SHARED = 'tunnel-address-shared';
+
+/** Enough to find the mistake by. */
+const NAMED_MAX = 3;
+
+/** What is to change of the alarms. Costs what hosts share addresses, and what alarms of this kind stand. */
+export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
+  const wanted = new Set<string>();
+  const raised = fleet.projection(TUNNEL_ADDRESSES).shared().flatMap((address) =>
+    conflictsAt(fleet, address).flatMap(({ host, others, count }) => {
+      const id = alarmId(SHARED, host.id);
+      wanted.add(id);
+      const reason = { code: SHARED, host: host.id, address, others, count };
+      return raisedOrUpdated(fleet, id, { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
+    }),
+  ); // prettier-ignore
+  const over = [...fleet.find(ALARMS_BY_CODE, SHARED)].filter(({ id }) => !wanted.has(id));
+  return [...raised, ...over.map(({ id }) => remove(ALARM, id))];
+}
+
+interface Conflict {
+  readonly host: StoredHost;
+  /** Of the same site, and not all of them: who may see the host may not see those of other sites. */
+  readonly others: readonly string[];
+  /** All of them. */
+  readonly count: number;
+}
+
+function conflictsAt(fleet: FleetReader, address: string): Conflict[] {
+  const hosts = fleet.projection(TUNNEL_ADDRESSES).of(address).flatMap((id) => findHost(fleet, id) ?? []); // prettier-ignore
+  const living = hosts.filter(({ doc }) => doc.state !== 'removed');
+  const removed = hosts.flatMap((host) => {
+    const { itself, as } = reportersOf(fleet, host.id);
+    return itself || as.length > 0 ? [{ host, itself, as }] : [];
+  });
+  return living.flatMap((host) => {
+    // A machine that joined by another name and shows its old switch is one machine.
+    const back = removed.filter(({ itself, as }) => itself || as.some((name) => name !== host.id));
+    const count = living.length - 1 + back.length;
+    return count === 0 ? [] : [{ host, others: namesFor(host, [...living, ...back.map((one) => one.host)]), count }];
+  });
+}
+
+function namesFor({ id, doc }: StoredHost, hosts: readonly StoredHost[]): string[] {
+  const names: string[] = [];
+  for (const other of hosts) {
+    if (names.length === NAMED_MAX) break;
+    if (other.id !== id && other.doc.site === doc.site) names.push(other.id);
+  }
+  return names;
+}
+
+export const addressSentences: ReasonSentences = {
+  [SHARED]: ({ host, address, others, count }) => {
+    const named = Array.isArray(others) ? others.map(String) : [];
+    const hidden = Number(count) - named.length;
+    const more = hidden === 0 ? [] : [`${hidden} ${named.length === 0 ? '' : 'more '}host${hidden === 1 ? '' : 's'}`];
+    const who = [...(named.length === 0 ? [] : [named.join(', ')]), ...more].join(' and ');
+    return `Host ${said(host)} has the tunnel address ${said(address)}, and so ${Number(count) === 1 ? 'has' : 'have'} ${who}: they take each other's packets. Give each its own with "muster hosts edit ${said(host)} --tunnel-address", or stop the agent of one that was removed.`;
+  },
+};

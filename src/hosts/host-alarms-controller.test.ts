@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { ALARM, alarmsModel } from '../alarms/index.ts';
+import { accessModel } from '../access/index.ts';
+import { idOf, put } from '../fleet/index.ts';
+import { accept } from '../journal/index.ts';
+import { OperationsController } from '../operations/runtime.ts';
+import { SITE, sitesModel } from '../sites/index.ts';
+import { findHost } from './decide.ts';
+import { HostAlarmsController } from './host-alarms-controller.ts';
+import { HOST, hostsModel, type Host } from './model.ts';
+import { hostChange } from './preview-fixture.ts';
+import { removedReportAlarm } from './removed-reports.ts';
+import { remainsOf } from './scale-in-removed.ts';
+import { TestWorld, type Begun } from './world-fixture.ts';
+
+const MINUTE_MS = 60_000;
+
+class AlarmsWorld extends TestWorld {
+  reportedMs: number | undefined;
+  #controller: HostAlarmsController | undefined;
+
+  constructor() {
+    super([accessModel, alarmsModel, sitesModel, hostsModel]);
+  }
+
+  protected begin({ journal, clock, log }: Begun): OperationsController {
+    this.#controller = new HostAlarmsController({ journal, clock, log, lastReportMs: () => this.reportedMs });
+    return new OperationsController({ journal, clock, log, kinds: new Map(), drivers: new Map() });
+  }
+
+  async look(): Promise<string[]> {
+    await this.#controller?.look();
+    return [...this.fleet.all(ALARM)].map(({ id }): string => id);
+  }
+}
+
+async function worldOf(): Promise<AlarmsWorld> {
+  const world = new AlarmsWorld();
+  await world.restart();
+  const facts = { tunnelAddress: '10.0.0.1' };
+  const gone = remainsOf(hostChange({ name: 'c1', ...facts }).doc as Host, { by: 'ann', nowMs: 1 });
+  const changes = [
+    put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 }),
+    put(HOST, idOf(HOST, 'c1'), gone),
+    hostChange({ name: 'c2', ...facts }),
+  ];
+  await world.journal.submit({ by: 'test', decide: () => accept(changes, undefined) });
+  return world;
+}
+
+test('a removed host that reports: an alarm until it was not heard for ten minutes, and one of the address that another has by then', async () => {
+  const world = await worldOf();
+  expect(await world.look()).toEqual([]);
+  world.reportedMs = world.nowMs;
+  await world.journal.submit({
+    by: 'test',
+    decide: (fleet) =>
+      accept(removedReportAlarm(fleet, { removed: findHost(fleet, 'c1')!, itself: true, nowMs: world.nowMs }), null),
+  });
+  expect(await world.look()).toEqual(['removed-host-reports:c1', 'tunnel-address-shared:c2']);
+  world.clock.now += 9 * MINUTE_MS;
+  expect(await world.look()).toHaveLength(2);
+  // Heard again: it stands for another ten minutes.
+  world.reportedMs = world.nowMs;
+  world.clock.now += 9 * MINUTE_MS;
+  expect(await world.look()).toHaveLength(2);
+  world.clock.now += 2 * MINUTE_MS;
+  await world.look();
+  expect(await world.look()).toEqual([]);
+  expect(world.violations).toEqual([]);
+});
+
+test('a new holder has to listen for ten minutes before it takes a removed host for silent', async () => {
+  const world = await worldOf();
+  await world.journal.submit({
+    by: 'test',
+    decide: (fleet) =>
+      accept(removedReportAlarm(fleet, { removed: findHost(fleet, 'c1')!, itself: true, nowMs: world.nowMs }), null),
+  });
+  world.clock.now += 60 * MINUTE_MS;
+  await world.restart();
+  expect(await world.look()).toHaveLength(2);
+  world.clock.now += 11 * MINUTE_MS;
+  await world.look();
+  expect(await world.look()).toEqual([]);
+});

@@ -1,0 +1,72 @@
+// Keeps alarms about hosts true that no single commit could: addresses that several hosts have, and removed hosts that still report or
+// no longer do. At the lease holder; it looks at what is.
+import { ALARMS_BY_CODE } from '../alarms/index.ts';
+import type { Change, FleetReader } from '../fleet/index.ts';
+import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
+import type { Log } from '../operations/index.ts';
+import { planAddressAlarms } from './address-alarms.ts';
+import { findHost } from './find-host.ts';
+import { endRemovedReports, REMOVED_HOST_REPORTS, removedReportAlarm, reportersOf } from './removed-reports.ts';
+
+export interface HostAlarmsOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** When the agent of a removed host last showed its old credential to this server. */
+  readonly lastReportMs: (host: string) => number | undefined;
+  readonly lookMs?: number;
+}
+
+const LOOK_MS = 5000;
+/** An agent that is refused tries again within 10 s; one that was not heard for so long has stopped or wiped its host. */
+const SILENT_AFTER_MS = 10 * 60_000;
+
+export class HostAlarmsController {
+  readonly #options: HostAlarmsOptions;
+  #epoch: number | undefined;
+  #listeningSinceMs = 0;
+
+  constructor(options: HostAlarmsOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, lookMs = LOOK_MS } = this.#options;
+    while (!signal.aborted) {
+      await this.look();
+      await clock.sleep(lookMs, signal);
+    }
+  }
+
+  async look(): Promise<void> {
+    const { journal, clock, log } = this.#options;
+    const nowMs = clock.nowMs();
+    if (journal.fence === undefined) return;
+    if (journal.fence.epoch !== this.#epoch) [this.#epoch, this.#listeningSinceMs] = [journal.fence.epoch, nowMs];
+    const plan = (fleet: FleetReader): Change[] => [
+      ...planAddressAlarms(fleet, nowMs),
+      ...this.#planRemovedReports(fleet, nowMs),
+    ];
+    if (plan(journal.fleet).length === 0) return;
+    try {
+      await journal.submit({ by: 'host-alarms', decide: (fleet) => accept(plan(fleet), undefined) });
+    } catch (error) {
+      // The next look, here or at the next holder, finds the same.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      log.warn({ code: error.code }, 'alarms about hosts not recorded');
+    }
+  }
+
+  #planRemovedReports(fleet: FleetReader, nowMs: number): Change[] {
+    return [...fleet.find(ALARMS_BY_CODE, REMOVED_HOST_REPORTS)].flatMap(({ doc }) => {
+      const host = String(doc.reason['host']);
+      const removed = findHost(fleet, host);
+      if (removed === undefined) return endRemovedReports(fleet, host);
+      // It joins anew, and its agent has not come in: the one that was removed is told of until then.
+      if (removed.doc.state !== 'removed') return [];
+      const heardMs = Math.max(this.#options.lastReportMs(host) ?? 0, this.#listeningSinceMs, doc.sinceMs);
+      const itself = reportersOf(fleet, host).itself && nowMs - heardMs < SILENT_AFTER_MS;
+      return removedReportAlarm(fleet, { removed, itself, nowMs });
+    });
+  }
+}

@@ -1,0 +1,62 @@
+// Hosts by tunnel address, as a projection: who has an address is one look-up, and so is which addresses several hosts have.
+import type { Applied, Projected, Projection } from '../fleet/index.ts';
+import type { Host } from './model.ts';
+
+/** The address in its one spelling: IPv6 without leading zeros, IPv4 inside IPv6 as IPv4. */
+export function canonicalAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const text = `http://[${address}]/`;
+  if (!URL.canParse(text)) return address.toLowerCase();
+  const host = new URL(text).hostname.slice(1, -1);
+  const [, high, low] = MAPPED.exec(host) ?? [];
+  if (high === undefined || low === undefined) return host;
+  return [high, low].flatMap((half) => [Number.parseInt(half, 16) >> 8, Number.parseInt(half, 16) & 255]).join('.');
+}
+
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+const NOBODY: readonly string[] = [];
+
+/** Hosts by tunnel address, removed ones among them, and the addresses that several have. */
+class TunnelAddresses implements Projected {
+  /** Nearly every address has one host: a list of its own for each would be most of the memory. */
+  readonly #hosts = new Map<string, string | readonly string[]>();
+  readonly #shared = new Set<string>();
+
+  apply({ before, after }: Applied): void {
+    const [was, is] = [addressKey(before?.doc as Host | undefined), addressKey(after?.doc as Host | undefined)];
+    if (was === is) return;
+    const id = (after ?? before)?.id ?? '';
+    if (was !== undefined) this.#set(was, this.of(was).filter((one) => one !== id)); // prettier-ignore
+    if (is !== undefined) this.#set(is, [...this.of(is), id].sort());
+  }
+
+  #set(key: string, hosts: readonly string[]): void {
+    const [only] = hosts;
+    if (only === undefined) this.#hosts.delete(key);
+    else this.#hosts.set(key, hosts.length === 1 ? only : hosts);
+    if (hosts.length > 1) this.#shared.add(key);
+    else this.#shared.delete(key);
+  }
+
+  of(key: string): readonly string[] {
+    const found = this.#hosts.get(key);
+    if (found === undefined) return NOBODY;
+    return typeof found === 'string' ? [found] : found;
+  }
+
+  /** Addresses that more than one host has, or had when it was removed. */
+  shared(): readonly string[] {
+    return [...this.#shared];
+  }
+}
+
+export function addressKey(host: Host | undefined): string | undefined {
+  return host?.tunnelAddress === undefined ? undefined : canonicalAddress(host.tunnelAddress);
+}
+
+export const TUNNEL_ADDRESSES: Projection<TunnelAddresses> = {
+  name: 'tunnel-addresses',
+  kinds: ['host'],
+  create: () => new TunnelAddresses(),
+};
