@@ -1,8 +1,9 @@
 // What must be true of instances once everything has healed: all work on them is finished or waits for something that is so,
 // whoever is said to run does run, and the back end has what the journal says that it has.
+import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, type Fleet } from '../../src/fleet/index.ts';
 import { EARLY_BIND_VERSION, HOST } from '../../src/hosts/index.ts';
-import { heldCopy, INSTANCE, roleOfCopy, type Instance } from '../../src/instances/index.ts';
+import { degradedPorts, heldCopy, INSTANCE, replugOf, roleOfCopy, type Instance } from '../../src/instances/index.ts';
 import {
   backEndOf,
   CLAIM,
@@ -38,6 +39,8 @@ export function instancesAtRest(world: World): string[] {
       ...lookedAfter(truth, id, doc),
       ...gaveBack(truth, id, doc),
       ...boundWhereClaimed(truth, id),
+      ...shownAsItIs(world, id),
+      ...lookedAfterPorts(truth, id),
     ]),
     ...[...truth.all(PORT)].flatMap((port) => asAtTheBackEnd(world, port)),
   ];
@@ -74,6 +77,13 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     case 'other-work-ends-first':
       // It is judged by itself.
       return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, target.id))].length > 1;
+    case 'not-connected':
+      // Faults are over by now: what is left is a host that does not reach the segment any more.
+      return isUnmapped(truth, target.id, String(reason['host']));
+    case 'host-binds':
+      return [...truth.all(HOST)].some(
+        ({ doc }) => (doc.serviceVersion ?? 0) < EARLY_BIND_VERSION || doc.bindsAt === 'driver',
+      );
     case 'not-bound':
       return isUnmapped(truth, target.id, String(reason['host']));
     case 'not-activated':
@@ -151,6 +161,33 @@ function boundWhereClaimed(truth: Fleet, id: string): string[] {
       ? []
       : [`port ${port} of ${id} is bound to ${binding.host}, and its room is on ${claimed.join(', ') || 'no host'}`],
   );
+}
+
+/** Whoever is not connected at the back end is shown as degraded, and nobody else: the back end itself is asked. */
+function shownAsItIs({ truth, network }: World, id: string): string[] {
+  const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
+  if (instance?.doc.state !== 'active') return [];
+  const others = [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].length;
+  const isReplugged = replugOf(truth, id) !== undefined;
+  if (others > (isReplugged ? 1 : 0)) return [];
+  const isDegraded = degradedPorts(truth, instance).length > 0;
+  const cut = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ id: port, doc }) => {
+    if (backEndOf(truth, doc.network).inline) return doc.binding?.host !== instance.doc.host;
+    const { binding } = network.backEnd.port(port) ?? {};
+    return binding?.host !== instance.doc.host || binding?.type !== 'simulated';
+  });
+  if (cut.length > 0 && !isDegraded)
+    return [`instance ${id} is not connected at ${cut[0]?.id}, and is not shown as degraded`];
+  return [];
+}
+
+/** An instance that is degraded is being connected again. */
+function lookedAfterPorts(truth: Fleet, id: string): string[] {
+  const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
+  if (instance === undefined || degradedPorts(truth, instance).length === 0) return [];
+  const isAlarmed = truth.get(ALARM, alarmId('instance-degraded', id)) !== undefined;
+  if (replugOf(truth, id) === undefined) return [`instance ${id} is degraded, and nobody connects it again`];
+  return isAlarmed ? [] : [`instance ${id} is degraded, and there is no alarm`];
 }
 
 function isBusy(truth: Fleet, id: string): boolean {

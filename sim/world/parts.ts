@@ -9,6 +9,7 @@ import { ElectionController } from '../../src/election/runtime.ts';
 import type { Model } from '../../src/fleet/index.ts';
 import type { ViewPart } from '../../src/hosts/index.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
+import { DegradedController } from '../../src/instances/runtime.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import { MODELS, OPERATION_KINDS, VIEW_PARTS } from '../../src/main/rooms.ts';
@@ -128,5 +129,5 @@ export const productionParts: Parts = {
       }),
     }),
   agent: (ports, options) => new Agent(ports, options),
-  controllers: [],
+  controllers: [({ journal, clock, log }) => new DegradedController({ journal, clock, log })],
 };

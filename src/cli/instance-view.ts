@@ -61,6 +61,14 @@ export interface Instance extends Changed {
     readonly tries: readonly Attempt[];
   };
   readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number; readonly report?: Report };
+  /** Set while it runs and not all of its ports are connected. */
+  readonly degraded?: {
+    readonly message: string;
+    readonly sinceMs: number;
+    readonly operation?: string;
+    readonly lastTry?: string;
+    readonly ports: readonly { readonly port: string; readonly trouble: string }[];
+  };
   readonly createdBy: string;
   readonly createdAtMs: number;
   /** Only of an instance that is shown by itself. */
@@ -74,13 +82,13 @@ export const INSTANCES: Resource<Instance> = {
   sample: 'web-1',
   columns: (nowMs) => [
     { title: 'name', of: (one) => one.name, colour: 'bold' },
-    { title: 'state', of: (one) => one.state, colour: 'state' },
+    { title: 'state', of: stateText, colour: 'state' },
     { title: 'host', of: (one) => one.host },
     { title: 'flavor', of: (one) => one.flavor },
     { title: 'project', of: (one) => one.project },
     { title: 'group', of: (one) => one.place.group },
     { title: 'created', of: (one) => relative(one.createdAtMs, nowMs) },
-    { title: 'fault', of: (one) => one.fault?.code },
+    { title: 'fault', of: (one) => troublesText(one) ?? one.fault?.code },
   ],
   facts: instanceFacts,
 };
@@ -89,7 +97,8 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
   const { place, path, fault } = one;
   return [
     ['Name', one.name],
-    ['State', one.state],
+    ['State', stateText(one)],
+    ['Degraded', degradedText(one, nowMs)],
     ['Host', one.host],
     ['Project', one.project],
     ['Flavor', `${one.flavor}: ${amountsText(one.amounts)}`],
@@ -107,6 +116,26 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['Created', `${relative(one.createdAtMs, nowMs)} by ${one.createdBy}`],
     ...changedFacts(one, nowMs),
   ];
+}
+
+/** An instance that is cut off is not plainly active. */
+function stateText({ state, degraded }: Instance): string {
+  return degraded === undefined ? state : 'degraded';
+}
+
+/** `port-not-plugged`, or whatever it is, each once. */
+function troublesText({ degraded }: Instance): string | undefined {
+  return degraded === undefined
+    ? undefined
+    : [...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
+}
+
+function degradedText({ degraded }: Instance, nowMs: number): string | undefined {
+  if (degraded === undefined) return undefined;
+  const { message, sinceMs, operation, lastTry } = degraded;
+  const tried = lastTry === undefined ? '' : ` ${lastTry}`;
+  const by = operation === undefined ? '' : `, ${operation}`;
+  return `${message}${tried} (${relative(sinceMs, nowMs)}${by})`;
 }
 
 /** `live from c1 to c2, in op-1`; one that is not under way any more has failed. */

@@ -27,6 +27,7 @@ function listInstances(cli: Cli): Command {
   return listCommand(cli, INSTANCES, {
     filters: [
       ['--state <state>', 'only in this state, such as active or error'],
+      ['--degraded', 'only those that run and are not connected'],
       ['--host <name>', 'only on this host'],
       ['--site <name>', 'only in this site'],
       ['--project <name>', 'only of this project'],
@@ -36,6 +37,7 @@ function listInstances(cli: Cli): Command {
     empty: 'No instances. Ask for one with: muster instances create <name> --flavor <flavor>',
     examples: [
       ['what went wrong', 'muster instances list --state error'],
+      ['what runs and is not connected', 'muster instances list --degraded'],
       ['what is on a host', 'muster instances list --host compute-1'],
     ],
   });

@@ -55,6 +55,7 @@ const STATE_COLOURS: Readonly<Record<string, Colour>> = {
   waiting: 'yellow',
   suspect: 'yellow',
   warning: 'yellow',
+  degraded: 'yellow',
   draining: 'yellow',
   drained: 'yellow',
   finalizing: 'yellow',

@@ -81,6 +81,11 @@ export interface Evacuator {
   readonly staying?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
   /** What of a plan may be begun now: what is beyond a limit on disruption waits instead. */
   readonly within?: (fleet: FleetReader, planned: readonly Evacuating[]) => readonly Evacuating[];
+  /**
+   * Why something that a drain moved off the host has not arrived well: it counts as not moved. Empty when all of it has. Costs
+   * what is told.
+   */
+  readonly unsettled?: (fleet: FleetReader, host: string) => Iterable<Reason>;
   /** Hosts that may have more to do, or may be empty, after this change. Cheap: every commit asks. */
   readonly touches?: (fleet: FleetReader, change: Applied) => readonly string[];
   /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */

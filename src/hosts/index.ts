@@ -51,6 +51,7 @@ export { SCALE_IN } from './scale-in-settings.ts';
 export { ownCleanUp, peerCleanUp } from './pending-clean-up.ts';
 export { scaleInEndKind } from './scale-in-end.ts';
 export { scaleInModel } from './scale-in-model.ts';
+export { hostOfDrain } from './scale-in-moves.ts';
 export { scaleInKind } from './scale-in-operation.ts';
 export { scaleInRecoverKind } from './scale-in-recover.ts';
 export { scaleInSentences } from './scale-in-sentences.ts';

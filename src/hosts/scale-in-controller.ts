@@ -6,7 +6,7 @@ import { newOperation, OPERATION, type Log } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, HOSTS_BY_STATE, type Host } from './model.ts';
-import { isEmpty, isWorking } from './scale-in-evidence.ts';
+import { isEmpty, isWorking, unsettledOf } from './scale-in-evidence.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { DRAIN_KIND, END_KIND, openWork } from './scale-in-work.ts';
 
@@ -105,7 +105,9 @@ function isLeftEmpty(
   { host, nowMs }: { readonly host: StoredHost; readonly nowMs: number },
 ): boolean {
   if (host.doc.state !== 'draining' || openWork(fleet, host.id, DRAIN_KIND, END_KIND).length > 0) return false;
-  return isEmpty(fleet, evacuators, { host: host.id, nowMs }) && !isWorking(fleet, host);
+  if (!isEmpty(fleet, evacuators, { host: host.id, nowMs }) || isWorking(fleet, host)) return false;
+  const [unsettled] = unsettledOf(fleet, evacuators, host.id);
+  return unsettled === undefined;
 }
 
 function foundEmpty(fleet: FleetReader, { host: id, evacuators, nowMs }: Looked): Decision<boolean> {

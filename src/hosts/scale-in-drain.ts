@@ -13,7 +13,7 @@ import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
 import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { isWorking, tenantsIn } from './scale-in-evidence.ts';
+import { isWorking, tenantsIn, unsettledOf } from './scale-in-evidence.ts';
 import { drainHandOvers, drainMoves, fullReason, roomFor } from './scale-in-moves.ts';
 
 export interface DrainLook {
@@ -234,6 +234,11 @@ function emptied(look: DrainLook, step: string): readonly RecordStep[] {
     return news(item, step, told ?? { code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id });
   }
   if (isWorking(fleet, host)) return news(item, step, { code: 'host-works', host: id });
+  const [unsettled] = unsettledOf(fleet, evacuators, id);
+  if (unsettled !== undefined) {
+    mark('drain-waits-for-what-it-moved');
+    return news(item, step, unsettled);
+  }
   const drained: Host = { ...doc, state: 'drained', changedBy: DRAINER, changedAtMs: nowMs };
   return [record(item, { state: 'done', step: 'empty' }, { changes: [put(HOST, id, drained)] })];
 }

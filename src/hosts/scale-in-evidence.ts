@@ -39,6 +39,11 @@ export function tenantsIn(
   return found.slice(0, enough);
 }
 
+/** Why what left the host by its drain does not count as moved. */
+export function* unsettledOf(fleet: FleetReader, evacuators: readonly Evacuator[], host: string): Iterable<Reason> {
+  for (const evacuator of evacuators) yield* evacuator.unsettled?.(fleet, host) ?? [];
+}
+
 /** Whether nothing lives on it. */
 export function isEmpty(
   fleet: FleetReader,
@@ -71,6 +76,10 @@ export function blockersOf(
     .slice(0, BLOCKERS_MAX)
     .map((tenant): Reason => ({ code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id }));
   if (living.length > BLOCKERS_MAX) named.push({ code: 'more-live-here', host: id, told: BLOCKERS_MAX });
+  for (const reason of unsettledOf(fleet, evacuators, id)) {
+    if (named.length > BLOCKERS_MAX) break;
+    named.push(reason);
+  }
   if (named.length === 0 && doc.state === 'draining') named.push({ code: 'not-drained', host: id });
   for (const { doc: work } of workOf(fleet, host)) {
     if (named.length > BLOCKERS_MAX) break;

@@ -17,9 +17,14 @@ export function drainHandOvers(fleet: FleetReader, host: string): OperationId {
   return `hand-over-${fleet.revision}.${host}` as OperationId;
 }
 
-/** The host that an item moves something off for a drain. */
-export function drainedBy({ operation }: Item): string | undefined {
+/** The host that an operation moves something off for a drain. */
+export function hostOfDrain(operation: string): string | undefined {
   return DRAIN_MOVE.exec(operation)?.[1];
+}
+
+/** The same of one of its items. */
+export function drainedBy({ operation }: Item): string | undefined {
+  return hostOfDrain(operation);
 }
 
 export const DRAIN_MOVES: Index<'item', Item> = {

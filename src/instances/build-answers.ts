@@ -2,16 +2,7 @@
 // what it made or bound, and that is recorded as its work.
 import { idOf, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
-import {
-  backEndOf,
-  bindPorts,
-  NETWORK,
-  PORT,
-  SUBNET,
-  type PoolKey,
-  type Port,
-  type StoredPort,
-} from '../network/index.ts';
+import { bindPorts, NETWORK, PORT, SUBNET, type PoolKey, type Port, type StoredPort } from '../network/index.ts';
 import {
   againAfterMs,
   record,
@@ -33,6 +24,7 @@ import {
   sweptFirst,
   wentWell,
 } from './build-steps.ts';
+import { tellsOfPlugs } from './degraded.ts';
 import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { toldPorts } from './host-answer.ts';
@@ -146,10 +138,6 @@ function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswe
     { code: 'not-destroyed', instance: item.doc.target.id, problems },
     nowMs + againAfterMs(item.doc.attempt),
   );
-}
-
-export function tellsOfPlugs(fleet: FleetReader, port: StoredPort): boolean {
-  return backEndOf(fleet, port.doc.network).events;
 }
 
 export type HostsWork =

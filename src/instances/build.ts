@@ -1,18 +1,14 @@
 // The operation `instance-build`: ports, place, binding, then the host builds. A fault excludes what it must and the build
 // goes on elsewhere with the same ports; when nothing is left, everything is given back and the instance says why.
 import { idOf, mark, merged, put, type Change, type FleetReader } from '../fleet/index.ts';
-import { HOST } from '../hosts/index.ts';
-import { isPlugged, NETWORK_EVENT, PORT, unboundPort, type NetworkEvent, type StoredPort } from '../network/index.ts';
+import { PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
   expecting,
   fail,
   isOpen,
   ITEMS_BY_OPERATION,
-  OPEN_ITEMS_BY_HOST,
-  OPEN_ITEMS_BY_TARGET,
   record,
-  targetKey,
   wait,
   type Next,
   type OperationKind,
@@ -20,7 +16,7 @@ import {
   type StoredItem,
   type StoredOperation,
 } from '../operations/index.ts';
-import { answeredBuild, buildTask, tellsOfPlugs } from './build-answers.ts';
+import { answeredBuild, buildTask } from './build-answers.ts';
 import { observedBuild } from './build-orders.ts';
 import {
   afterFault,
@@ -35,7 +31,8 @@ import {
   sweptFirst,
   wentWell,
 } from './build-steps.ts';
-import { cleaningOf } from './clean.ts';
+import { cleaningOf, itemsOfEvent, itemsOfHost } from './clean.ts';
+import { notPlugged, PLUG_WAIT_MS, tellsOfPlugs, troubledPorts } from './degraded.ts';
 import { deletionOf } from './delete.ts';
 import { keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from './model.ts';
@@ -43,9 +40,6 @@ import { bindOrder, createOrder, endOrder, outsidePorts } from './orders.ts';
 import { isAway, isConfirmedGone, portsOf, reachesPools, type StoredInstance } from './place.ts';
 import { releaseOverdue } from './release.ts';
 import { shelvingOf } from './shelve.ts';
-
-/** How long the network may take to report the ports as plugged. */
-const PLUG_WAIT_MS = 300_000;
 
 export const BUILD_DEADLINE_MS = 3600 * 1000;
 
@@ -82,14 +76,10 @@ export const instanceBuild: OperationKind = {
     return { changes: tooLate(fleet, item, instance, nowMs), expects };
   },
 
-  wakes: (fleet, { kind, before, after }) => {
-    const changed = after ?? before;
-    if (changed === undefined) return [];
-    if (kind === HOST.name) return fleet.find(OPEN_ITEMS_BY_HOST, changed.id);
-    if (kind !== NETWORK_EVENT.name) return [];
-    const { instance } = changed.doc as NetworkEvent;
-    return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));
-  },
+  wakes: (fleet, change) => [
+    ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
+    ...itemsOfEvent(fleet, change),
+  ],
 };
 
 /** The steps from the ports to the host's answer, for as long as the instance is in this state. */
@@ -168,9 +158,7 @@ function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {
     case 'build':
       return whileHostThere(fleet, looked, hostLost(item)) ?? heard(item);
     case 'plug':
-      return [
-        isConfirmedGone(fleet, item.doc.host ?? '') ? onBuilding(item, hostLost(item)) : plugged(fleet, looked, ports),
-      ];
+      return [isConfirmedGone(fleet, item.doc.host ?? '') ? onBuilding(item, hostLost(item)) : plugged(fleet, looked)];
     case 'sweep':
       return whileHostThere(fleet, looked, (at, atMs) => afterSweep(at, item, atMs)) ?? askAgain(looked);
     case 'unbind':
@@ -262,8 +250,9 @@ function whileOthersWait(item: StoredItem, { state, target }: StoredItem['doc'])
   return state === 'waiting' ? [wait(item, { code: 'others-without-ports', instance: target.id })] : [];
 }
 
-function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: readonly StoredPort[]): Next {
-  const waiting = ports.filter((port) => tellsOfPlugs(fleet, port) && !isPlugged(fleet, port));
+function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked): Next {
+  // Only what back ends say of: how the others are bound is known.
+  const waiting = troubledPorts(fleet, instance).filter(({ port }) => tellsOfPlugs(fleet, port));
   if (waiting.length === 0) {
     // It is not called active on a host that was removed since: whatever is in service there has gone with it.
     return onBuilding(item, (at, atMs) => {
@@ -271,9 +260,10 @@ function plugged(fleet: FleetReader, { item, instance, nowMs }: Looked, ports: r
       return isLost ? hostLost(item)(at, atMs) : wentWell(at, item, [], atMs);
     });
   }
+  const failed = waiting.find(({ trouble }) => trouble === 'plug-failed');
   const sinceMs = item.doc.state === 'waiting' ? item.doc.sinceMs : nowMs;
-  if (nowMs >= sinceMs + PLUG_WAIT_MS) {
-    return onBuilding(item, (at, atMs) => sweptFirst(at, item, { fault: 'not-plugged' }, atMs));
+  if (failed !== undefined || nowMs >= sinceMs + PLUG_WAIT_MS) {
+    return onBuilding(item, (at, atMs) => sweptFirst(at, item, notPlugged(failed), atMs));
   }
   // Which ones is not said: another reason would be another wait, and the patience would begin anew.
   const reason = { code: 'ports-not-plugged', instance: instance.id };

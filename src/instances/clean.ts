@@ -3,12 +3,15 @@
 // never be destroyed before, unless the user deletes the instance.
 import { idOf, mark, type Applied, type Change, type FleetReader, type Index, type Reason } from '../fleet/index.ts';
 import { findHost, HOST, type Host } from '../hosts/index.ts';
+import { NETWORK_EVENT, type NetworkEvent } from '../network/index.ts';
 import {
   isOpen,
   ITEM,
   newOperation,
   OPEN_ITEMS_BY_HOST,
+  OPEN_ITEMS_BY_TARGET,
   record,
+  targetKey,
   wait,
   type Item,
   type OperationId,
@@ -146,6 +149,13 @@ function heldFor(fleet: FleetReader, { kind, before, after }: Applied): StoredIt
 
 export function itemsOfHost(fleet: FleetReader, kind: string, id: string | undefined): Iterable<StoredItem> {
   return kind === HOST.name && id !== undefined ? fleet.find(OPEN_ITEMS_BY_HOST, id) : [];
+}
+
+/** The open items of the instance that a network event is about. */
+export function itemsOfEvent(fleet: FleetReader, { kind, before, after }: Applied): Iterable<StoredItem> {
+  if (kind !== NETWORK_EVENT.name) return [];
+  const instance = ((after ?? before)?.doc as NetworkEvent | undefined)?.instance;
+  return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));
 }
 
 interface Sweep {

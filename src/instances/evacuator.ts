@@ -16,8 +16,9 @@ import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { abandoned } from './abandon.ts';
 import { heldOn } from './clean.ts';
+import { degradedReason, troubledPorts } from './degraded.ts';
 import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
-import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, isUnderWay } from './model.ts';
+import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, INSTANCES_UNSETTLED, isUnderWay } from './model.ts';
 import { moveInstances } from './move.ts';
 import { explainNowhere, nowhere } from './nowhere.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
@@ -42,6 +43,7 @@ export const instanceEvacuator: Evacuator = {
   },
 
   underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
+  unsettled: (fleet, host) => unsettledFrom(fleet, host),
   staying: (fleet, host) => stayingOn(fleet, host),
   within: (fleet, planned) => withinGroups(fleet, planned),
   touches: (fleet, change) => touchedHosts(fleet, change),
@@ -64,6 +66,14 @@ export const instanceEvacuator: Evacuator = {
 
   abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),
 };
+
+/** Those that run elsewhere by now without being connected there. One that is still moved on from there says so too. */
+function* unsettledFrom(fleet: FleetReader, host: string): Iterable<Reason> {
+  for (const instance of fleet.find(INSTANCES_UNSETTLED, host)) {
+    const troubled = troubledPorts(fleet, instance);
+    if (troubled.length > 0) yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
+  }
+}
 
 function* stayingOn(fleet: FleetReader, host: string): Iterable<Tenant> {
   for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {

@@ -1,5 +1,6 @@
 export { createInstances } from './create.ts';
 export type { CreateInstances } from './create.ts';
+export { degradedPorts, replugOf } from './degraded.ts';
 export { deleteInstances, instanceDelete } from './delete.ts';
 export { instanceBuild } from './build.ts';
 export { heldCopy, instanceClean, roleOfCopy } from './clean.ts';
@@ -12,6 +13,7 @@ export { moveInstances } from './move.ts';
 export { instanceMove } from './move-operation.ts';
 export { instanceRebuild, rebuildInstances } from './rebuild.ts';
 export { instanceRelease } from './release.ts';
+export { instanceReplug } from './replug.ts';
 export { instanceSentences } from './sentences.ts';
 export { shelveInstance, unshelveInstance } from './shelve.ts';
 export { instanceShelve } from './shelve-steps.ts';

@@ -26,6 +26,7 @@ import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { instanceNames } from './asked.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
+import { degradedPorts } from './degraded.ts';
 import { DELETE_DEADLINE_MS, deleteInstances } from './delete.ts';
 import { gateRoutes } from './gate-routes.ts';
 import { instanceActionRoutes } from './instance-action-routes.ts';
@@ -40,7 +41,7 @@ import {
   INSTANCES_BY_STATE,
   type Instance,
 } from './model.ts';
-import { explainedReport, INSTANCE_VIEW, PORTS, Report, textWithPorts } from './views.ts';
+import { explainedReport, INSTANCE_VIEW, instanceText, PORTS, Report, SHOWN_INSTANCE, textWithPorts } from './views.ts';
 
 export interface InstanceRoutes {
   /** Whether this server has the credentials of the network back ends that need some. */
@@ -65,7 +66,12 @@ function listInstances(): Route {
   const { state, project } = INSTANCE_SCHEMA.properties;
   const listing: Listing<'instance', Instance> = {
     view: INSTANCE_VIEW,
+    text: instanceText,
     filters: {
+      degraded: {
+        schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
+        of: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
+      },
       state: { schema: state, of: (doc) => [doc.state], index: INSTANCES_BY_STATE },
       host: { schema: ID, of: (doc) => [doc.host], index: INSTANCES_BY_HOST },
       project: { schema: project, of: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
@@ -82,11 +88,11 @@ function listInstances(): Route {
       changedAtMs: (doc) => doc.changedAtMs,
     },
   };
-  return listRoute({ path: INSTANCES, what: 'instances' }, { listing, scope: 'site' });
+  return listRoute({ path: INSTANCES, what: 'instances' }, { listing, scope: 'site', schema: SHOWN_INSTANCE });
 }
 
 function getInstance(): Route {
-  const schema = Type.Object({ ...INSTANCE_VIEW.schema.properties, ports: PORTS });
+  const schema = Type.Object({ ...SHOWN_INSTANCE.properties, ports: PORTS });
   return read({
     method: 'GET',
     path: `${INSTANCES}/:id`,

@@ -1,4 +1,5 @@
 // A small control plane for tests of instances, with a simulated network and machines that answer tasks.
+import { ALARM, alarmId, type Alarm } from '../alarms/index.ts';
 import { idOf, type Change } from '../fleet/index.ts';
 import { TestWorld, TICKS_MAX, type Begun } from '../hosts/world-fixture.ts';
 import type { Decision } from '../journal/index.ts';
@@ -13,9 +14,11 @@ import {
   type Port,
 } from '../network/index.ts';
 import { NetworkDriver, simulatedBackEnds, SimulatedNetwork } from '../network/runtime.ts';
-import type { Driver, OperationId } from '../operations/index.ts';
+import type { Driver, Item, OperationId } from '../operations/index.ts';
 import { OperationsController } from '../operations/runtime.ts';
 import { createInstances, type CreateInstances } from './create.ts';
+import { degradedPorts, replugOf } from './degraded.ts';
+import { DegradedController } from './degraded-controller.ts';
 import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { asked, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
@@ -28,6 +31,7 @@ export class World extends TestWorld {
   });
   readonly machines = new Machines(this.network.hostSide);
   readonly #news: NetworkNews[] = [];
+  #degraded: DegradedController | undefined;
 
   /** A server on these documents. */
   static async of(changes: readonly Change[] = fixtureF()): Promise<World> {
@@ -43,6 +47,9 @@ export class World extends TestWorld {
       ['network', new NetworkDriver({ clock, backEnds, hasCredentials: () => true })],
       ['views', { carryOut: async () => ({ kind: 'applied' }) }],
     ]);
+    const degraded = new DegradedController({ journal, clock, log });
+    this.#degraded = degraded;
+    journal.onCommit((_commit, applied) => degraded.wake(applied));
     return new OperationsController({ journal, clock, kinds: KINDS, drivers, log });
   }
 
@@ -69,10 +76,15 @@ export class World extends TestWorld {
   /** One tick: the engine, the network's events, then the machines. */
   override async tick(): Promise<void> {
     await this.pass();
+    await this.tellNews();
+    await this.#degraded?.look();
+    await this.machines.answer(this.journal, KINDS, this.nowMs);
+  }
+
+  async tellNews(): Promise<void> {
     const events = this.#news.splice(0);
     if (events.length > 0)
       await this.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: this.nowMs }) as Decision<unknown>);
-    await this.machines.answer(this.journal, KINDS, this.nowMs);
   }
 
   /** Until the item of an instance in this operation comes to a step. */
@@ -81,6 +93,8 @@ export class World extends TestWorld {
       if (this.item(operation, instance)?.step === step) return;
       await this.pass();
       if (this.item(operation, instance)?.step === step) return;
+      // Whoever waits for an instance to wait for its plugs gets to see that.
+      if (step !== 'plug') await this.tellNews();
       await this.machines.answer(this.journal, KINDS, this.nowMs);
     }
     throw new Error(`${instance} does not come to "${step}": ${JSON.stringify(this.item(operation, instance))}`);
@@ -105,5 +119,21 @@ export class World extends TestWorld {
 
   claim(id: string, role: Claim['role'] = 'home'): Claim | undefined {
     return this.fleet.get(CLAIM, claimId(id, role))?.doc;
+  }
+
+  /** What is wrong with the ports of an instance that is in service: `p0: unbound`. */
+  degraded(id: string): string[] {
+    const instance = this.fleet.get(INSTANCE, idOf(INSTANCE, id));
+    const troubled = instance === undefined ? [] : degradedPorts(this.fleet, instance);
+    return troubled.map(({ port, trouble }) => `${port.id}: ${trouble}`);
+  }
+
+  alarm(id: string): Alarm | undefined {
+    return this.fleet.get(ALARM, alarmId('instance-degraded', id))?.doc;
+  }
+
+  /** The work that connects its ports again. */
+  replug(id: string): Item | undefined {
+    return replugOf(this.fleet, id)?.doc;
   }
 }

@@ -13,6 +13,7 @@ import {
   INSTANCES_BY_STATE,
   INSTANCES_LEAVING,
   INSTANCES_MOVING_BY_GROUP,
+  INSTANCES_UNSETTLED,
 } from './model.ts';
 
 export const instancesModel: Model = {
@@ -26,6 +27,7 @@ export const instancesModel: Model = {
     INSTANCES_BY_STATE,
     INSTANCES_LEAVING,
     INSTANCES_MOVING_BY_GROUP,
+    INSTANCES_UNSETTLED,
   ],
   invariants: INSTANCE_INVARIANTS,
 };

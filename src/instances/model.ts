@@ -2,6 +2,7 @@
 // it is connected to are its ports, and what was tried for it is kept with it.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { hostOfDrain } from '../hosts/index.ts';
 import { PROJECT } from '../network/index.ts';
 import { GROUP_POLICIES } from '../scheduler/index.ts';
 import { NAME } from '../sites/index.ts';
@@ -218,6 +219,17 @@ export const INSTANCES_LEAVING: Index<'instance', Instance> = {
 export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
   return state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
 }
+
+/** By the host that a drain moved them off, those whose move has not ended well: they are elsewhere by now. */
+export const INSTANCES_UNSETTLED: Index<'instance', Instance> = {
+  name: 'instances-unsettled',
+  kind: INSTANCE,
+  keysOf: ({ state, host, move }) => {
+    if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
+    const drained = hostOfDrain(move.operation);
+    return drained === undefined || drained === host ? [] : [drained];
+  },
+};
 
 /** By their group, those that are on the way from one host to another. */
 export const INSTANCES_MOVING_BY_GROUP: Index<'instance', Instance> = {

@@ -1,6 +1,7 @@
 // Moves to hosts where the ports cannot be connected. Before the hand-over another host is tried; after it the instance runs
 // where it is without them, and the move goes on from there.
 import { describe, expect, test } from 'vitest';
+import type { PortOutcome } from '../network/index.ts';
 import { retryOperation } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
@@ -20,19 +21,35 @@ function expectConnected(world: World, host: string): void {
   expect(world.violations).toEqual([]);
 }
 
-function expectCutOff(world: World, host: string, code: string): void {
-  const { state, host: at, fault } = world.instance('web') ?? {};
-  expect({ state, at, code: fault?.code }).toEqual({ state: 'active', at: host, code });
-  expect(fault?.message).toContain('its ports are not connected');
-  expect(fault?.message).toContain('muster instances move web');
+/** It runs where its ports are not connected, says why its move failed, is shown as degraded, and is looked after. */
+function expectCutOff(world: World, host: string, fault: string): void {
+  const { state, host: at, fault: said } = world.instance('web') ?? {};
+  expect({ state, at, isSaid: said !== undefined }).toEqual({ state: 'active', at: host, isSaid: true });
+  expect(world.degraded('web')).toEqual(['web-p0: unbound']);
+  expect(world.alarm('web')?.reason).toMatchObject({ code: 'instance-degraded', instance: 'web', host });
   expect(world.ports('web')[0]).not.toHaveProperty('binding');
   expect(world.addresses('web')).toEqual(['10.0.0.2']);
   expect(world.claim('web')).toMatchObject({ host, role: 'home', addresses: [] });
   expect(world.claim('web', 'move')).toBeUndefined();
   expect(world.machines.having('web')).toEqual([host]);
   expect(world.machines.running('web')).toEqual([host]);
-  expect(world.open()).toEqual([]);
+  expect(world.replug('web')).toMatchObject({
+    state: 'waiting',
+    step: 'rebind',
+    reason: { code: 'not-connected', fault },
+  });
+  expect(world.open()).toHaveLength(1);
   expect(world.violations).toEqual([]);
+}
+
+/** A move to h4 whose ports the back end refuses to connect there, and everywhere else afterwards. */
+async function moveCutOff(world: World, outcome: PortOutcome, facts: Parameters<typeof move>[1] = {}): Promise<string> {
+  world.network.faults.arm({ op: 'activate', outcome, times: 9999 });
+  const operation = await move(world, facts);
+  await world.until(operation, 'web', 'bind');
+  world.network.faults.arm({ op: 'bind', outcome, times: 9999 });
+  await world.settle();
+  return operation;
 }
 
 describe('before the source hands the instance over', () => {
@@ -86,9 +103,7 @@ describe('after the source has handed the instance over', () => {
 
   test('its-pool-is-empty: no other host of that pool is tried, and no other pool carries its address', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'pool-empty', times: 99 });
-    await move(world);
-    await world.settle();
+    await moveCutOff(world, 'pool-empty');
     expectCutOff(world, 'h4', 'pool-empty');
   });
 
@@ -96,13 +111,12 @@ describe('after the source has handed the instance over', () => {
     'the back end answers %s wherever it is asked: it ends where it is, and a later move works',
     async (outcome) => {
       const world = await withActive('simulated');
-      world.network.faults.arm({ op: 'activate', outcome, times: 99 });
-      const operation = await move(world);
-      await world.settle();
+      const operation = await moveCutOff(world, outcome);
       const code = outcome === 'unavailable' ? 'back-end-unavailable' : outcome;
-      const host = outcome === 'taken' ? 'h4' : 'h5';
-      expectCutOff(world, host, code);
-      expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code } });
+      expectCutOff(world, 'h4', code);
+      const { state, reason } = world.item(operation, 'web') ?? {};
+      expect({ state, code: reason?.code }).toEqual({ state: 'failed', code });
+      expect(reason?.['message']).toContain('The instance runs on host h4, but its ports are not connected there.');
       world.network.faults.disarm();
       await move(world);
       await world.settle();
@@ -112,13 +126,12 @@ describe('after the source has handed the instance over', () => {
 
   test('a-named-target: it ends there, and a retry of the operation has nowhere else to go', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'activate', host: 'h4', outcome: 'binding-failed', times: 99 });
-    const operation = await move(world, { target: 'h4' });
-    await world.settle();
+    const operation = await moveCutOff(world, 'binding-failed', { target: 'h4' });
     expectCutOff(world, 'h4', 'binding-failed');
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
     expectCutOff(world, 'h4', 'binding-failed');
+    world.network.faults.disarm();
     await move(world, { target: 'h2' });
     await world.settle();
     expectConnected(world, 'h2');
@@ -126,13 +139,12 @@ describe('after the source has handed the instance over', () => {
 
   test('a-later-move-that-finds-no-host-still-says-that-the-ports-are-not-connected', async () => {
     const world = await withActive('simulated');
-    world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 99 });
-    await move(world);
+    await moveCutOff(world, 'binding-failed');
+    for (const host of ['h2', 'h5']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
+    const operation = await move(world);
     await world.settle();
-    for (const host of ['h2', 'h4']) await world.edit(host, { disabled: { reason: 'x', by: 'x', atMs: 0 } });
-    await move(world);
-    await world.settle();
-    expectCutOff(world, 'h5', 'binding-failed');
+    expectCutOff(world, 'h4', 'binding-failed');
+    expect(world.item(operation, 'web')?.reason?.['message']).toContain('its ports are not connected there');
   });
 
   test('the-server-dies-at-each-step-of-going-on', async () => {

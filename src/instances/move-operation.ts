@@ -11,7 +11,8 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { itemsOfHost } from './clean.ts';
+import { itemsOfEvent, itemsOfHost } from './clean.ts';
+import { notPlugged, PLUG_WAIT_MS } from './degraded.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
 import { arrival, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
 import { bindTarget, switchOver, unbindSource, unbindTarget } from './move-binding.ts';
@@ -26,8 +27,9 @@ import {
   targetOf,
   type MoveLook,
 } from './move-errand.ts';
+import { bindOnceMore, leftUnplugged, pluggingSinceMs, unpluggedAt, waitForPlugs } from './move-plug.ts';
 import { afterMoveFault, saidOf, scheduledMove, sourceLost, stayed } from './move-steps.ts';
-import { answeredMove, cleaned, moveTask, observedMove } from './move-tasks.ts';
+import { answeredMove, cleaned, moveTask, observedMove, plugged } from './move-tasks.ts';
 import { isAway, isConfirmedGone, type StoredInstance } from './place.ts';
 
 export const instanceMove: OperationKind = {
@@ -41,6 +43,7 @@ export const instanceMove: OperationKind = {
     'bind',
     'switch',
     'activate',
+    'plug',
     'clean-source',
     'unbind-source',
     'unbind-target',
@@ -72,8 +75,13 @@ export const instanceMove: OperationKind = {
     return { changes: tooLate({ fleet, item, instance, nowMs }), expects: [expecting(INSTANCE, instance)] };
   },
 
-  wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
+  wakes: (fleet, change) => [
+    ...itemsOfHost(fleet, change.kind, (change.after ?? change.before)?.id),
+    ...itemsOfEvent(fleet, change),
+  ],
 };
+
+const PLUG_LATE = 'The network did not report its ports as plugged in time.';
 
 /** A move whose last step was cut short by its deadline has left the rest to a sweep: there is nothing more to do. */
 function left(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
@@ -104,6 +112,8 @@ function nextStep(look: MoveLook): readonly Next[] {
       return toSwitch(look);
     case 'activate':
       return toActivate(look);
+    case 'plug':
+      return toPlug(look);
     case 'clean-source':
       return toClean(look);
     default:
@@ -167,6 +177,19 @@ function toActivate(look: MoveLook): readonly Next[] {
   return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
 }
 
+/** A target whose ports are not plugged is left for another, as one that could not bind them. */
+function toPlug(look: MoveLook): readonly Next[] {
+  const { fleet, item, instance, nowMs } = look;
+  if (isConfirmedGone(fleet, instance.doc.host ?? '')) return [later(item, targetLost)];
+  const waiting = unpluggedAt(look);
+  if (waiting.length === 0) return [later(item, (at) => plugged(at))];
+  const failed = waiting.find(({ trouble }) => trouble === 'plug-failed');
+  if (failed !== undefined || nowMs >= pluggingSinceMs(look) + PLUG_WAIT_MS)
+    return [later(item, (at) => leftUnplugged(at, notPlugged(failed)))];
+  if (item.doc.state !== 'waiting') return [waitForPlugs(look, 0)];
+  return bindOnceMore(look, waiting);
+}
+
 /** A source that is away is swept when it is back, by work of its own: the instance runs, and need not wait for it. */
 function toClean(look: MoveLook): readonly Next[] {
   const { fleet, item, instance } = look;
@@ -186,7 +209,7 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
     case 'bind-target':
     case 'unbind-target':
     case 'prepare':
-      return stayed(look, saidOf(look, fault('The move took longer than it may. The instance stays where it is.')));
+      return stayed(look, fault('The move took longer than it may. The instance stays where it is.'));
     case 'activate': {
       const { host = '', move } = instance.doc;
       const late = fault(
@@ -197,6 +220,9 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
     }
     case 'unbind-source':
       return arrival(look);
+    case 'plug':
+      // It runs, and is shown as degraded from now on.
+      return [putMoving(look, { state: 'active', fault: fault(PLUG_LATE) }), ...swept(look, instance.doc.move.from)];
     case 'clean-source':
       return [...arrival(look), ...swept(look, instance.doc.move.from)];
     default: {

@@ -4,6 +4,7 @@ import { mark, onTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
+import { troubledPorts } from './degraded.ts';
 import { FAULTS, mayRetry, withFault, type Failed } from './faults.ts';
 import { claimGone, faultOf } from './give-up.ts';
 import type { Attempt, InstanceFault, Move } from './model.ts';
@@ -89,16 +90,18 @@ export function afterMoveFault(look: MoveLook, failed: Failed, sweep: typeof swe
   return onward(look, { step, host: null, changes });
 }
 
-/** The move is over and the instance is where it was, active as before; it says why it did not move. */
+/**
+ * The move is over and the instance is where it was, active as before; it says why it did not move. That its ports are not
+ * connected is said by the move alone: of the instance it is derived, and may be over soon.
+ */
 function stays(look: MoveLook, why: InstanceFault): RecordStep {
-  const fault = saidOf(look, why);
-  return ended(look, fault, stayed(look, fault));
+  return ended(look, saidOf(look, why), stayed(look, why));
 }
 
 /** Of an instance whose ports are not connected where it is, that is what has to be known first. */
 export function saidOf({ fleet, instance }: MoveLook, why: InstanceFault): InstanceFault {
   const { id, doc } = instance;
-  if (portsOf(fleet, doc).every((port) => port.doc.binding !== undefined)) return why;
+  if (troubledPorts(fleet, instance).length === 0) return why;
   const { host = '', move } = doc;
   const here = move.tries.find((one) => one.host === host && one.fault !== undefined);
   const cause = here?.text ?? `Host ${host} could not connect them.`;

@@ -11,6 +11,7 @@ import {
 import { buildArgs, hostsWork, nicArgs } from './build-answers.ts';
 import { boundPorts } from './build-orders.ts';
 import { found, keptPromises } from './build-steps.ts';
+import { tellsOfPlugs } from './degraded.ts';
 import { faultNamed, type Failed } from './faults.ts';
 import { arrived, cutOff, isCutOff, switched, wentOn } from './move-arrival.ts';
 import {
@@ -33,6 +34,7 @@ import {
   type Moving,
   type MoveLook,
 } from './move-errand.ts';
+import { boundOnceMore } from './move-plug.ts';
 import { afterMoveFault, instanceLost, sourceLost } from './move-steps.ts';
 import { outsidePorts } from './orders.ts';
 import { portsOf } from './place.ts';
@@ -179,7 +181,13 @@ function activated(look: MoveLook, answer: TaskAnswer): RecordStep {
   if (made.kind === 'fault') return cutOff(look, made.failed);
   const promises = made.changes.length === 0 ? [] : keptPromises(fleet, instance.id);
   const changes = merged([...made.changes, ...promises]);
-  return onward(look, { step: 'clean-source', host: instance.doc.move.from, changes });
+  const isToldOf = portsOf(fleet, instance.doc).some((port) => tellsOfPlugs(fleet, port));
+  return isToldOf ? onward(look, { step: 'plug', host: null, changes }) : plugged(look, changes);
+}
+
+/** It is connected where it is now: the source has nothing of it to give any more. */
+export function plugged(look: MoveLook, changes: readonly Change[] = []): RecordStep {
+  return onward(look, { step: 'clean-source', host: look.instance.doc.move.from, changes });
 }
 
 /** The back end's answer. After the hand-over a back end that says nothing is asked again some times. */
@@ -191,6 +199,8 @@ export function observedMove(fleet: FleetReader, item: StoredItem, outcome: Acti
         return boundAtTarget(look, answered);
       case 'unbind-target':
         return unboundAtTarget(look, answered);
+      case 'plug':
+        return boundOnceMore(look);
       case 'unbind-source':
         // An inactive binding too many does no harm: the next one replaces it.
         return (isUnknown(answered) ? askAgain(look, answered) : undefined) ?? arrived(look);

@@ -26,6 +26,7 @@ import { FLAVOR, type Flavor } from './model.ts';
 import { instanceMove } from './move-operation.ts';
 import { instanceRebuild } from './rebuild.ts';
 import { instanceRelease } from './release.ts';
+import { instanceReplug } from './replug.ts';
 import { instanceShelve } from './shelve-steps.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
@@ -40,6 +41,7 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
     instanceDelete,
     instanceMove,
     instanceRebuild,
+    instanceReplug,
     instanceShelve,
     scaleInKind(EVACUATORS),
     scaleInEndKind({ evacuators: EVACUATORS, peersOf: () => [] }),

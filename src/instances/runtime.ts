@@ -1,3 +1,4 @@
+export { DegradedController } from './degraded-controller.ts';
 export { flavorRoutes } from './flavor-routes.ts';
 export { groupRoutes } from './group-routes.ts';
 export { instanceRoutes } from './instance-routes.ts';

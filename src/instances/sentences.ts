@@ -22,6 +22,17 @@ export const instanceSentences: ReasonSentences = {
   'given-up': ({ message }) => said(message),
   'ports-not-plugged': ({ instance }) =>
     `The network has not reported every port of instance ${said(instance)} as plugged.`,
+  'instance-degraded': ({ instance, host, trouble }) =>
+    `Instance ${said(instance)} runs on host ${said(host)} and is degraded: ${said(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${said(instance)}" says why it was not yet. If it has to run now, move it with "muster instances move ${said(instance)}".`,
+  'moved-and-degraded': ({ instance, from, host, trouble }) =>
+    `Instance ${said(instance)} was moved off host ${said(from)} to host ${said(host)}, and is not connected there: ${said(trouble)}. It does not count as moved until it is; "muster instances show ${said(instance)}" says what is tried.`,
+  'not-connected': ({ instance, host, fault, message }) =>
+    `The ports of instance ${said(instance)} could not be connected to host ${said(host)} (${said(fault)})${message === undefined ? '' : `: ${said(message).replace(/[.]$/, '')}`}. It is tried again, less and less often.`,
+  'ports-bound-again': ({ instance, host }) =>
+    `The ports of instance ${said(instance)} are being bound to host ${said(host)} again.`,
+  'host-binds': ({ instance, host }) =>
+    `Host ${said(host)} binds ports by itself, and has not bound all of instance ${said(instance)}. Upgrade the agents of all hosts, or move the instance with "muster instances move ${said(instance)}".`,
+  'not-plugged': ({ message }) => said(message),
   'released-by-host': () => 'The host has destroyed the instance and released its ports.',
   'too-few': ({ message }) => said(message),
   'back-end-unavailable': (reason, explain) =>

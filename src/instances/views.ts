@@ -1,10 +1,12 @@
 // How flavors, server groups and instances are shown. An instance that found no host is shown with the reasons in words, so
 // that the API, the command line and the history say the same.
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { viewOf, type View } from '../access/index.ts';
 import { idOf, type FleetReader, type Stored } from '../fleet/index.ts';
-import { PORT, PORT_VIEW } from '../network/index.ts';
+import { backEndSentences, PORT, PORT_VIEW } from '../network/index.ts';
+import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
+import { degradedPorts, degradedReason, PORT_TROUBLES, replugOf } from './degraded.ts';
 import { siteOfInstance } from './instance-site.ts';
 import {
   FLAVOR,
@@ -17,6 +19,7 @@ import {
   type Group,
   type Instance,
 } from './model.ts';
+import { instanceSentences } from './sentences.ts';
 
 /** Flavors and groups belong to the whole fleet. */
 export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({ kind: FLAVOR, fields: FLAVOR_SCHEMA.properties });
@@ -61,10 +64,71 @@ export const INSTANCE_VIEW: View<'instance', Instance> = viewOf<'instance', Inst
 
 export const PORTS = Type.Array(PORT_VIEW.schema);
 
+const Degraded = Type.Object(
+  {
+    code: Type.String(),
+    message: Type.String({ description: 'the reason, for a person' }),
+    sinceMs: Type.Integer(),
+    operation: Type.Optional(Type.String({ description: 'the one that connects its ports again' })),
+    lastTry: Type.Optional(Type.String({ description: 'why that was not possible yet' })),
+    ports: Type.Array(
+      Type.Object({
+        port: Type.String(),
+        nic: Type.Integer(),
+        network: Type.String(),
+        trouble: Type.Enum(PORT_TROUBLES, {
+          description:
+            '`unbound`: bound to no host, or to another; `not-plugged`: nobody said that its host connected it; `unplugged`, `plug-failed`: somebody said that it is not',
+        }),
+      }),
+    ),
+  },
+  {
+    description:
+      'set while it is active and not all of its ports are connected at its host; derived when it is read: the revision does not tell of it, and changes of an instance that are watched do not have it',
+  },
+);
+
+/** What is shown of an instance when it is read, beside its document. */
+export const SHOWN_INSTANCE = Type.Object({
+  ...INSTANCE_VIEW.schema.properties,
+  degraded: Type.Optional(Degraded),
+});
+
+/** The instance, and whether it is degraded. Nearly all are not: they cost a look at their ports. */
+export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
+  const text = INSTANCE_VIEW.text(stored);
+  const degraded = shownDegraded(fleet, stored);
+  return degraded === undefined ? text : `${text.slice(0, -1)},"degraded":${JSON.stringify(degraded)}}`;
+}
+
+const explain = explainer([backEndSentences, instanceSentences]);
+
+function shownDegraded(fleet: FleetReader, stored: Stored<'instance', Instance>): Static<typeof Degraded> | undefined {
+  const troubled = degradedPorts(fleet, stored);
+  if (troubled.length === 0) return undefined;
+  const reason = degradedReason(stored, troubled);
+  const replug = replugOf(fleet, stored.id)?.doc;
+  const last = replug?.reason;
+  return {
+    code: reason.code,
+    message: explain(reason),
+    sinceMs: Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
+    ...(replug !== undefined && { operation: replug.operation }),
+    ...(last !== undefined && { lastTry: explain(last) }),
+    ports: troubled.map(({ port: { id, doc }, trouble }) => ({
+      port: id,
+      nic: doc.nic ?? 0,
+      network: doc.network,
+      trouble,
+    })),
+  };
+}
+
 /** The instance with its ports, in the order of its NICs. */
 export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
-  return `${INSTANCE_VIEW.text(stored).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
+  return `${instanceText(stored, fleet).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
 }
 
 /** The report with a sentence for each stage that lost hosts. */

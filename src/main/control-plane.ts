@@ -11,6 +11,7 @@ import { ElectionController } from '../election/runtime.ts';
 import { TunnelKeysController } from '../network/runtime.ts';
 import { HostAlarmsController, LivenessController, ScaleInController } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
+import { DegradedController } from '../instances/runtime.ts';
 import { RetentionController } from '../journal/runtime.ts';
 import { KeysController } from '../keys/runtime.ts';
 import { LeaseController, OperationsController } from '../operations/runtime.ts';
@@ -229,6 +230,7 @@ function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOpti
     election,
     new ScaleInController({ ...common, evacuators: EVACUATORS }),
     new HostAlarmsController({ ...common, lastReportMs: desk.removedReportMs }),
+    new DegradedController(common),
   ];
 }
 

@@ -69,6 +69,7 @@ describe('the rooms together', () => {
       'instance-release',
       'instance-move',
       'instance-rebuild',
+      'instance-replug',
       'instance-shelve',
     ]);
     expect(SETTINGS.map(({ name }) => name)).toEqual([

@@ -46,6 +46,7 @@ import {
   instanceMove,
   instanceRebuild,
   instanceRelease,
+  instanceReplug,
   instanceSentences,
   instanceShelve,
   instancesModel,
@@ -118,6 +119,7 @@ export const OPERATION_KINDS: ReadonlyMap<string, OperationKind> = new Map(
     instanceRelease,
     instanceMove,
     instanceRebuild,
+    instanceReplug,
     instanceShelve,
   ].map((kind) => [kind.name, kind]),
 );

@@ -1,12 +1,13 @@
 // Network events: kept whether or not anybody waits, counted for the present binding only.
 import { describe, expect, test } from 'vitest';
-import { Fleet, idOf, Registry, remove, type FleetReader } from '../fleet/index.ts';
+import { Fleet, idOf, put, Registry, remove, type FleetReader } from '../fleet/index.ts';
 import {
   eventId,
   EVENTS_BY_PORT,
   isPlugged,
   NETWORK_EVENT,
   networkEventsModel,
+  plugEvent,
   recordNetworkEvents,
   type NetworkNews,
 } from './event.ts';
@@ -29,7 +30,7 @@ const plugged = (serial: number, more: Partial<NetworkNews> = {}): NetworkNews =
 function tell(fleet: Fleet, ...events: NetworkNews[]) {
   const decision = recordNetworkEvents(fleet, { events, nowMs: 5000 });
   if (decision.kind === 'refuse') return decision.refusal;
-  for (const { doc } of decision.changes) expect(NETWORK_EVENT.check(doc)).toBeUndefined();
+  for (const { doc } of decision.changes) if (doc !== null) expect(NETWORK_EVENT.check(doc)).toBeUndefined();
   if (decision.changes.length > 0) fleet.apply(fleet.revision + 1, decision.changes);
   return decision.answer.map(({ result }) => result);
 }
@@ -89,9 +90,45 @@ describe('events', () => {
     expect(bound(fleet, 1)).toBe(false);
   });
 
+  test('the-last-word-on-a-binding-counts', () => {
+    const fleet = fleetOf({ serial: 1 });
+    const said = (...names: NetworkNews['name'][]) => tell(fleet, ...names.map((name) => plugged(1, { name })));
+    expect(said('plugged')).toEqual(['recorded']);
+    expect(bound(fleet, 1)).toBe(true);
+    expect(said('unplugged')).toEqual(['recorded']);
+    expect(plug(fleet)).toBe(false);
+    expect(said('plugged')).toEqual(['recorded']);
+    expect(plug(fleet)).toBe(true);
+    expect(said('failed', 'plugged', 'failed')).toEqual(['recorded', 'recorded', 'recorded']);
+    expect(plugEvent(fleet, fleet.get(PORT, idOf(PORT, 'p'))!)).toMatchObject({ name: 'failed', serial: 1 });
+    expect(fleet.count(NETWORK_EVENT)).toBe(1);
+  });
+
+  test('of-several-that-an-older-version-kept-the-newest-counts', () => {
+    const fleet = fleetOf({ serial: 1, binding: { host: 'h1', serial: 1, type: 'ovs' } });
+    for (const name of ['plugged', 'unplugged'] as const) {
+      const doc = { port: 'p', name, serial: 1, atMs: 5000 };
+      fleet.apply(fleet.revision + 1, [put(NETWORK_EVENT, eventId('p', name, 1), doc)]);
+    }
+    expect(plug(fleet)).toBe(false);
+    expect(tell(fleet, plugged(1))).toEqual(['recorded']);
+    expect(plug(fleet)).toBe(true);
+  });
+
+  test('a-wrong-instance-is-a-refusal-of-that-entry-while-the-others-are-taken', () => {
+    const fleet = fleetOf({ serial: 1 });
+    const events = [plugged(1, { instance: 'db' }), plugged(1, { name: 'failed', instance: 'web' })];
+    const decision = recordNetworkEvents(fleet, { events, nowMs: 5000 });
+    expect(decision.kind === 'accept' && decision.answer).toMatchObject([
+      { result: 'refused', status: 409, code: 'instance-not-attached' },
+      { result: 'recorded', name: 'failed' },
+    ]);
+    expect(decision.kind === 'accept' && decision.changes).toHaveLength(1);
+  });
+
   test('duplicates-are-harmless', () => {
     const fleet = fleetOf({ serial: 1 });
-    expect(tell(fleet, plugged(1), plugged(1))).toEqual(['recorded', 'recorded']);
+    expect(tell(fleet, plugged(1), plugged(1))).toEqual(['recorded', 'already']);
     const { revision } = fleet;
     expect(tell(fleet, plugged(1))).toEqual(['already']);
     expect([fleet.revision, fleet.count(NETWORK_EVENT), fleet.countOf(EVENTS_BY_PORT, 'p')]).toEqual([revision, 1, 1]);

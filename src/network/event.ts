@@ -6,6 +6,7 @@ import {
   mark,
   merged,
   put,
+  remove,
   schemaKind,
   type Change,
   type FleetReader,
@@ -17,8 +18,8 @@ import {
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { PORT, type Port } from './model.ts';
 
-/** `plugged`: the host has connected the port. */
-export const EVENT_NAMES = ['plugged', 'unplugged'] as const;
+/** `plugged`: the host has connected the port. `unplugged`: it is connected no more. `failed`: the host could not connect it. */
+export const EVENT_NAMES = ['plugged', 'unplugged', 'failed'] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
 export const EVENT_SCHEMA = Type.Object(
@@ -53,7 +54,7 @@ export const EVENTS_BY_PORT: Index<'network-event', NetworkEvent> = {
 
 export const networkEventsModel: Model = { kinds: [NETWORK_EVENT], indexes: [EVENTS_BY_PORT] };
 
-/** What is said of a port. Saying it twice is saying it once. */
+/** What is said of a port. Saying it twice is saying it once; of what is said of one binding, the last word counts. */
 export interface NetworkNews {
   readonly port: string;
   readonly name: EventName;
@@ -84,13 +85,19 @@ export interface EventAnswer {
 /** Takes what can be taken; an event that cannot says why and does not hold up the others. */
 export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: RecordEvents): Decision<EventAnswer[]> {
   const changes: Change[] = [];
+  const lastSaid = new Map<string, EventName>();
   const answers = events.map((news): EventAnswer => {
     const { port: id, name, serial } = news;
     const port = fleet.get(PORT, idOf(PORT, id));
     const fault = faultOf(news, port?.doc);
     if (fault !== undefined) return { port: id, name, serial, result: 'refused', ...fault };
-    const judged = judge(fleet, port as Stored<'port', Port>, news);
-    if (judged === 'recorded') changes.push(eventOf(port as Stored<'port', Port>, news, nowMs));
+    const binding = `${id}:${serial}`;
+    const before = lastSaid.get(binding) ?? lastEvent(fleet, id, serial)?.name;
+    const judged = judge(port as Stored<'port', Port>, news, before);
+    if (judged === 'recorded') {
+      changes.push(...replacedBy(news), eventOf(port as Stored<'port', Port>, news, nowMs));
+      lastSaid.set(binding, name);
+    }
     return { port: id, name, serial, result: judged };
   });
   const [first] = answers;
@@ -98,7 +105,9 @@ export function recordNetworkEvents(fleet: FleetReader, { events, nowMs }: Recor
     const { code = '', message } = first;
     return refuse({ kind: first.status === 404 ? 'not-found' : 'conflict', code, message, facts: { events: answers } });
   }
-  return accept(merged(changes), answers);
+  const isThere = ({ id, doc }: Change): boolean =>
+    doc !== null || fleet.get(NETWORK_EVENT, idOf(NETWORK_EVENT, id)) !== undefined;
+  return accept(merged(changes).filter(isThere), answers);
 }
 
 function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer> | undefined {
@@ -116,12 +125,12 @@ function faultOf(news: NetworkNews, port: Port | undefined): Partial<EventAnswer
   return { status: 409, code: 'instance-not-attached', message };
 }
 
-function judge(fleet: FleetReader, port: Stored<'port', Port>, { name, serial }: NetworkNews): EventFate {
+function judge(port: Stored<'port', Port>, { name, serial }: NetworkNews, lastSaid: EventName | undefined): EventFate {
   if (isLate(port.doc, serial)) {
     mark('network-event-late');
     return 'late';
   }
-  if (fleet.get(NETWORK_EVENT, eventId(port.id, name, serial)) === undefined) return 'recorded';
+  if (name !== lastSaid) return 'recorded';
   mark('network-event-repeated');
   return 'already';
 }
@@ -145,13 +154,34 @@ function eventOf({ id, doc }: Stored<'port', Port>, { name, serial }: NetworkNew
   return put(NETWORK_EVENT, eventId(id, name, serial), event);
 }
 
+/** What was said of the same binding before counts no more: it goes, so that there is one last word. */
+function replacedBy({ port, name, serial }: NetworkNews): Change[] {
+  return EVENT_NAMES.filter((other) => other !== name).map((other) =>
+    remove(NETWORK_EVENT, eventId(port, other, serial)),
+  );
+}
+
 /** The same event has the same id, however often it comes. */
 export function eventId(port: string, name: EventName, serial: number): NetworkEventId {
   return idOf(NETWORK_EVENT, `${port}:${name}:${serial}`);
 }
 
-/** Whether its host has said that it connected the port as it is bound now. Whoever waits for it looks here first. */
+/** The last word on a binding. A version that kept all of them may have left several. */
+function lastEvent(fleet: FleetReader, port: string, serial: number): NetworkEvent | undefined {
+  let last: Stored<'network-event', NetworkEvent> | undefined;
+  for (const name of EVENT_NAMES) {
+    const event = fleet.get(NETWORK_EVENT, eventId(port, name, serial));
+    if (event !== undefined && event.revision > (last?.revision ?? -1)) last = event;
+  }
+  return last?.doc;
+}
+
+/** What was last said of the port as it is bound now. Whoever waits for it looks here first. */
+export function plugEvent(fleet: FleetReader, { id, doc }: Stored<'port', Port>): NetworkEvent | undefined {
+  return doc.binding === undefined ? undefined : lastEvent(fleet, id, doc.binding.serial);
+}
+
+/** Whether its host has said that it connected the port as it is bound now. */
 export function isPlugged(fleet: FleetReader, port: Stored<'port', Port>): boolean {
-  const { binding } = port.doc;
-  return binding !== undefined && fleet.get(NETWORK_EVENT, eventId(port.id, 'plugged', binding.serial)) !== undefined;
+  return plugEvent(fleet, port)?.name === 'plugged';
 }

@@ -15,7 +15,7 @@ export {
   parseCredentials,
 } from './credentials.ts';
 export type { Credentials } from './credentials.ts';
-export { isPlugged, NETWORK_EVENT, networkEventsModel, recordNetworkEvents } from './event.ts';
+export { isPlugged, NETWORK_EVENT, networkEventsModel, plugEvent, recordNetworkEvents } from './event.ts';
 export type { NetworkEvent, NetworkNews } from './event.ts';
 export { createRouter } from './decide-router.ts';
 export { createTransportZone, zoneOfHost } from './decide-transport-zone.ts';

@@ -4,7 +4,7 @@ import type { SimulatedOp } from './simulated-faults.ts';
 export interface SimulatedCall {
   /** Counts from 1. */
   readonly nth: number;
-  readonly op: Exclude<SimulatedOp, 'spawn'>;
+  readonly op: Exclude<SimulatedOp, 'spawn' | 'plug'>;
   readonly instance: string;
   /** Set for a call about one port. */
   readonly port?: string;

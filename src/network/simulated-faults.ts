@@ -3,18 +3,28 @@
 import { PORT_OUTCOMES, type PortOutcome } from './back-end.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 
-/** `bind` is also what gives a port a second binding, `unbind` what takes it away; `activate` makes it the active one. */
-export const SIMULATED_OPS = ['create', 'bind', 'activate', 'unbind', 'delete', 'spawn'] as const;
+/**
+ * `bind` is also what gives a port a second binding, `unbind` what takes it away; `activate` makes it the active one. `plug`: what
+ * is said of a port that is bound.
+ */
+export const SIMULATED_OPS = ['create', 'bind', 'activate', 'plug', 'unbind', 'delete', 'spawn'] as const;
 export type SimulatedOp = (typeof SIMULATED_OPS)[number];
 
+const PLUG_OUTCOMES = ['plug-failed', 'unplugged'] as const;
 const SPAWN_OUTCOMES = ['spawn-failed', 'resources-gone', 'bad-image'] as const;
 
 /**
  * `ok`: only the delay. `hang`: nothing happens and nobody answers. `applied-but-lost`: it is carried out and the answer does
  * not come back. The others are what the call answers, without effect; but for `binding-failed`, which answers with
- * success and a port that is not connected.
+ * success and a port that is not connected. Of `plug`: `hang` says nothing, `plug-failed` and `unplugged` say that.
  */
-export const FAULT_OUTCOMES = [...PORT_OUTCOMES, 'hang', 'applied-but-lost', ...SPAWN_OUTCOMES] as const;
+export const FAULT_OUTCOMES = [
+  ...PORT_OUTCOMES,
+  'hang',
+  'applied-but-lost',
+  ...PLUG_OUTCOMES,
+  ...SPAWN_OUTCOMES,
+] as const;
 export type FaultOutcome = (typeof FAULT_OUTCOMES)[number];
 
 export interface NewFault {
@@ -54,6 +64,7 @@ const POSSIBLE: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
   create: ['ok', 'pool-empty', 'not-found', 'taken', 'quota', 'forbidden', 'unavailable', ...LOST],
   bind: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
   activate: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
+  plug: ['ok', 'hang', ...PLUG_OUTCOMES],
   unbind: [...ENDING, ...LOST],
   delete: [...ENDING, ...LOST],
   spawn: ['ok', 'hang', ...SPAWN_OUTCOMES],

@@ -135,7 +135,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     const caller: Caller = { by: 'conductor', ...fence };
     const activate = (port: BindPort, to: BindTo): Done => {
       const done = this.#ports.activateBinding(port, to);
-      this.#tellIfConnected(done, to.instance, port);
+      this.#tellIfConnected(done, to, port);
       return done;
     };
     return this.#each(order.ports, (port) => this.#bindBy('activate', { order, port, caller }, activate));
@@ -187,7 +187,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
   #bindOne(order: BindOrder, port: BindPort, caller: Caller): Promise<Settled> {
     const bind = (one: BindPort, to: BindTo): Done => {
       const done = this.#ports.bind(one, to);
-      this.#tellIfConnected(done, to.instance, one);
+      this.#tellIfConnected(done, to, one);
       return done;
     };
     return this.#bindBy('bind', { order, port, caller }, bind);
@@ -216,9 +216,11 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** Again when the bind comes again: whoever heard it first may have forgotten. */
-  #tellIfConnected(done: Done, instance: string, { port, serial }: BindPort): void {
+  #tellIfConnected(done: Done, { instance, host }: BindTo, { port, serial, segment, nic }: BindPort): void {
     if (done.kind === 'stale' || done.reply.type !== CONNECTED || !this.eventsEnabled) return;
-    this.#emit({ port, name: 'plugged', serial, instance });
+    const fault = this.faults.strike({ op: 'plug', host, segment, nic });
+    const name = plugEventOf(fault?.outcome);
+    if (name !== undefined) this.#emit({ port, name, serial, instance });
   }
 
   /** All at once: one that is slow or fails holds up no other. */
@@ -281,4 +283,10 @@ export class SimulatedNetwork implements NetworkBackEnd {
     this.calls.ended(nth, bad?.outcome ?? carried.kind);
     return carried;
   }
+}
+
+/** What is said of a port that is bound; undefined when nothing is. */
+function plugEventOf(fault: FaultOutcome | undefined): NetworkNews['name'] | undefined {
+  if (fault === 'hang') return undefined;
+  return fault === 'plug-failed' ? 'failed' : fault === 'unplugged' ? 'unplugged' : 'plugged';
 }

@@ -18,7 +18,7 @@ const WHERE = {
   nic: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
   outcome: Type.Enum(FAULT_OUTCOMES, {
     description:
-      '`ok` only delays; `hang` never answers; `applied-but-lost` is carried out and not answered; `binding-failed` answers with success and a port that is not connected',
+      '`ok` only delays; `hang` never answers; `applied-but-lost` is carried out and not answered; `binding-failed` answers with success and a port that is not connected; of `plug`, `hang` says nothing and `plug-failed` and `unplugged` say that of a port which is bound',
   }),
 };
 

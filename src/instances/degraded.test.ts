@@ -1,0 +1,228 @@
+// Instances that run without being connected: shown as degraded, with an alarm, connected again for as long as it takes, and not
+// moved in the eyes of a drain. What is asked of them goes on as of any other.
+import { describe, expect, test } from 'vitest';
+import { idOf } from '../fleet/index.ts';
+import { findHost, startScaleIn } from '../hosts/index.ts';
+import { recordNetworkEvents, type NetworkNews } from '../network/index.ts';
+import type { RecordStep } from '../operations/index.ts';
+import { replugOf } from './degraded.ts';
+import { deleteInstances } from './delete.ts';
+import { World } from './instances-fixture.ts';
+import { INSTANCE } from './model.ts';
+import { HOUR_MS, move, withActive } from './moves-fixture.ts';
+import { EVACUATORS, fixtureF } from './reference-fixture.ts';
+import { instanceReplug } from './replug.ts';
+import { shelveInstance } from './shelve.ts';
+import { instanceText } from './views.ts';
+
+/** The back end says something of the port as it is bound now. */
+async function say(world: World, name: NetworkNews['name']): Promise<void> {
+  const serial = world.port('web-p0')?.binding?.serial ?? 0;
+  const events = [{ port: 'web-p0', name, serial }];
+  await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: world.nowMs }));
+}
+
+interface Shown {
+  readonly state: string;
+  readonly degraded?: { readonly message: string; readonly lastTry?: string; readonly operation?: string };
+}
+
+function shown(world: World): Shown {
+  return JSON.parse(instanceText(world.fleet.get(INSTANCE, idOf(INSTANCE, 'web'))!, world.fleet)) as Shown;
+}
+
+/** It is unplugged, and the back end binds it no more. */
+async function withUnplugged(): Promise<World> {
+  const world = await withActive('simulated');
+  world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed', times: 9999 });
+  await say(world, 'unplugged');
+  await world.settle();
+  return world;
+}
+
+const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS });
+
+function expectWell(world: World, host: string): void {
+  expect(world.instance('web')).toMatchObject({ state: 'active', host });
+  expect(world.degraded('web')).toEqual([]);
+  expect(world.alarm('web')).toBeUndefined();
+  expect(shown(world)).not.toHaveProperty('degraded');
+  expect(world.network.port('web-p0')?.binding).toMatchObject({ host, type: 'simulated' });
+  expect(world.open()).toEqual([]);
+  expect(world.violations).toEqual([]);
+}
+
+describe('an instance whose port is unplugged', () => {
+  test('is-shown-as-degraded-with-the-reason-at-once', async () => {
+    const world = await withActive('simulated');
+    expect(shown(world)).not.toHaveProperty('degraded');
+    await say(world, 'unplugged');
+    const { state, degraded } = shown(world);
+    expect(state).toBe('active');
+    expect(degraded).toMatchObject({
+      code: 'instance-degraded',
+      ports: [{ port: 'web-p0', nic: 0, network: 'n', trouble: 'unplugged' }],
+    });
+    expect(degraded?.message).toContain('port web-p0 (NIC 0, network n) was reported as unplugged');
+    await say(world, 'plugged');
+    expect(shown(world)).not.toHaveProperty('degraded');
+  });
+
+  test('raises-an-alarm-and-is-connected-again-which-clears-it', async () => {
+    const world = await withActive('simulated');
+    const { serial = 0 } = world.port('web-p0') ?? {};
+    await say(world, 'unplugged');
+    await world.tick();
+    expect(world.alarm('web')).toMatchObject({
+      severity: 'critical',
+      reason: { code: 'instance-degraded', host: 'h2' },
+    });
+    await world.settle();
+    expectWell(world, 'h2');
+    expect(world.port('web-p0')?.serial).toBe(serial + 1);
+    expect(world.addresses('web')).toEqual(['10.0.0.2']);
+  });
+
+  test('is-tried-again-less-and-less-often-for-ever-and-over-restarts', async () => {
+    const world = await withUnplugged();
+    const calls = (): number => world.network.calls.list().filter(({ op }) => op === 'bind').length;
+    const before = calls();
+    for (let tick = 0; tick < 720; tick += 1) {
+      if (tick % 100 === 50) await world.restart();
+      await world.tick();
+    }
+    // An hour: about one a minute once the pauses have grown.
+    expect(calls() - before).toBeGreaterThan(30);
+    expect(calls() - before).toBeLessThan(70);
+    expect(shown(world).degraded?.lastTry).toContain('binding-failed');
+    expect(shown(world).degraded?.operation).toMatch(/^replug-/);
+    expect(world.alarm('web')).toBeDefined();
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 20; tick += 1) await world.tick();
+    expectWell(world, 'h2');
+  });
+
+  test('can-be-moved-and-is-well-where-it-arrives', async () => {
+    const world = await withUnplugged();
+    const operation = await move(world);
+    await world.settle();
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expectWell(world, 'h4');
+  });
+
+  test('can-be-deleted-and-leaves-nothing', async () => {
+    const world = await withUnplugged();
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking(world) }));
+    await world.settle();
+    expect([world.instance('web'), world.port('web-p0'), world.alarm('web')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(world.open()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('can-be-shelved', async () => {
+    const world = await withUnplugged();
+    await world.commit((fleet) => shelveInstance(fleet, { id: 'web', credentials: true, ...asking(world) }));
+    await world.settle();
+    expect([world.instance('web')?.state, world.alarm('web')]).toEqual(['shelved', undefined]);
+    expect(world.open()).toEqual([]);
+  });
+
+  test('never: an answer to an order that is not the last one counts', async () => {
+    const world = await withUnplugged();
+    const waiting = replugOf(world.fleet, 'web')!;
+    const { serial = 0 } = world.port('web-p0') ?? {};
+    const answered = (order: string): RecordStep | undefined => {
+      const reason = { code: 'ports-bound-again', orders: [order] };
+      const item = { ...waiting, doc: { ...waiting.doc, step: 'bind', state: 'running' as const, reason } };
+      const ports = [{ port: 'web-p0', outcome: 'ok', type: 'simulated', addresses: [] }];
+      return instanceReplug.observe?.(world.fleet, item, { kind: 'applied', facts: { ports } }, world.nowMs);
+    };
+    expect(answered(`web-p0:${serial - 1}`)).toMatchObject({ progress: { step: 'rebind' }, changes: [] });
+    expect(answered(`web-p0:${serial}`)).toMatchObject({ progress: { step: 'plug' }, changes: [{ id: 'web-p0' }] });
+  });
+});
+
+describe('a move', () => {
+  test('goes-on-to-the-next-host-when-the-port-could-not-be-plugged', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'plug-failed', times: 9999 });
+    const operation = await move(world);
+    const { nowMs } = world;
+    await world.settle();
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expectWell(world, 'h5');
+    expect(world.nowMs - nowMs).toBeLessThan(200_000);
+  });
+
+  test('hears-of-a-plug-again-that-nobody-heard', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'hang' });
+    const operation = await move(world);
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expectWell(world, 'h4');
+  });
+
+  test('that-nobody-says-is-plugged-anywhere-has-failed-and-the-instance-is-degraded', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'plug', outcome: 'hang', times: 9999 });
+    const operation = await move(world);
+    for (let tick = 0; tick < 300; tick += 1) await world.tick();
+    const { state, reason } = world.item(operation, 'web') ?? {};
+    expect({ state, code: reason?.code }).toEqual({ state: 'failed', code: 'not-plugged' });
+    expect(world.instance('web')?.state).toBe('active');
+    expect(world.degraded('web')).toEqual(['web-p0: not-plugged']);
+    expect(world.alarm('web')).toBeDefined();
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 60; tick += 1) await world.tick();
+    expectWell(world, world.instance('web')?.host ?? '');
+  });
+});
+
+describe('a build', () => {
+  test('whose-port-could-not-be-plugged-goes-on-elsewhere-at-once', async () => {
+    const world = await World.of(fixtureF('simulated'));
+    world.network.faults.arm({ op: 'plug', host: 'h2', outcome: 'plug-failed', times: 1 });
+    const { nowMs } = world;
+    await world.create();
+    await world.settle();
+    expectWell(world, 'h3');
+    expect(world.nowMs - nowMs).toBeLessThan(200_000);
+    expect(world.instance('web')?.attempts[0]).toMatchObject({
+      host: 'h2',
+      fault: 'not-plugged',
+      text: 'The network reported that port web-p0 (NIC 0, network n) could not be plugged by its host.',
+    });
+  });
+});
+
+describe('a drain', () => {
+  test('an-instance-that-is-not-connected-where-it-was-moved-counts-as-not-moved', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
+    const command = { hosts: ['h2'], drain: true, ...asking(world) };
+    const { operation = '' } = await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
+    for (let tick = 0; world.instance('web')?.host === 'h2'; tick += 1) {
+      await world.tick();
+      if (tick > 100) throw new Error('it does not move');
+    }
+    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+    expect(findHost(world.fleet, 'h2')?.doc.state).toBe('draining');
+    expect(world.operationDoc(operation)?.state).toBe('running');
+    expect(world.item(operation, 'h2')).toMatchObject({
+      state: 'waiting',
+      reason: { code: 'moved-and-degraded', instance: 'web', host: 'h4', from: 'h2' },
+    });
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 20; tick += 1) await world.tick();
+    expectWell(world, 'h4');
+    expect(findHost(world.fleet, 'h2')?.doc.state).toBe('drained');
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+  });
+});
