@@ -69,6 +69,21 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
+test('one-that-is-held-on-to-on-a-leaving-host-says-so-when-nobody-could-take-it', async () => {
+  const world = await three();
+  await world.say('nat:r1', { onControlLoss: 'hold' });
+  world.heard.add('a');
+  await world.silent('a', 'down');
+  await world.edit('a', LEAVING);
+  await world.settle();
+  const { host, degraded } = service(world.fleet, 'nat:r1')?.designated ?? {};
+  expect([host, degraded]).toEqual(['a', undefined]);
+  for (const name of ['b', 'x']) await world.edit(name, LEAVING);
+  await world.settle();
+  expect(service(world.fleet, 'nat:r1')?.designated).toMatchObject({ host: 'a', degraded: true });
+  expect(world.wrong()).toEqual([]);
+});
+
 test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services', async () => {
   const world = await World.of(
     [fitHost('a', { baseWeight: 9 }), fitHost('b')],

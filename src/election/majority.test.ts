@@ -1,5 +1,6 @@
 // When hosts that do not hear another one are believed, and what becomes of its services then.
 import { describe, expect, test } from 'vitest';
+import type { Host } from '../hosts/index.ts';
 import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
 import { isUnheardByMost, sensesOf, type Hearing } from './majority.ts';
 import { heartbeatPeers, WATCHERS_MAX } from './watchers.ts';
@@ -154,5 +155,19 @@ describe('who listens for whom', () => {
     expect(['a', 'b', 'x'].map(senses.isUnheard)).toEqual([true, false, false]);
     expect(asked).toEqual(['b a', 'c a']);
     expect(senses.hears('a')).toBe(false);
+  });
+
+  test('one-without-a-tunnel-to-a-host-does-not-vouch-for-it', async () => {
+    const world = await servedBy('a', 'b', 'c', 'd');
+    const senses = sensesOf(world.fleet, {
+      unheardBy: () => 2,
+      // As agents say it: who is not among those that they do not hear is heard.
+      hearing: (listener) => (listener === 'b' || listener === 'c' ? 'unheard' : 'heard'),
+    });
+    expect([senses.hears('a'), senses.isBfdDown?.('a')]).toEqual([true, false]);
+    for (const facts of [{ transportZone: 'far' }, { transportZone: undefined, tunnelAddress: undefined }]) {
+      await world.edit('d', facts as Partial<Host>);
+      expect([senses.hears('a'), senses.isBfdDown?.('a'), senses.isUnheard('a')]).toEqual([false, true, true]);
+    }
   });
 });

@@ -1,6 +1,8 @@
 // What hosts hear of each other on the data path, put together: one that most of its listeners do not hear is lost, whatever it says
 // itself. One listener alone never decides: it may be the one that is cut off.
 import type { FleetReader } from '../fleet/index.ts';
+import { findHost, transportZoneOf } from '../hosts/index.ts';
+import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
 import type { Senses } from './health.ts';
 import { heartbeatPeers } from './watchers.ts';
 
@@ -21,17 +23,31 @@ export function isUnheardByMost(said: readonly Hearing[]): boolean {
   return against >= AGAINST_MIN && against * 2 > listening;
 }
 
+/**
+ * Those of its heartbeat peers that have a tunnel to it. One without, such as one of another transport zone, misses no heartbeat: that
+ * it does not complain must not count as hearing.
+ */
+function listenersOf(fleet: FleetReader, id: string): string[] {
+  const host = findHost(fleet, id)?.doc;
+  if (host === undefined || !canHaveTunnels(host) || typeof zoneOfHost(fleet, host) !== 'object') return [];
+  const zone = transportZoneOf(host);
+  return heartbeatPeers(fleet, id).filter((name) => {
+    const peer = findHost(fleet, name)?.doc;
+    return peer !== undefined && canHaveTunnels(peer) && transportZoneOf(peer) === zone;
+  });
+}
+
 export function sensesOf(
   fleet: FleetReader,
   ears: Ears,
 ): Pick<Senses, 'hears' | 'isUnheard'> & Required<Pick<Senses, 'isBfdDown'>> {
   const hears = (host: string): boolean =>
-    heartbeatPeers(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
+    listenersOf(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
   return {
     hears,
     isBfdDown: (host) => ears.unheardBy(host) > 0 && !hears(host),
     isUnheard: (host) =>
       ears.unheardBy(host) >= AGAINST_MIN &&
-      isUnheardByMost(heartbeatPeers(fleet, host).map((peer) => ears.hearing(peer, host))),
+      isUnheardByMost(listenersOf(fleet, host).map((peer) => ears.hearing(peer, host))),
   };
 }

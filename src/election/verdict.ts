@@ -126,7 +126,16 @@ function whenNobodyCan(poll: Poll, doc: Service): Verdict {
 function whenFine(poll: Poll, service: Subject, now: Circumstances): Verdict {
   const { cameFrom } = service.doc;
   if (cameFrom?.back === true) return whenGoingBack(poll, service, { host: cameFrom.host, nowMs: now.nowMs });
-  return asItIs(poll, service.doc);
+  return isStranded(poll, service) ? { kind: 'flag', degraded: true } : asItIs(poll, service.doc);
+}
+
+/** Held on to while its peers hear it, on a host that leaves and that nobody could take it from: that is to be said. */
+function isStranded(poll: Poll, service: Subject): boolean {
+  const { designated } = service.doc;
+  const host = findHost(poll.fleet, designated?.host ?? '')?.doc;
+  if (host === undefined || !isTombstoned(host) || designated?.degraded === true) return false;
+  if (!hasPresenceElsewhere(poll.fleet, service.doc)) return false;
+  return poll.candidatesOf(service, [designated?.host ?? '']).eligible.count === 0;
 }
 
 /** It stays; and what was said of its host when that was leaving is taken back once it is not. */
