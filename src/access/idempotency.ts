@@ -16,6 +16,7 @@ import { IDEMPOTENCY, keptUntilHour, keptUntilMs, type FormerKeptAnswer, type Ke
 import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
 import type { After, Answer, Write } from './route.ts';
+import type { SightOf } from './sight.ts';
 import { seen } from './view.ts';
 
 const CREATED = 201;
@@ -41,6 +42,7 @@ export interface Guard {
   /** The revision that If-Match names. */
   readonly ifMatch?: number | undefined;
   readonly idempotency?: Repeatable | undefined;
+  readonly sightOf: SightOf;
 }
 
 /** What was answered before, and the revision of the commit that it was answered with. */
@@ -175,6 +177,7 @@ function stateAfter(fleet: FleetReader, changes: readonly Change[], guard: Guard
   const revision = fleet.revision + (commits ? 1 : 0);
   return {
     revision,
+    sight: guard.sightOf(guard.caller, fleet),
     get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined {
       const change = changes.find((one) => one.kind === kind.name && one.id === id);
       if (change === undefined) return fleet.get(kind, id);

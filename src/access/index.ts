@@ -28,12 +28,14 @@ export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-n
 export type { NewNames } from './new-names.ts';
 export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
 export type { Resource } from './resource.ts';
-export { NOBODY, permits, seesSite } from './role.ts';
+export { isBound, NOBODY, permits, seesSite } from './role.ts';
+export { sightOf } from './sight.ts';
+export type { Sight, SightOf } from './sight.ts';
 export type { Caller } from './role.ts';
 export { BY_ID, closed, ID, optionalFields, read, stream, write } from './route.ts';
 export type * from './route.ts';
 export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_VIEW } from './token-view.ts';
-export { seen, viewOf } from './view.ts';
+export { isSeenBy, seen, viewOf } from './view.ts';
 export type { View } from './view.ts';

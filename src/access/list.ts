@@ -4,8 +4,9 @@ import { Type, type TObject, type TOptional, type TProperties, type TSchema } fr
 import type { AnyDoc, Fleet, FleetReader, Id, Index, Refusal, Stored } from '../fleet/index.ts';
 import { refused } from './answer.ts';
 import { closed, type Answered, type Call } from './route.ts';
-import { permits, seesSite } from './role.ts';
-import type { View } from './view.ts';
+import { isBound, permits } from './role.ts';
+import type { Sight } from './sight.ts';
+import { isSeenBy, type View } from './view.ts';
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
@@ -28,7 +29,7 @@ export interface Listing<K extends string, D extends AnyDoc> {
   readonly view: View<K, D>;
   readonly filters: Readonly<Record<string, Filter<D>>>;
   /** The JSON text of one, when it shows more than its document. */
-  readonly text?: (stored: Stored<K, D>, fleet: FleetReader) => string;
+  readonly text?: (stored: Stored<K, D>, fleet: FleetReader, sight?: Sight) => string;
   /** Set when the name is the id: sorting by it costs nothing then. */
   readonly nameIsId?: boolean;
   /** By name; `id` is always there. */
@@ -88,6 +89,7 @@ export function listResources<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
   call: Call<unknown, ListQuery>,
+  sight?: Sight,
 ): Answered {
   const { view } = listing;
   if (!permits(call.caller, view.access)) return refused(notYours(view.kind.name));
@@ -102,8 +104,10 @@ export function listResources<K extends string, D extends AnyDoc>(
   const page = found.slice(0, limit);
   const last = page.at(-1);
   const next = found.length > limit && last !== undefined ? cursorText(last, listing, sort) : undefined;
-  const text = listing.text ?? view.text;
-  const items = page.map((stored) => text(stored, fleet)).join(',');
+  const { text } = listing;
+  const items = page
+    .map((stored) => (text === undefined ? view.text(stored, sight) : text(stored, fleet, sight)))
+    .join(',');
   const tail = next === undefined ? '' : `,"next":${JSON.stringify(next)}`;
   return { kind: 'answer', status: 200, text: `{"items":[${items}],"revision":${fleet.revision}${tail}}` };
 }
@@ -122,7 +126,7 @@ function wantedBy<K extends string, D extends AnyDoc>(
     if (value !== undefined) tests.push((doc, id) => filter.of(doc, id, fleet).includes(value as string));
   }
   const { caller } = call;
-  if (caller.site !== undefined) tests.push((doc, id) => seesSite(caller, listing.view.siteOf(doc, id, fleet)));
+  if (isBound(caller)) tests.push((doc, id) => isSeenBy(caller, listing.view, { stored: { id, doc }, fleet }));
   return tests.length === 0 ? undefined : (doc, id) => tests.every((test) => test(doc, id));
 }
 

@@ -1,8 +1,8 @@
 // Names are ids of the whole fleet. A caller that is bound to a site learns of a name that is taken where it may not look only
 // that it cannot have it: not by what, not where, not in which state. Every route that makes something by a name asks here.
 import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
-import { seesSite, type Caller } from './role.ts';
-import type { View } from './view.ts';
+import { isBound, type Caller } from './role.ts';
+import { isSeenBy, type View } from './view.ts';
 
 /** The names that a request wants for what it makes. */
 export interface NewNames {
@@ -18,11 +18,11 @@ export const ADDRESS_UNAVAILABLE = 'tunnel-address-unavailable';
 
 /** Undefined for a caller that sees all sites: it is told what is in the way. */
 export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {
-  if (caller.site === undefined) return undefined;
+  if (!isBound(caller)) return undefined;
   const view = wanted.view as unknown as View;
   const isForeign = (name: string): boolean => {
     const stored = fleet.get(view.kind, name as Id<string>);
-    return stored !== undefined && !seesSite(caller, view.siteOf(stored.doc, stored.id, fleet));
+    return stored !== undefined && !isSeenBy(caller, view, { stored, fleet });
   };
   const at = wanted.names.findIndex(isForeign);
   if (at === -1) return undefined;

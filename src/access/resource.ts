@@ -47,7 +47,8 @@ export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed:
     query: listQuery(listing),
     scansFleet: (asked) => scansFleet(listing, asked as ListQuery),
     answers: { 200: { about: `a page of ${what}`, schema: listAnswer(schema) } },
-    handle: (call, { journal }) => listResources(journal.fleet, listing, call),
+    handle: (call, { journal, sightOf }) =>
+      listResources(journal.fleet, listing, call, sightOf(call.caller, journal.fleet)),
   });
 }
 
@@ -61,7 +62,8 @@ export function showRoute<K extends string, D extends AnyDoc>(of: Resource<K, D>
     access,
     scope,
     answers: { 200: { about: `the ${one}`, schema: view.schema } },
-    handle: (call, { journal }) => readResource(journal.fleet, view, call),
+    handle: (call, { journal, sightOf }) =>
+      readResource(journal.fleet, view, call, sightOf(call.caller, journal.fleet)),
   });
 }
 
@@ -171,7 +173,12 @@ export function deleteRoute<D extends AnyDoc>(of: Resource<string, D>, { decide,
       target: { view, id: params.id },
       why: `delete ${one} ${params.id}`,
       decide: (fleet) => decide(fleet, params),
-      answer: (stored) => ({ kind: 'answer', status: 200, text: view.text(stored), shown: shownBy(view, stored) }),
+      answer: (stored, { sight }) => ({
+        kind: 'answer',
+        status: 200,
+        text: view.text(stored, sight),
+        shown: shownBy(view, stored),
+      }),
     }),
   });
 }

@@ -28,6 +28,11 @@ export function permits(caller: Caller, access: Access): boolean {
   return wanted === -1 || rank === -1 ? caller.role === access : rank >= wanted;
 }
 
+/** Whether it sees and touches only a part of the fleet. */
+export function isBound(caller: Caller): boolean {
+  return caller.site !== undefined;
+}
+
 /** Whether something of this site is the caller's to see. What belongs to no site is hidden from a site-bound caller. */
 export function seesSite(caller: Caller, site: string | undefined): boolean {
   return caller.site === undefined || caller.site === site;

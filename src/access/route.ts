@@ -6,6 +6,7 @@ import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal
 import type { Authority } from './authority.ts';
 import type { NewNames } from './new-names.ts';
 import type { Access, Caller } from './role.ts';
+import type { Sight, SightOf } from './sight.ts';
 import type { View } from './view.ts';
 
 /** The journal as handlers see it. Nothing is submitted to it directly: whoever asks is authorised in the commit. */
@@ -20,6 +21,8 @@ export interface World {
   readonly ids: Ids;
   /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
   readonly hash: (text: string) => string;
+  /** What a caller may be told of others; undefined for one that sees everything. */
+  readonly sightOf: SightOf;
   /** Aborted when the server shuts down: whoever waits answers now. */
   readonly closing: AbortSignal;
 }
@@ -60,6 +63,8 @@ export type Answered = Answer | Refused;
 /** The fleet as a commit leaves it: what the answer to a write is rendered from. */
 export interface After {
   readonly revision: number;
+  /** Of the caller, when it sees a part of the fleet only. */
+  readonly sight?: Sight | undefined;
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined;
 }
 

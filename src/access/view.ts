@@ -3,6 +3,7 @@
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
 import { seesSite, type Caller } from './role.ts';
+import type { Sight } from './sight.ts';
 
 export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
 
@@ -12,12 +13,14 @@ export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly access: 'viewer' | 'operator' | 'admin';
   /** The site it belongs to; undefined for what belongs to the whole fleet. */
   readonly siteOf: SiteOf<D>;
-  /** The document as anybody may see it. */
-  readonly show: (doc: D) => object;
+  /** Whether some of them are a site's own, so that their names are nobody else's to know. */
+  readonly isPlaced: boolean;
+  /** The document as it is shown; for a caller that sees a part of the fleet, without what it says of others. */
+  readonly show: (doc: D, sight?: Sight) => object;
   /** What is shown, with its id and revision. */
   readonly schema: TObject;
   /** The same as JSON text. */
-  readonly text: (stored: Shown<D>) => string;
+  readonly text: (stored: Shown<D>, sight?: Sight) => string;
 }
 
 /** A stored document of whatever kind the view is for. */
@@ -32,24 +35,31 @@ export interface ViewOptions<K extends string, D extends AnyDoc> {
   readonly access?: 'viewer' | 'operator' | 'admin';
   readonly siteOf?: SiteOf<D>;
   readonly show?: (doc: D) => object;
+  /** The document without what it says of others, for a caller that may not see them. */
+  readonly limit?: (doc: D, sight: Sight) => D;
   /** The fields that `show` answers. */
   readonly fields: TProperties;
 }
 
 export function viewOf<K extends string, D extends AnyDoc>(options: ViewOptions<K, D>): View<K, D> {
   const { kind, access = 'viewer', siteOf = () => undefined, show = (doc: D) => doc, fields } = options;
+  const { limit } = options;
   // Keyed by the stored document, which is replaced and never changed: what is forgotten there is forgotten here.
   const texts = new WeakMap<Shown<D>, string>();
-  const text = (stored: Shown<D>): string => {
-    let known = texts.get(stored);
-    if (known === undefined) {
-      known = JSON.stringify({ id: stored.id, revision: stored.revision, ...show(stored.doc) });
-      texts.set(stored, known);
+  const render = ({ id, revision }: Shown<D>, doc: D): string => JSON.stringify({ id, revision, ...show(doc) });
+  const text = (stored: Shown<D>, sight?: Sight): string => {
+    if (sight !== undefined && limit !== undefined) {
+      const limited = limit(stored.doc, sight);
+      if (limited !== stored.doc) return render(stored, limited);
     }
+    let known = texts.get(stored);
+    if (known === undefined) texts.set(stored, (known = render(stored, stored.doc)));
     return known;
   };
+  const showTo = (doc: D, sight?: Sight): object =>
+    show(sight === undefined || limit === undefined ? doc : limit(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
-  return { kind, access, siteOf, show, schema, text };
+  return { kind, access, siteOf, isPlaced: options.siteOf !== undefined, show: showTo, schema, text };
 }
 
 /** The document, when it exists and the caller may know that it does. */
@@ -59,6 +69,15 @@ export function seen<K extends string, D extends AnyDoc>(
   wanted: { readonly caller: Caller; readonly id: string },
 ): Stored<K, D> | undefined {
   const stored = fleet.get(view.kind, wanted.id as Id<K>);
-  if (stored === undefined || wanted.caller.site === undefined) return stored;
-  return seesSite(wanted.caller, view.siteOf(stored.doc, stored.id, fleet)) ? stored : undefined;
+  if (stored === undefined) return undefined;
+  return isSeenBy(wanted.caller, view, { stored, fleet }) ? stored : undefined;
+}
+
+/** Whether a document is the caller's to see, as far as its place goes. */
+export function isSeenBy<D extends AnyDoc>(
+  caller: Caller,
+  view: Pick<View<string, D>, 'siteOf'>,
+  { stored, fleet }: { readonly stored: { readonly id: string; readonly doc: D }; readonly fleet: FleetReader },
+): boolean {
+  return caller.site === undefined || seesSite(caller, view.siteOf(stored.doc, stored.id, fleet));
 }

@@ -12,6 +12,7 @@ export function alarmView(explain: (reason: Reason) => string): AlarmView {
   return viewOf<'alarm', Alarm>({
     kind: ALARM,
     siteOf: (doc) => doc.site,
+    limit: (doc, sight) => ({ ...doc, reason: sight.reason(doc.reason) }),
     show: (doc) => ({ ...doc, sentence: explain(doc.reason) }),
     fields: {
       severity: Type.Enum(['warning', 'critical']),

@@ -1,8 +1,9 @@
 // Commits as a caller may see them: kinds and sites that are not the caller's are left out, and what must stay inside is
 // never in it. A commit of which nothing is left is not shown at all.
-import { permits, seesSite, type Caller, type View } from '../access/index.ts';
+import { isBound, permits, seesSite, type Caller, type Sight, type View } from '../access/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
+import { OPERATION } from '../operations/index.ts';
 
 type AnyView = View;
 
@@ -10,8 +11,16 @@ export interface Audience {
   /** For what a document alone does not tell, such as the site of an operation's item. */
   readonly fleet: FleetReader;
   readonly caller: Caller;
+  /** What it may be told of others; undefined for one that sees everything. */
+  readonly sight: Sight | undefined;
   /** Undefined for every kind. */
   readonly kinds?: ReadonlySet<string> | undefined;
+}
+
+interface ShownChange {
+  readonly kind: string;
+  readonly id: string;
+  readonly doc: object | null;
 }
 
 export class ChangeViews {
@@ -61,32 +70,34 @@ export class ChangeViews {
     const view = this.#views.get(change.kind);
     if (view === undefined || !this.isShown(change.kind, audience)) return false;
     const { fleet, caller } = audience;
-    if (caller.site === undefined) return true;
+    if (!isBound(caller)) return true;
     const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id, fleet);
     return seesSite(caller, site);
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */
-  text(change: Change): string {
+  #text(change: Change, sight: Sight | undefined): string {
+    if (sight !== undefined) return JSON.stringify(this.shown(change, sight));
     let text = this.#texts.get(change);
     if (text === undefined) {
-      text = JSON.stringify(this.shown(change));
+      text = JSON.stringify(this.shown(change, undefined));
       this.#texts.set(change, text);
     }
     return text;
   }
 
-  shown({ kind, id, doc }: Change): { readonly kind: string; readonly id: string; readonly doc: object | null } {
-    return { kind, id, doc: doc === null ? null : (this.#views.get(kind)?.show(doc) ?? null) };
+  shown({ kind, id, doc }: Change, sight: Sight | undefined): ShownChange {
+    return { kind, id, doc: doc === null ? null : (this.#views.get(kind)?.show(doc, sight) ?? null) };
   }
 
   /** The commit as JSON text, piece by piece: it may be of any size. Nothing when nothing of it is for this audience. */
   *commitPieces(commit: Commit, audience: Audience): Generator<string, void> {
-    let separator = `${JSON.stringify(noteOf(commit)).slice(0, -1)},"changes":[`;
+    const { sight } = audience;
+    let separator = `${JSON.stringify(noteOf(commit, sight)).slice(0, -1)},"changes":[`;
     let isShown = false;
     for (const change of commit.changes) {
       if (!this.#isVisible(change, audience)) continue;
-      yield separator + this.text(change);
+      yield separator + this.#text(change, sight);
       separator = ',';
       isShown = true;
     }
@@ -94,7 +105,15 @@ export class ChangeViews {
   }
 }
 
-export function noteOf(commit: CommitNote & { readonly revision: number }): object {
+/** A caller of one site is told why only if the work is its own to see: what others wrote may be about anything. */
+export function noteOf(commit: CommitNote & { readonly revision: number }, sight: Sight | undefined): object {
   const { revision, atMs, by, why, operation } = commit;
-  return { revision, atMs, by, ...(why !== undefined && { why }), ...(operation !== undefined && { operation }) };
+  const isTold = sight === undefined || operation === undefined || sight.sees(OPERATION.name, operation);
+  return {
+    revision,
+    atMs,
+    by,
+    ...(why !== undefined && isTold && { why: sight?.textBy(why, by) ?? why }),
+    ...(operation !== undefined && isTold && { operation }),
+  };
 }

@@ -10,6 +10,7 @@ import {
   type Caller,
   type ReadableJournal,
   type Route,
+  type Sight,
 } from '../access/index.ts';
 import type { AnyDoc, Change, Refusal } from '../fleet/index.ts';
 import type { CommitNote, ReadCommit } from '../journal/index.ts';
@@ -84,13 +85,15 @@ export function historyRoute(views: ChangeViews, workload: Workload): Route {
         }),
       },
     },
-    handle: ({ query, caller }, { journal }) => history({ journal, views, workload }, { query, caller }),
+    handle: ({ query, caller }, { journal, sightOf }) =>
+      history({ journal, views, workload }, { query, caller, sight: sightOf(caller, journal.fleet) }),
   });
 }
 
 interface Asked {
   readonly query: Wanted;
   readonly caller: Caller;
+  readonly sight: Sight | undefined;
 }
 
 /** What history is read from, and how the reading is shared out. */
@@ -115,7 +118,9 @@ async function history(source: Source, asked: Asked): Promise<Answered> {
   const texts: string[] = [];
   for (const [at, entry] of page.items.entries()) {
     const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
-    texts.push(await workload.slice(caller, () => JSON.stringify(shownEntry(views, entry, older))));
+    texts.push(
+      await workload.slice(caller, () => JSON.stringify(shownEntry(views, { entry, older, sight: asked.sight }))),
+    );
   }
   const next = page.next === undefined ? '' : `,"next":${page.next}`;
   return { kind: 'answer', status: 200, text: `{"items":[${texts.join(',')}]${next}}` };
@@ -136,9 +141,10 @@ interface Page {
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function visiblePage({ journal, views, workload }: Source, { query, caller }: Asked): Promise<Page> {
+async function visiblePage({ journal, views, workload }: Source, { query, caller, sight }: Asked): Promise<Page> {
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
-  const audience = { fleet: journal.fleet, caller, kinds: kind === undefined ? undefined : new Set([kind]) };
+  const kinds = kind === undefined ? undefined : new Set([kind]);
+  const audience = { fleet: journal.fleet, caller, sight, kinds };
   const seen: Seen[] = [];
   let [chars, looked] = [0, 0];
   let { before } = query;
@@ -183,13 +189,21 @@ function look(commit: ReadCommit, views: ChangeViews, audience: Audience): Seen 
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }
 
-function shownEntry(views: ChangeViews, { commit, changes }: Seen, before: Seen | undefined): object {
+interface Rendering {
+  readonly entry: Seen;
+  /** The one before it. */
+  readonly older: Seen | undefined;
+  readonly sight: Sight | undefined;
+}
+
+function shownEntry(views: ChangeViews, { entry, older: before, sight }: Rendering): object {
+  const { commit, changes } = entry;
   const shown = changes.map((change) => {
-    const now = views.shown(change);
+    const now = views.shown(change, sight);
     const older = before?.changes.find((one) => one.kind === change.kind && one.id === change.id);
-    return older === undefined ? now : { ...now, fields: changedFields(views.shown(older).doc, now.doc) };
+    return older === undefined ? now : { ...now, fields: changedFields(views.shown(older, sight).doc, now.doc) };
   });
-  return { ...noteOf(commit), changes: shown };
+  return { ...noteOf(commit, sight), changes: shown };
 }
 
 interface FieldChange {

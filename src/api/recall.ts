@@ -3,18 +3,22 @@
 import {
   usualLocation,
   type Answer,
+  type Caller,
   type FormerKeptAnswer,
   type KeptAnswer,
   type Repeated,
+  type SightOf,
   type View,
 } from '../access/index.ts';
-import type { AnyDoc } from '../fleet/index.ts';
+import type { AnyDoc, FleetReader } from '../fleet/index.ts';
 import type { ReadCommit, Store, TextChange } from '../journal/index.ts';
 
-export type Recall = (repeated: Repeated, path: string) => Promise<Answer>;
+/** `path` is that of the request. */
+export type Recall = (repeated: Repeated, asked: { readonly path: string; readonly caller: Caller }) => Promise<Answer>;
 
 interface Sources {
-  readonly store: Pick<Store, 'history'>;
+  readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: FleetReader };
+  readonly sightOf: SightOf;
   readonly views: readonly View<string, never>[];
 }
 
@@ -24,16 +28,18 @@ interface Recalled {
   readonly etag?: number;
 }
 
-export function recaller({ store, views }: Sources): Recall {
+export function recaller({ journal, sightOf, views }: Sources): Recall {
+  const { store } = journal;
   const byKind = new Map(views.map((view) => [view.kind.name, view as unknown as View]));
 
-  const render = ({ kind, id, body }: TextChange, revision: number): Recalled | undefined => {
+  const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): Recalled | undefined => {
     const view = byKind.get(kind);
     if (view === undefined || body === null) return undefined;
-    return { id, etag: revision, text: view.text({ id, revision, doc: JSON.parse(body) as AnyDoc }) };
+    const sight = sightOf(caller, journal.fleet);
+    return { id, etag: revision, text: view.text({ id, revision, doc: JSON.parse(body) as AnyDoc }, sight) };
   };
 
-  const find = async (kept: KeptAnswer, commit: ReadCommit | undefined): Promise<Recalled | undefined> => {
+  const find = async (kept: KeptAnswer, commit: ReadCommit | undefined, by: Caller): Promise<Recalled | undefined> => {
     if (kept.body !== undefined) {
       return { text: JSON.stringify(kept.begun === true ? withOperation(kept.body, commit) : kept.body) };
     }
@@ -44,22 +50,22 @@ export function recaller({ store, views }: Sources): Recall {
     }
     if (kept.shown === undefined) {
       const change = kept.change === undefined ? undefined : commit?.changes[kept.change];
-      return change === undefined || commit === undefined ? undefined : render(change, commit.revision);
+      return change === undefined || commit === undefined ? undefined : render(change, commit.revision, by);
     }
     const [kind, id, revision] = kept.shown;
     const { commits } = await store.history({ kind, id, before: revision + 1, limit: 1 });
     const [then] = commits;
     const change =
       then?.revision === revision ? then.changes.find((one) => one.kind === kind && one.id === id) : undefined;
-    return change === undefined ? undefined : render(change, revision);
+    return change === undefined ? undefined : render(change, revision, by);
   };
 
-  return async ({ kept, revision }, path) => {
+  return async ({ kept, revision }, { path, caller }) => {
     if (!('of' in kept)) return formerAnswer(kept);
     const { commits } = await store.history({ before: revision + 1, limit: 1 });
     const [newest] = commits;
     const commit = newest?.revision === revision ? newest : undefined;
-    const found = (await find(kept, commit)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
+    const found = (await find(kept, commit, caller)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
     return answerOf(kept, found, { path, operation: commit?.operation });
   };
 }

@@ -146,7 +146,7 @@ function writer(route: Kind<'write'>, { world, replies, recall }: Serving): Hand
     const written = outcome.answer;
     if (written.kind === 'written') return replies.answer(reply, written.answer, outcome.revision);
     const path = request.url.split('?', 1)[0] ?? '';
-    return replies.answer(reply, asReplayed(await recall(written, path)), outcome.revision);
+    return replies.answer(reply, asReplayed(await recall(written, { path, caller: call.caller })), outcome.revision);
   };
 }
 
@@ -170,7 +170,8 @@ function submit(
     const detail = 'If-Match means nothing here: this request does not change one resource.';
     throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
   }
-  const decide = guarded(write, { caller, ifMatch, idempotency: idempotencyIn(request, world) });
+  const idempotency = idempotencyIn(request, world);
+  const decide = guarded(write, { caller, ifMatch, idempotency, sightOf: world.sightOf });
   const { why, operation } = write;
   return world.submit(authority, {
     decide,

@@ -6,7 +6,7 @@ import { createServer as createSecure, Server as SecureServer, type ServerOption
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { authorizingSubmit, type Route, type View, type World } from '../access/index.ts';
+import { authorizingSubmit, sightOf, type Route, type View, type World } from '../access/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { AuditTrail } from './audit-trail.ts';
@@ -138,7 +138,8 @@ export function createServer(options: ServerOptions): Server {
   routes = [...options.routes, ...built.routes];
   const { journal, clock, log, vouchForHolder, tallies = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
-  const recall = recaller({ store: options.journal.store, views: [...options.views, SETTING_VIEW] });
+  const { sightOf: sightOfCaller } = parts.world;
+  const recall = recaller({ ...{ journal, sightOf: sightOfCaller }, views: [...options.views, SETTING_VIEW] });
   addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log, vouchForHolder });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {
@@ -198,7 +199,12 @@ function partsOf(options: ServerOptions, inner: Inner): Parts {
   return {
     connections,
     authenticator,
-    world: { journal, clock, ids, hash: hashSecret, closing, submit: authorizingSubmit(journal) },
+    world: {
+      ...{ journal, clock, ids, closing },
+      hash: hashSecret,
+      submit: authorizingSubmit(journal),
+      sightOf: sightOf(options.views),
+    },
     gate: new Gate({ ...inner, connections, journal, clock, authenticator, revokedShown, vouchForRefusal, checkPeer }),
     workload: new Workload(clock, limits),
     streams: new Streams({ limits, authenticator, clock, closing, heartbeatMs }),

@@ -47,11 +47,12 @@ export function watchRoute(views: ChangeViews, workload: Workload): Route {
     answers: {
       200: { about: 'events `open`, `commit`, `gone`; the event id is the revision', type: 'text/event-stream' },
     },
-    handle: async ({ query, caller, lastEventId }, { journal }) => {
+    handle: async ({ query, caller, lastEventId }, { journal, sightOf }) => {
       const kinds = kindsOf(query.kind, views);
       if (kinds !== undefined && 'code' in kinds) return refused(kinds);
       const after = revisionIn(lastEventId) ?? query.after;
-      const audience = { fleet: journal.fleet, caller, kinds };
+      const { fleet } = journal;
+      const audience = { fleet, caller, sight: sightOf(caller, fleet), kinds };
       return startWatch(journal, { views, workload, audience }, after);
     },
   });

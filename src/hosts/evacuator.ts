@@ -30,6 +30,8 @@ export interface Evacuating {
 export interface Leavers {
   readonly host: string;
   readonly tenants: readonly Tenant[];
+  /** Instances among them stay inside this site; services are the whole fleet's, and go where elections let them. */
+  readonly within?: string | undefined;
 }
 
 export interface PlanHow {
@@ -48,6 +50,8 @@ export interface BeginEvacuation {
   readonly why?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
+  /** As for `Leavers`: kept with the operations that are begun. */
+  readonly within?: string | undefined;
 }
 
 export interface Evacuator {

@@ -11,6 +11,8 @@ export interface PlannedBy {
 
 interface PlanTogether extends PlanHow {
   readonly hosts: readonly StoredHost[];
+  /** The site that instances of a host must stay in; they may go anywhere when it says none. */
+  readonly within: (host: StoredHost) => string | undefined;
   /** All that lives on them, unless only what is not on its way yet is asked for. */
   readonly of?: 'inventory' | 'staying';
 }
@@ -19,14 +21,18 @@ interface PlanTogether extends PlanHow {
 export function planTogether(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  { hosts, of = 'inventory', ...how }: PlanTogether,
+  { hosts, within, of = 'inventory', ...how }: PlanTogether,
 ): PlannedBy[] {
   return onTrial(fleet, (trial) => {
     const staying = hosts.filter(({ doc }) => !isTombstoned(doc));
     trial.add(staying.map(({ id, doc }) => put(HOST, id, { ...doc, state: 'draining' })));
     return evacuators.map((evacuator) => {
       const listed = of === 'staying' ? (evacuator.staying ?? evacuator.inventory) : evacuator.inventory;
-      const leavers = hosts.map(({ id }) => ({ host: id, tenants: [...listed(trial, id)] }));
+      const leavers = hosts.map((host) => ({
+        host: host.id,
+        tenants: [...listed(trial, host.id)],
+        within: within(host),
+      }));
       const evacuating = onTrial(trial, (own) => allSteps(planOn(evacuator, own, leavers, how)));
       return { evacuator, evacuating };
     });

@@ -1,11 +1,10 @@
 // How a preview is shown: bounded, with the sentences of reasons, and without what is not the caller's to know.
 import { Type } from 'typebox';
-import { permits, seesSite, type Caller } from '../access/index.ts';
-import type { FleetReader } from '../fleet/index.ts';
+import { permits, type Caller, type Sight } from '../access/index.ts';
+import type { Reason as ReasonValue } from '../fleet/index.ts';
 import type { Explain } from '../operations/index.ts';
-import { findHost } from './decide.ts';
-import type { Evacuating, Evacuation } from './evacuator.ts';
-import { CONNECTION_STATES, HOST_STATES } from './model.ts';
+import type { Evacuating, Evacuation, Tenant } from './evacuator.ts';
+import { CONNECTION_STATES, HOST, HOST_STATES } from './model.ts';
 import type { Planned, ScaleInPreview } from './preview.ts';
 import { TOUCHED, type Touched } from './touched.ts';
 
@@ -85,10 +84,14 @@ export const PREVIEW = Type.Object({
   }),
 });
 
-export interface Showing {
-  readonly fleet: FleetReader;
-  readonly caller: Caller;
+/** How reasons are told, and to whom; without a sight to somebody who sees everything. */
+export interface Telling {
   readonly explain: Explain;
+  readonly sight: Sight | undefined;
+}
+
+export interface Showing extends Telling {
+  readonly caller: Caller;
   /** Entries of each list, in all. */
   readonly limit: number;
   /** What is touched on others, of each host in the order of the preview. */
@@ -97,7 +100,7 @@ export interface Showing {
 
 export function shownPreview(preview: ScaleInPreview, showing: Showing): object {
   const { hosts, blocked, designations, loads, interruptions, estimate, planHash } = preview;
-  const { explain, limit, touched } = showing;
+  const { limit, touched } = showing;
   let left = limit;
   return {
     plan: planHash,
@@ -118,43 +121,74 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
       designations: designations.length,
       ends: designations.filter(({ to }) => to === undefined).length,
     },
-    blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, explain)),
+    blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, showing)),
     designations: designations.slice(0, limit).map(({ tenant, from, to }) => ({
-      ...tenant,
+      ...shownName(tenant, showing),
       from,
       ...(to !== undefined && mayKnow(to, showing) && { to }),
     })),
-    loads: { ...loads, busiest: loads.busiest.filter(({ host }) => mayKnow(host, showing)) },
+    loads: shownLoads(loads, showing),
     interruptions,
     estimate,
   };
 }
 
-/** All are counted; those of other sites are not named. */
-function shownTouched(touched: Touched | undefined, { fleet, caller }: Showing): object {
+/** How many hosts elsewhere would get something is not told either. */
+function shownLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: Showing): object {
+  const told = busiest.filter(({ host }) => mayKnow(host, showing));
+  return { hosts: showing.sight === undefined ? hosts : told.length, busiest: told };
+}
+
+/** Of hosts of other sites nothing is told, and what is touched there is not counted. */
+function shownTouched(touched: Touched | undefined, { sight, limit }: Showing): object {
   if (touched === undefined) return {};
   const { host: _, byPeer, ...counts } = touched;
-  const named = byPeer.filter(({ host }) => seesSite(caller, findHost(fleet, host)?.doc.site));
-  return { touches: { ...counts, byPeer: named } };
+  if (sight === undefined) return { touches: { ...counts, byPeer } };
+  const named = byPeer.filter(({ host }) => sight.sees(HOST.name, host));
+  return { touches: { ...countsOf(named), byPeer: named.slice(0, limit) } };
+}
+
+/** Of the peers that are told of: a tunnel each. */
+function countsOf(peers: Touched['byPeer']): Omit<Touched, 'host' | 'byPeer'> {
+  const groups = peers.reduce((sum, { services }) => sum + services.length, 0);
+  return {
+    tunnels: peers.length,
+    flows: peers.reduce((sum, { flows }) => sum + flows, 0),
+    groups,
+    services: new Set(peers.flatMap(({ services }) => services)).size,
+  };
 }
 
 /** Which hosts have room is for operators to know, and of their own site only. */
-function mayKnow(host: string, { fleet, caller }: Showing): boolean {
-  return permits(caller, 'operator') && seesSite(caller, findHost(fleet, host)?.doc.site);
+function mayKnow(host: string, { caller, sight }: Showing): boolean {
+  return permits(caller, 'operator') && sight?.sees(HOST.name, host) !== false;
 }
 
 function shownTenant({ tenant, evacuation }: Planned, showing: Showing): object {
-  return { ...tenant, evacuation: shownEvacuation(evacuation, showing) };
+  return { ...shownName(tenant, showing), evacuation: shownEvacuation(evacuation, showing) };
 }
 
 function shownEvacuation(evacuation: Evacuation, showing: Showing): object {
-  if (evacuation.kind === 'wait') return { ...evacuation, sentence: showing.explain(evacuation.reason) };
+  if (evacuation.kind === 'wait') return { kind: 'wait', ...told(evacuation.reason, showing) };
   if (evacuation.kind === 'ends') return evacuation;
   const { to, ...rest } = evacuation;
   return mayKnow(to, showing) ? { ...rest, to } : rest;
 }
 
-export function shownBlocked({ host, tenant, evacuation }: Evacuating, explain: Explain): object {
+/** What comes from another site is not named before it is here. */
+function shownName({ kind, id }: Tenant, { sight }: Telling): Tenant {
+  return { kind, id: sight?.text(id) ?? id };
+}
+
+function told(
+  reason: ReasonValue,
+  { explain, sight }: Telling,
+): { readonly reason: ReasonValue; readonly sentence: string } {
+  const limited = sight?.reason(reason) ?? reason;
+  return { reason: limited, sentence: explain(limited) };
+}
+
+export function shownBlocked({ host, tenant, evacuation }: Evacuating, telling: Telling): object {
   const reason = evacuation.kind === 'wait' ? evacuation.reason : { code: evacuation.kind };
-  return { host, ...tenant, reason, sentence: explain(reason) };
+  return { host, ...shownName(tenant, telling), ...told(reason, telling) };
 }

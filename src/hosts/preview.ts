@@ -75,7 +75,7 @@ export function previewScaleIn(
 ): ScaleInPreview | Refusal {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  const planned = planTogether(fleet, evacuators, { hosts, nowMs, explained: explained ?? 0 });
+  const planned = planTogether(fleet, evacuators, { hosts, within: () => site, nowMs, explained: explained ?? 0 });
   const all = planned.flatMap(({ evacuating }) => evacuating);
   const byHost = { evacuators, all: Map.groupBy(all, ({ host }) => host) };
   return {
@@ -106,7 +106,8 @@ export function planProblem(
 ): Refusal | undefined {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  return planChanged(plan, hashOf(hosts, planTogether(fleet, evacuators, { hosts, nowMs }), hash));
+  const planned = planTogether(fleet, evacuators, { hosts, within: () => site, nowMs });
+  return planChanged(plan, hashOf(hosts, planned, hash));
 }
 
 function hashOf(hosts: readonly StoredHost[], planned: readonly PlannedBy[], hash: Hash): string {

@@ -91,7 +91,8 @@ export const hostRoutes: readonly Route[] = [
       all: Type.Optional(Type.Boolean({ description: 'removed hosts too' })),
     }),
     answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW.schema) } },
-    handle: (call, { journal: { fleet } }) => listResources(fleet, LISTING, withoutRemoved(fleet, call)),
+    handle: (call, { journal: { fleet }, sightOf }) =>
+      listResources(fleet, LISTING, withoutRemoved(fleet, call), sightOf(call.caller, fleet)),
   }),
   showRoute(HOSTS, { scope: 'site' }),
   editRoute(HOSTS, {

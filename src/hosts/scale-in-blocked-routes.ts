@@ -3,12 +3,13 @@ import { Type } from 'typebox';
 import { answer, closed, ID, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
-import type { Explain } from '../operations/index.ts';
+import { withinOf, type Explain } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuating, Evacuator } from './evacuator.ts';
 import { HOSTS_BY_STATE } from './model.ts';
 import { planTogether } from './preview-plan.ts';
 import { BLOCKED, shownBlocked } from './preview-view.ts';
+import { DRAIN_KIND, openWork } from './scale-in-work.ts';
 
 const SHOWN_DEFAULT = 100;
 const SHOWN_MAX = 1000;
@@ -41,25 +42,31 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
     }),
     answers: { 200: { about: 'what cannot go now', schema: ANSWER } },
     // Decided where the drains decide, on what is true there, and not committed.
-    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock }) => {
+    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, sightOf }) => {
       const nowMs = clock.nowMs();
-      const decide = (fleet: FleetReader): Decision<readonly Evacuating[]> => {
+      const decide = (fleet: FleetReader): Decision<object> => {
         const hosts = drainingHosts(fleet, caller, site);
-        const planned = planTogether(fleet, evacuators, { hosts, nowMs, explained: limit, of: 'staying' });
-        return accept(
-          [],
-          planned.flatMap(({ evacuating }) => evacuating.filter(({ evacuation }) => evacuation.kind === 'wait')),
-        );
+        const within = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
+        const how = { hosts, within, nowMs, explained: limit, of: 'staying' } as const;
+        const blocked = planTogether(fleet, evacuators, how).flatMap(({ evacuating }) => evacuating.filter(isWaiting));
+        const telling = { explain, sight: sightOf(caller, fleet) };
+        const shown = blocked.slice(0, limit).map((one) => shownBlocked(one, telling));
+        return accept([], { count: blocked.length, blocked: shown });
       };
       const outcome = await submit(authority, { decide });
-      if (outcome.kind === 'refused') return refused(outcome.refusal);
-      const blocked = outcome.answer;
-      return answer({
-        count: blocked.length,
-        blocked: blocked.slice(0, limit).map((one) => shownBlocked(one, explain)),
-      });
+      return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
     },
   });
+}
+
+function isWaiting({ evacuation }: Evacuating): boolean {
+  return evacuation.kind === 'wait';
+}
+
+/** As its drain is held to it. */
+function siteToStayIn(fleet: FleetReader, host: string): string | undefined {
+  const [drain] = openWork(fleet, host, DRAIN_KIND);
+  return drain === undefined ? undefined : withinOf(fleet, drain.doc);
 }
 
 /** In the order of names, as a preview has them. Hosts that somebody else empties wait for nothing here. */

@@ -22,6 +22,8 @@ export interface DrainLook {
   readonly item: StoredItem;
   readonly host: StoredHost;
   readonly by: string;
+  /** The site that instances stay in, when they must. */
+  readonly within: string | undefined;
   readonly nowMs: number;
 }
 
@@ -104,14 +106,14 @@ interface Beginning {
 }
 
 function beginning(
-  { fleet, host, by, nowMs }: DrainLook,
+  { fleet, host, by, within, nowMs }: DrainLook,
   evacuator: Evacuator,
   planned: readonly Evacuating[],
   operation: BeginEvacuation['operation'],
 ): Beginning {
   const going = planned.filter(isGoing);
   if (going.length === 0) return { changes: [] };
-  const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS };
+  const how = { operation, by, why: `scale-in of host ${host.id}`, nowMs, deadlineMs: MOVE_DEADLINE_MS, within };
   const answer = evacuator.begin(fleet, going, how);
   if ('code' in answer) return { changes: [], reason: { code: 'not-begun', host: host.id, message: answer.message } };
   return { changes: answer.changes };
@@ -168,7 +170,7 @@ function firstOf(tenants: Iterable<Tenant>, limit: number): Tenant[] {
 }
 
 function triedOut(
-  { fleet, host, nowMs }: DrainLook,
+  { fleet, host, within, nowMs }: DrainLook,
   evacuator: Evacuator,
   tenants: readonly Tenant[],
   room: number,
@@ -178,7 +180,7 @@ function triedOut(
   for (let at = 0; at < tenants.length && going < room;) {
     const slice = tenants.slice(at, at + room - going);
     at += slice.length;
-    const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice }], nowMs)];
+    const planned = [...found, ...evacuator.plan(fleet, [{ host: host.id, tenants: slice, within }], nowMs)];
     found = evacuator.within?.(fleet, planned) ?? planned;
     going = found.filter(isGoing).length;
   }

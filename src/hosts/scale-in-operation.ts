@@ -7,6 +7,7 @@ import {
   ITEM,
   record,
   wait,
+  withinOf,
   type Item,
   type Next,
   type OperationKind,
@@ -54,7 +55,8 @@ function nextOf(fleet: FleetReader, { evacuators, operation, item }: Draining): 
     const now = at.get(ITEM, item.id);
     const found = findHost(at, item.doc.target.id);
     if (now === undefined || found?.doc.state !== 'draining') return [];
-    return drainStep({ fleet: at, evacuators, item: now, host: found, by, nowMs });
+    const within = withinOf(at, now.doc);
+    return drainStep({ fleet: at, evacuators, item: now, host: found, by, within, nowMs });
   });
 }
 

@@ -12,11 +12,11 @@ import {
   type Route,
   type World,
 } from '../access/index.ts';
-import { idOf, valueOf, type FleetReader, type Refusal } from '../fleet/index.ts';
+import { idOf, valueOf, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
-import { PREVIEW, shownPreview } from './preview-view.ts';
+import { PREVIEW, shownPreview, type Telling } from './preview-view.ts';
 import { previewScaleIn } from './preview.ts';
 import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 import { scaleInBlockedRoute } from './scale-in-blocked-routes.ts';
@@ -132,16 +132,17 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
     }),
     answers: { 200: { about: 'the plan', schema: PREVIEW } },
     // Decided where a start would be, on what is true there, and not committed.
-    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, hash }) => {
+    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, hash, sightOf }) => {
       const nowMs = clock.nowMs();
       const decide = (fleet: FleetReader): Decision<object> => {
         const budgets = valueOf(fleet, SCALE_IN);
         const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
         const preview = previewScaleIn(fleet, evacuators, asked);
-        if ('code' in preview) return refuse(told(preview, explain));
+        const sight = sightOf(caller, fleet);
+        if ('code' in preview) return refuse(told(preview, { explain, sight }));
         const leavers = preview.hosts.map(({ host }) => host);
-        const touched = touchedBy(fleet, leavers, limit);
-        return accept([], shownPreview(preview, { fleet, caller, explain, limit, touched }));
+        const touched = touchedBy(fleet, leavers, sight === undefined ? limit : SHOWN_MAX);
+        return accept([], shownPreview(preview, { caller, sight, explain, limit, touched }));
       };
       const outcome = await submit(authority, { decide });
       return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
@@ -185,7 +186,7 @@ function verbRoute<F extends TProperties>({ explain }: ScaleInRoutes, { verb, ab
       200: { about: 'nothing was left to do: a result for each host', schema: ANSWER },
       202: { about: 'the operation to follow, and a result for each host', schema: ANSWER },
     },
-    handle: ({ body, caller }, { clock, ids, hash }) => {
+    handle: ({ body, caller }, { clock, ids, hash, sightOf }) => {
       const { hosts, reason: why } = body as unknown as { readonly hosts: readonly string[]; readonly reason?: string };
       const operation = idOf(OPERATION, ids.next('op'));
       const asked = { hosts, operation, ...whoAsks(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
@@ -195,9 +196,11 @@ function verbRoute<F extends TProperties>({ explain }: ScaleInRoutes, { verb, ab
         operation,
         decide: (fleet) => {
           const decision = decide(fleet, given);
-          return decision.kind === 'refuse' ? refuse(told(decision.refusal, explain)) : decision;
+          return decision.kind === 'refuse'
+            ? refuse(told(decision.refusal, { explain, sight: sightOf(caller, fleet) }))
+            : decision;
         },
-        answer: (made: ScaleInAnswer) => shownAnswer(made, operation, explain),
+        answer: (made: ScaleInAnswer, { sight }) => shownAnswer(made, operation, { explain, sight }),
       };
     },
   });
@@ -207,30 +210,38 @@ function whoAsks({ name, site }: Caller): Pick<Asked, 'by' | 'site'> {
   return { by: name, site };
 }
 
-function shownAnswer(made: ScaleInAnswer, begun: OperationId, explain: Explain): Answer {
+function shownAnswer(made: ScaleInAnswer, begun: OperationId, telling: Telling): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),
-    hosts: made.hosts.map((one) => shownResult(one, explain, operation)),
+    hosts: made.hosts.map((one) => shownResult(one, telling, operation)),
   };
   const shown = answer(body, operation === begun ? 202 : 200);
   return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
 }
 
 /** Without what is said elsewhere in the answer: it is kept for a repetition only if it is small. */
-function shownResult({ name, operation, blockers, ...one }: HostResult, explain: Explain, shared?: string): object {
+function shownResult(
+  { name, operation, blockers, reason, ...one }: HostResult,
+  { explain, sight }: Telling,
+  shared?: string,
+): object {
+  const limited = (of: Reason): Reason => sight?.reason(of) ?? of;
+  const why = reason === undefined ? undefined : limited(reason);
   return {
     ...one,
     ...(name !== undefined && name !== one.host && { name }),
     ...(operation !== undefined && operation !== shared && { operation }),
-    ...(one.reason !== undefined && { sentence: explain(one.reason) }),
-    ...(blockers !== undefined && { blockers: blockers.map((reason) => ({ ...reason, sentence: explain(reason) })) }),
+    ...(why !== undefined && { reason: why, sentence: explain(why) }),
+    ...(blockers !== undefined && {
+      blockers: blockers.map(limited).map((blocker) => ({ ...blocker, sentence: explain(blocker) })),
+    }),
   };
 }
 
 /** A refusal with a sentence for every host that it tells of. */
-function told(refusal: Refusal, explain: Explain): Refusal {
+function told(refusal: Refusal, telling: Telling): Refusal {
   const hosts = refusal.facts?.['hosts'] as readonly HostResult[] | undefined;
   if (hosts === undefined) return refusal;
-  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => shownResult(one, explain)) } };
+  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => shownResult(one, telling)) } };
 }

@@ -1,6 +1,6 @@
 // GET /api/v1/scale-in: every host that is between service and removal, what is left on it, and why it waits.
 import { Type } from 'typebox';
-import { answer, closed, ID, read, seesSite, type Route } from '../access/index.ts';
+import { answer, closed, ID, read, seesSite, type Route, type Sight } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
@@ -59,7 +59,8 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
     }),
     answers: { 200: { about: 'hosts on their way', schema: STATUS } },
-    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet } }) => {
+    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, sightOf }) => {
+      const sight = sightOf(caller, fleet);
       const isWanted = (of: string): boolean => seesSite(caller, of) && (site === undefined || site === of);
       const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
         .filter(({ doc }) => isWanted(doc.site))
@@ -68,15 +69,23 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc.peer)));
       return answer({
         count: all.length,
-        hosts: all.slice(0, limit).map((host) => shown(fleet, host, { evacuators, explain })),
+        hosts: all.slice(0, limit).map((host) => shown(fleet, host, { evacuators, explain, sight })),
         pendingCleanUpCount: pending.length,
-        pendingCleanUps: pending.slice(0, CLEAN_UPS_MAX).map(({ doc }) => doc),
+        pendingCleanUps: pending.slice(0, CLEAN_UPS_MAX).map(({ doc: { peer, host, sinceMs } }) => ({
+          peer,
+          host: sight?.text(host) ?? host,
+          sinceMs,
+        })),
       });
     },
   });
 }
 
-function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain }: StatusRoute): object {
+interface Showing extends StatusRoute {
+  readonly sight: Sight | undefined;
+}
+
+function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain, sight }: Showing): object {
   const { id, doc } = host;
   const left = evacuators.map(({ name, inventory }) => [name, inventory(fleet, id).length] as const);
   const { leaving } = doc;
@@ -87,11 +96,13 @@ function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain }: St
     connection: doc.connection.state,
     drain: leaving?.drain ?? false,
     ...(leaving !== undefined && { by: leaving.by, sinceMs: leaving.atMs }),
-    ...(leaving?.why !== undefined && { why: leaving.why }),
-    ...(leaving?.forced !== undefined && { forced: leaving.forced.reason }),
+    ...(leaving?.why !== undefined && { why: sight?.textBy(leaving.why, leaving.by) ?? leaving.why }),
+    ...(leaving?.forced !== undefined && {
+      forced: sight?.textBy(leaving.forced.reason, leaving.forced.by) ?? leaving.forced.reason,
+    }),
     left: Object.fromEntries(left),
     underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
-    ...progress(workFor(fleet, host), explain),
+    ...progress(workFor(fleet, host), { explain, sight }),
   };
 }
 
@@ -103,9 +114,14 @@ function workFor(fleet: FleetReader, { id, doc }: StoredHost): StoredItem | unde
   return latest ?? fleet.get(ITEM, idOf(ITEM, `${doc.leaving?.operation}.${id}`));
 }
 
-function progress(item: StoredItem | undefined, explain: Explain): object {
+function progress(
+  item: StoredItem | undefined,
+  { explain, sight }: { readonly explain: Explain; readonly sight: Sight | undefined },
+): object {
   if (item === undefined) return {};
   const { operation, step, state } = item.doc;
   const reason = state === 'waiting' || state === 'failed' ? item.doc.reason : undefined;
-  return { operation, step, ...(reason !== undefined && { reason, sentence: explain(reason) }) };
+  if (reason === undefined) return { operation, step };
+  const told = sight?.reason(reason) ?? reason;
+  return { operation, step, reason: told, sentence: explain(told) };
 }

@@ -2,7 +2,7 @@
 // by the table on the newest state, and is the same whether it is asked once or many times.
 import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
+import { newOperation, withinOf, type NewItem, type OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
@@ -81,7 +81,7 @@ export function startScaleIn(
     mark('plan-is-another-now');
     return refuse(problem);
   }
-  const how = { kind: DRAIN_KIND, does: 'scale in', deadlineMs: command.deadlineMs };
+  const how = { kind: DRAIN_KIND, does: 'scale in', within: command.site, deadlineMs: command.deadlineMs };
   const decision = decided(fleet, command, verdicts, how);
   if (decision.kind === 'refuse' || verdicts.every(({ item }) => item === undefined)) return decision;
   const hosts = named.flatMap(({ host }) => host?.id ?? []);
@@ -139,6 +139,8 @@ function shown({ changes: _, item: __, ...result }: Judged): HostResult {
 interface How {
   readonly kind: string;
   readonly does: string;
+  /** What is moved stays inside this site: whoever asks may not write to others. */
+  readonly within?: string | undefined;
   readonly deadlineMs: number;
 }
 
@@ -175,6 +177,7 @@ function decided(
     by,
     ...(why !== undefined && { why }),
     ...siteOf(made),
+    within: how.within,
     nowMs,
     deadlineMs: how.deadlineMs,
     items,
@@ -186,19 +189,22 @@ function decided(
 /** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
 function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn): Verdict {
   const { id, doc } = host;
-  const { operation, drain, by, why, nowMs } = command;
+  const { operation, drain, site, by, why, nowMs } = command;
   const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };
   if (SCALE_IN_TABLE[doc.state].start.act === 'unchanged' && doc.leaving !== undefined) {
     const { leaving } = doc;
-    const isUnderWay = openWork(fleet, id, DRAIN_KIND).length > 0;
+    const [underWay] = openWork(fleet, id, DRAIN_KIND);
     if (doc.state === 'drained' || openWork(fleet, id, END_KIND).length > 0) return same(leaving.operation);
-    if (isUnderWay && leaving.drain === drain) return same(leaving.operation);
+    // One that may leave the site was begun by somebody who may; one that may not is begun anew by whoever may.
+    const within = underWay === undefined ? undefined : withinOf(fleet, underWay.doc);
+    const isWideEnough = within === undefined || within === site;
+    if (underWay !== undefined && leaving.drain === drain && isWideEnough) return same(leaving.operation);
+    const goesOn = underWay !== undefined && within === site;
     // The deadline of the last one has passed, or it was started without a drain: it goes on from what is left.
-    const again = { ...leaving, drain, ...(!isUnderWay && { operation }) };
+    const again = { ...leaving, drain, ...(!goesOn && { operation }) };
     const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
-    return isUnderWay
-      ? { result: 'accepted', operation: leaving.operation, changes: [changed] }
-      : { result: 'accepted', changes: [changed], item };
+    if (goesOn) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
+    return { result: 'accepted', changes: [changed, ...closedWork(fleet, id, nowMs, [DRAIN_KIND])], item };
   }
   // Built elsewhere while it left before: bringing it back for a moment does not make it one to be trusted.
   const rebuilt = doc.leaving?.rebuilt === true && { rebuilt: true };

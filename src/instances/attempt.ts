@@ -14,6 +14,8 @@ export interface AttemptAsk {
   readonly ports: readonly StoredPort[];
   readonly by: string;
   readonly nowMs: number;
+  /** Only hosts of this site. */
+  readonly within?: string | undefined;
 }
 
 export type Tried =
@@ -30,10 +32,10 @@ export type Tried =
   | { readonly kind: 'given-up'; readonly instance: Instance; readonly report?: ScheduleReport };
 
 export function placed(fleet: FleetReader, ask: AttemptAsk): Tried {
-  const { id, ports, by, nowMs } = ask;
+  const { id, ports, by, nowMs, within } = ask;
   let instance = ask.instance;
   while (mayRetry(instance)) {
-    const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs });
+    const placement = place(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
     if (placement.kind === 'none') return { kind: 'given-up', instance, report: placement.report };
     // Unlike a literal with a list in it, this has no room to grow in: documents stay in memory for long.
     const attempts = instance.attempts.concat(attemptAt(placement, instance, nowMs));

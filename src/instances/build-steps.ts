@@ -2,7 +2,16 @@
 // Every one of them is a single commit that leaves nothing half taken.
 import { idOf, mark, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { CLAIM, claimId, PORT, unboundPort, type StoredPort } from '../network/index.ts';
-import { expecting, fail, ITEM, record, type Expected, type RecordStep, type StoredItem } from '../operations/index.ts';
+import {
+  expecting,
+  fail,
+  ITEM,
+  record,
+  withinOf,
+  type Expected,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
 import { buildFailed, buildWentWell, type ScheduleReport } from '../scheduler/index.ts';
 import { placed, type Tried } from './attempt.ts';
 import { cleaningOf } from './clean.ts';
@@ -41,13 +50,17 @@ export function scheduled(fleet: FleetReader, id: string, nowMs: number): Record
   const { item, instance } = found(fleet, id);
   if (instance === undefined || !isBeingBuilt(instance.doc))
     return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
-  const tried = triedFor(fleet, instance, nowMs);
+  const tried = triedFor(fleet, instance, { nowMs, within: withinOf(fleet, item.doc) });
   if (tried.kind === 'given-up') return giveUp(fleet, item, { ...instance, doc: tried.instance }, { ...tried, nowMs });
   return took(item, tried);
 }
 
-function triedFor(fleet: FleetReader, { id, doc: instance }: StoredInstance, nowMs: number): Tried {
-  const ask = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, nowMs };
+function triedFor(
+  fleet: FleetReader,
+  { id, doc: instance }: StoredInstance,
+  at: { readonly nowMs: number; readonly within: string | undefined },
+): Tried {
+  const ask = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, ...at };
   const held = claimGone(fleet, id);
   if (held.length === 0) return placed(fleet, ask);
   // What it still has at a host that is dead is no neighbour of its own: its group is looked at without it.
@@ -82,8 +95,8 @@ export function scheduledTogether(
     return instance !== undefined && isBeingBuilt(instance.doc) ? [{ item, instance }] : [];
   });
   const tries = onTrial(fleet, (trial) =>
-    wanted.map(({ instance }) => {
-      const tried = triedFor(trial, instance, nowMs);
+    wanted.map(({ item, instance }) => {
+      const tried = triedFor(trial, instance, { nowMs, within: withinOf(fleet, item.doc) });
       if (tried.kind === 'placed') trial.add(tried.changes);
       return tried;
     }),

@@ -4,7 +4,7 @@ import { idOf, onTrial, put, type Change, type FleetReader, type Refusal } from 
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { PORT, type PoolKey } from '../network/index.ts';
 import { newOperation, type NewItem, type OperationId } from '../operations/index.ts';
-import { reportText, type ScheduleReport } from '../scheduler/index.ts';
+import { reportText, reportWithinSite, type ScheduleReport } from '../scheduler/index.ts';
 import { newInstance, portsFor, understood, type Asked, type CreateInstances, type One, type Show } from './asked.ts';
 import { placed, type Tried } from './attempt.ts';
 import { INSTANCE } from './model.ts';
@@ -101,10 +101,15 @@ function begun(command: CreateInstances, made: readonly Made[]): Change[] {
   return newOperation({ id: operation, kind: 'instance-build', title, by, why, site, nowMs, deadlineMs, items });
 }
 
-function tooFew({ count, minCount }: CreateInstances, made: number, report: ScheduleReport | undefined): Refusal {
+function tooFew(
+  { count, minCount, boundTo }: CreateInstances,
+  made: number,
+  report: ScheduleReport | undefined,
+): Refusal {
   const why = report === undefined ? '' : ` ${reportText(report)}`;
+  const shown = report === undefined || boundTo === undefined ? report : reportWithinSite(report);
   const message = `Only ${made} of ${count} instances find a place, and at least ${minCount} were asked for. Nothing was made.${why}`;
-  return { kind: 'conflict', code: 'no-valid-host', message, facts: { placed: made, count, minCount, ...report } };
+  return { kind: 'conflict', code: 'no-valid-host', message, facts: { placed: made, count, minCount, ...shown } };
 }
 
 /** Where instances would go now, and why not all of them, if so. */

@@ -109,16 +109,17 @@ function* planSteps(
   { nowMs, explained = 0 }: PlanHow,
 ): Generator<undefined, readonly Evacuating[]> {
   const planned: Evacuating[] = [];
-  for (const { host, tenants } of leavers) {
-    for (const tenant of tenants) {
-      planned.push({ host, tenant, evacuation: evacuationOf(trial, host, tenant, nowMs) });
+  for (const leaver of leavers) {
+    for (const tenant of leaver.tenants) {
+      planned.push({ host: leaver.host, tenant, evacuation: evacuationOf(trial, leaver, tenant, nowMs) });
       yield;
     }
   }
-  return yield* explainNowhere(trial, planned, explained);
+  const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
+  return yield* explainNowhere(trial, planned, { most: explained, within });
 }
 
-function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number): Evacuation {
+function evacuationOf(trial: Trial, { host, within }: Leavers, { id }: Tenant, nowMs: number): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
   const { state, wasActive, host: home } = instance.doc;
@@ -132,8 +133,8 @@ function evacuationOf(trial: Trial, host: string, { id }: Tenant, nowMs: number)
   if (!dead && isAway(trial, host)) return wait({ code: 'host-silent', host, instance: id });
   const pause = pauseAfterFailure(trial, instance, host, nowMs);
   if (pause !== undefined) return wait(pause);
-  const found = placeFor(trial, instance, host, nowMs);
-  if (found === undefined) return wait(nowhere(id, host));
+  const found = placeFor(trial, instance, { host, within }, nowMs);
+  if (found === undefined) return wait(nowhere(id, { host, within }));
   return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
 }
 
@@ -145,13 +146,19 @@ function wait(reason: Reason): Evacuation {
  * The host that it would go to, with its claim there on the trial; undefined when there is none. Then it stays, and so does its claim:
  * without it those of its group would be planned to places where the rule of the group does not let them go.
  */
-function placeFor(trial: Trial, instance: StoredInstance, host: string, nowMs: number): string | undefined {
+function placeFor(
+  trial: Trial,
+  instance: StoredInstance,
+  { host, within }: Pick<Leavers, 'host' | 'within'>,
+  nowMs: number,
+): string | undefined {
   const { id } = instance;
   const doc = anew(instance.doc);
   const home = trial.get(CLAIM, claimId(id, 'home'));
   if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
   const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
-  const placement = place(trial, { id, instance: doc, ports: portsOf(trial, doc), ...how, excludedHosts: [host] });
+  const ask = { id, instance: doc, ports: portsOf(trial, doc), ...how, within, excludedHosts: [host] };
+  const placement = place(trial, ask);
   if (placement.kind !== 'placed') {
     if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
     return undefined;

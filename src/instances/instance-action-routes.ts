@@ -6,7 +6,6 @@ import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
 import { ASKED, STARTED, started } from './instance-request.ts';
-import { INSTANCE } from './model.ts';
 import { moveInstances } from './move.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { shelveInstance, unshelveInstance } from './shelve.ts';
@@ -31,9 +30,10 @@ export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
       about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
       fields: MOVE,
       decide: (fleet, { id, caller, body: { kind = 'live', host }, asked }) => {
-        const barred = leavesSite(fleet, { caller, id, ...(host !== undefined && { host }) });
+        const barred = host === undefined ? undefined : leavesSite(fleet, { caller, id, host });
         if (barred !== undefined) return refuse(barred);
-        return moveInstances(fleet, { ids: [id], kind, ...(host !== undefined && { target: host }), ...asked });
+        const target = host === undefined ? {} : { target: host };
+        return moveInstances(fleet, { ids: [id], kind, ...target, ...asked, within: caller.site });
       },
     }),
     action(credentials, {
@@ -52,10 +52,7 @@ export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
       verb: 'rebuild',
       about: 'Build an instance elsewhere with the same ports, when its host is forced down',
       fields: {},
-      decide: (fleet, { id, caller, asked }) => {
-        const barred = leavesSite(fleet, { caller, id });
-        return barred === undefined ? rebuildInstances(fleet, { ids: [id], ...asked }) : refuse(barred);
-      },
+      decide: (fleet, { id, caller, asked }) => rebuildInstances(fleet, { ids: [id], ...asked, within: caller.site }),
     }),
   ];
 }
@@ -121,19 +118,13 @@ const ASKED_ONLY = Type.Object(ASKED);
 interface Leaving {
   readonly caller: Caller;
   readonly id: string;
-  /** Where it is to go, when that was said. */
-  readonly host?: string;
+  /** Where it is to go. */
+  readonly host: string;
 }
 
-/** A site-bound caller sends nothing out of its site: neither to a host elsewhere, nor to wherever there is room. */
+/** A site-bound caller sends nothing out of its site. Where no host is named, the operation keeps to the site by itself. */
 function leavesSite(fleet: FleetReader, { caller, id, host }: Leaving): Refusal | undefined {
-  if (caller.site === undefined) return undefined;
-  const site =
-    host === undefined ? fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.place.site : findHost(fleet, host)?.doc.site;
-  if (site === caller.site) return undefined;
-  const message =
-    host === undefined
-      ? `Your token is bound to site "${caller.site}", and this instance may go to any site. Name a host of your site.`
-      : `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
+  if (caller.site === undefined || findHost(fleet, host)?.doc.site === caller.site) return undefined;
+  const message = `Your token is bound to site "${caller.site}": host "${host}" is not of that site.`;
   return { kind: 'forbidden', code: 'other-site', message, field: '/host', facts: { instance: id } };
 }

@@ -24,6 +24,7 @@ import {
 import { idOf, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
+import { reportWithinSite } from '../scheduler/index.ts';
 import { instanceNames } from './asked.ts';
 import { createInstances, previewInstances, type CreateInstances, type Preview } from './create.ts';
 import { degradedPorts } from './degraded.ts';
@@ -102,12 +103,12 @@ function getInstance(): Route {
     scope: 'site',
     params: BY_ID,
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
-    handle: ({ params, caller }, { journal: { fleet } }) => {
+    handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
       const stored = seen(fleet, INSTANCE_VIEW, { caller, id: params.id });
       if (stored === undefined) return refused(noSuch('instance', params.id));
       // Ports change without their instance: the tag is good for If-Match, and nobody is told that nothing has changed.
       const headers = { etag: `"${stored.revision}"` };
-      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet), headers };
+      return { kind: 'answer', status: 200, text: textWithPorts(stored, fleet, sightOf(caller, fleet)), headers };
     },
   });
 }
@@ -210,7 +211,9 @@ function previewAnswer({ placed, report }: Preview, { count, caller }: PreviewAs
     count,
     placed: placed.length,
     ...(permits(caller, 'operator') && { places: placed }),
-    ...(report !== undefined && { report: explainedReport(report) }),
+    ...(report !== undefined && {
+      report: explainedReport(caller.site === undefined ? report : reportWithinSite(report)),
+    }),
   });
 }
 

@@ -2,7 +2,7 @@
 // comes to nothing. Until then the instance has its host, its ports and its claim as before.
 import { mark, onTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
-import type { RecordStep } from '../operations/index.ts';
+import { withinOf, type RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
 import { troubledPorts } from './degraded.ts';
 import { FAULTS, mayRetry, withFault, type Failed } from './faults.ts';
@@ -61,14 +61,14 @@ function begunAgain(look: MoveLook): MoveLook {
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
 
-function placeElsewhere({ fleet, instance, nowMs }: MoveLook): Placement {
+function placeElsewhere({ fleet, item, instance, nowMs }: MoveLook): Placement {
   const { id, doc } = towards(instance);
   const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
   const { from, origin = from } = instance.doc.move;
   return onTrial(fleet, (trial) => {
     // What it has at its host is no neighbour of its own: its group is looked at without it. That host is out anyway.
     trial.add(claimGone(trial, id));
-    return place(trial, { ...ask, excludedHosts: [from, origin] });
+    return place(trial, { ...ask, within: withinOf(fleet, item.doc), excludedHosts: [from, origin] });
   });
 }
 

@@ -1,7 +1,7 @@
 // Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
 // addresses. A look at every host is shared by all that need the same, and made in steps.
 import { idOf, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
-import type { Evacuating } from '../hosts/index.ts';
+import type { Evacuating, Leavers } from '../hosts/index.ts';
 import { segmentOfPool } from '../network/index.ts';
 import {
   reportSteps,
@@ -19,23 +19,35 @@ const NO_VALID_HOST = 'no-valid-host';
 const MESSAGE_MAX = 1000;
 
 /** What a plan says that does not ask why: a drain looks many times a minute, and a look at every host is for who wants to know. */
-export function nowhere(id: string, host: string): Reason {
-  const message = `No host fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
+export function nowhere(id: string, { host, within }: Pick<Leavers, 'host' | 'within'>): Reason {
+  const where = within === undefined ? '' : ` of site ${within}`;
+  const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
   return { code: NO_VALID_HOST, instance: id, message };
 }
 
 /** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */
-function leavingRequest(fleet: FleetReader, { id, doc }: StoredInstance, host: string): ScheduleRequest {
+function leavingRequest(
+  fleet: FleetReader,
+  { id, doc }: StoredInstance,
+  { host, within }: Pick<Leavers, 'host' | 'within'>,
+): ScheduleRequest {
   const instance = anew(doc);
   const how = { role: 'move', by: 'evacuator', nowMs: 0 } as const;
-  return requestOf(fleet, { id, instance, ports: portsOf(fleet, instance), ...how, excludedHosts: [host] });
+  return requestOf(fleet, { id, instance, ports: portsOf(fleet, instance), ...how, within, excludedHosts: [host] });
+}
+
+interface Explaining {
+  /** So many of them. */
+  readonly most: number;
+  /** The site that instances of a host must stay in, if any. */
+  readonly within: ReadonlyMap<string, string | undefined>;
 }
 
 /** The same plan with the reasons of the first `most` that have no place. The trial shows what all the others would take. */
 export function* explainNowhere(
   trial: Trial,
   planned: readonly Evacuating[],
-  most: number,
+  { most, within }: Explaining,
 ): Generator<undefined, readonly Evacuating[]> {
   const reports = new Map<string, ScheduleReport>();
   const explained = [...planned];
@@ -46,7 +58,7 @@ export function* explainNowhere(
     const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
     if (instance === undefined) continue;
     left -= 1;
-    const request = leavingRequest(trial, instance, one.host);
+    const request = leavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
     const key = needsKey(request);
     const known = reports.get(key) ?? (yield* reportSteps(trial, request));
     reports.set(key, known);

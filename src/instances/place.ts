@@ -42,6 +42,8 @@ export interface PlaceAsk {
   readonly onlyHost?: string;
   /** Hosts that it is to leave. */
   readonly excludedHosts?: readonly string[];
+  /** Only hosts of this site, whatever the instance itself asks for. */
+  readonly within?: string | undefined;
   /** Without the report when nothing fits: it costs a look at the whole fleet. */
   readonly brief?: true;
 }
@@ -115,7 +117,7 @@ export function requestOf(fleet: FleetReader, ask: PlaceAsk): ScheduleRequest {
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
   return {
     amounts: instance.amounts,
-    site,
+    site: ask.within ?? site,
     zone,
     aggregates,
     requiredTraits,

@@ -17,7 +17,8 @@ async function ask(
   const [route] = tenantRoutes({ evacuators: [evacuator], explain: explainer([instanceSentences]) });
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
   const submit: RouteWorld['submit'] = (_, request) => world.journal.submit({ ...request, by: 'test' });
-  const given = { journal: world.journal, clock: world.clock, submit };
+  const sightOf: RouteWorld['sightOf'] = () => undefined;
+  const given = { journal: world.journal, clock: world.clock, submit, sightOf };
   const answered = (await route?.handle(call as never, given as never)) as Answer | Refused;
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }

@@ -1,6 +1,17 @@
 // GET /api/v1/hosts/:id/tenants: what lives on a host, and what an evacuation would do now for each of them.
 import { Type } from 'typebox';
-import { answer, BY_ID, closed, permits, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
+import {
+  answer,
+  BY_ID,
+  closed,
+  permits,
+  read,
+  refused,
+  seesSite,
+  type Caller,
+  type Route,
+  type Sight,
+} from '../access/index.ts';
 import { onTrial, put, type FleetReader } from '../fleet/index.ts';
 import {
   allSteps,
@@ -59,17 +70,20 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
       }),
       answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
       // Decided where an evacuation would be, on what is true there, and not committed.
-      handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority }, { submit, clock }) => {
+      handle: async (
+        { params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority },
+        { submit, clock, sightOf },
+      ) => {
         const nowMs = clock.nowMs();
-        const decide = (fleet: FleetReader): Decision<Living> => {
+        const decide = (fleet: FleetReader): Decision<object> => {
           const host = findHost(fleet, id);
           if (host === undefined || !seesSite(caller, host.doc.site)) return refuse(unknownHost(id));
-          return accept([], livingOn(fleet, id, { evacuators, limit, nowMs }));
+          const { count, tenants } = livingOn(fleet, id, { evacuators, limit, within: caller.site, nowMs });
+          const showing = { caller, explain, sight: sightOf(caller, fleet) };
+          return accept([], { host: id, count, tenants: tenants.map((one) => shown(one, showing)) });
         };
         const outcome = await submit(authority, { decide });
-        if (outcome.kind === 'refused') return refused(outcome.refusal);
-        const { count, tenants } = outcome.answer;
-        return answer({ host: id, count, tenants: tenants.map((one) => shown(one, caller, explain)) });
+        return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
       },
     }),
   ];
@@ -80,12 +94,16 @@ interface Living {
   readonly tenants: readonly Evacuating[];
 }
 
+interface Planning {
+  readonly evacuators: readonly Evacuator[];
+  readonly limit: number;
+  /** Of a caller that is bound to a site: what it could have moved stays there. */
+  readonly within: string | undefined;
+  readonly nowMs: number;
+}
+
 /** How many tenants a host has, and what would be done for the first of them. */
-function livingOn(
-  fleet: FleetReader,
-  host: string,
-  { evacuators, limit, nowMs }: { readonly evacuators: readonly Evacuator[]; readonly limit: number; nowMs: number },
-): Living {
+function livingOn(fleet: FleetReader, host: string, { evacuators, limit, within, nowMs }: Planning): Living {
   return onTrial(fleet, (trial) => {
     const stored = findHost(trial, host);
     // As a scale-in finds it: nothing leaves a host that stays.
@@ -95,21 +113,32 @@ function livingOn(
       const here = one.inventory(trial, host);
       const first = here.slice(0, Math.max(0, limit - count));
       count += here.length;
-      const leavers = [{ host, tenants: first }];
+      const leavers = [{ host, tenants: first, within }];
       return onTrial(trial, (own) => allSteps(planOn(one, own, leavers, { nowMs, explained: first.length })));
     });
     return { count, tenants };
   });
 }
 
-function shown({ tenant, evacuation }: Evacuating, caller: Caller, explain: Explain): object {
-  return { kind: tenant.kind, id: tenant.id, evacuation: shownEvacuation(evacuation, caller, explain) };
+interface Showing {
+  readonly caller: Caller;
+  readonly explain: Explain;
+  readonly sight: Sight | undefined;
+}
+
+/** What comes from another site is counted and not named before it is here. */
+function shown({ tenant, evacuation }: Evacuating, showing: Showing): object {
+  const id = showing.sight?.text(tenant.id) ?? tenant.id;
+  return { kind: tenant.kind, id, evacuation: shownEvacuation(evacuation, showing) };
 }
 
 /** Which hosts have room is for operators to know. */
-function shownEvacuation(evacuation: Evacuation, caller: Caller, explain: Explain): object {
-  if (evacuation.kind === 'wait') return { ...evacuation, sentence: explain(evacuation.reason) };
+function shownEvacuation(evacuation: Evacuation, { caller, explain, sight }: Showing): object {
   if (evacuation.kind === 'ends') return evacuation;
+  if (evacuation.kind === 'wait') {
+    const reason = sight?.reason(evacuation.reason) ?? evacuation.reason;
+    return { kind: 'wait', reason, sentence: explain(reason) };
+  }
   const { to, ...rest } = evacuation;
-  return permits(caller, 'operator') ? { ...rest, to } : rest;
+  return permits(caller, 'operator') && sight?.sees(HOST.name, to) !== false ? { ...rest, to } : rest;
 }

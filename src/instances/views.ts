@@ -1,12 +1,13 @@
 // How flavors, server groups and instances are shown. An instance that found no host is shown with the reasons in words, so
 // that the API, the command line and the history say the same.
 import { Type, type Static } from 'typebox';
-import { viewOf, type View } from '../access/index.ts';
-import { idOf, type FleetReader, type Stored } from '../fleet/index.ts';
+import { viewOf, type Sight, type View } from '../access/index.ts';
+import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
 import { backEndSentences, PORT, PORT_VIEW } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
 import { degradedPorts, degradedReason, PORT_TROUBLES, replugOf } from './degraded.ts';
+import { limitInstance } from './instance-limit.ts';
 import { siteOfInstance } from './instance-site.ts';
 import {
   FLAVOR,
@@ -44,6 +45,7 @@ export const Report = Type.Object({
 export const INSTANCE_VIEW: View<'instance', Instance> = viewOf<'instance', Instance>({
   kind: INSTANCE,
   siteOf: siteOfInstance,
+  limit: limitInstance,
   show: (doc) => {
     const report = doc.fault?.report;
     if (report === undefined) return doc;
@@ -96,15 +98,20 @@ export const SHOWN_INSTANCE = Type.Object({
 });
 
 /** The instance, and whether it is degraded. Nearly all are not: they cost a look at their ports. */
-export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
-  const text = INSTANCE_VIEW.text(stored);
-  const degraded = shownDegraded(fleet, stored);
+export function instanceText(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Sight): string {
+  const text = INSTANCE_VIEW.text(stored, sight);
+  const degraded = shownDegraded(fleet, stored, sight);
   return degraded === undefined ? text : `${text.slice(0, -1)},"degraded":${JSON.stringify(degraded)}}`;
 }
 
 const explain = explainer([backEndSentences, instanceSentences]);
 
-function shownDegraded(fleet: FleetReader, stored: Stored<'instance', Instance>): Static<typeof Degraded> | undefined {
+function shownDegraded(
+  fleet: FleetReader,
+  stored: Stored<'instance', Instance>,
+  sight: Sight | undefined,
+): Static<typeof Degraded> | undefined {
+  const limited = (reason: Reason): Reason => sight?.reason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
   if (troubled.length === 0) return undefined;
   const reason = degradedReason(stored, troubled);
@@ -112,10 +119,10 @@ function shownDegraded(fleet: FleetReader, stored: Stored<'instance', Instance>)
   const last = replug?.reason;
   return {
     code: reason.code,
-    message: explain(reason),
+    message: explain(limited(reason)),
     sinceMs: Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
-    ...(replug !== undefined && { operation: replug.operation }),
-    ...(last !== undefined && { lastTry: explain(last) }),
+    ...(replug !== undefined && { operation: sight?.text(replug.operation) ?? replug.operation }),
+    ...(last !== undefined && { lastTry: explain(limited(last)) }),
     ports: troubled.map(({ port: { id, doc }, trouble }) => ({
       port: id,
       nic: doc.nic ?? 0,
@@ -126,9 +133,10 @@ function shownDegraded(fleet: FleetReader, stored: Stored<'instance', Instance>)
 }
 
 /** The instance with its ports, in the order of its NICs. */
-export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader): string {
+export function textWithPorts(stored: Stored<'instance', Instance>, fleet: FleetReader, sight?: Sight): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
-  return `${instanceText(stored, fleet).slice(0, -1)},"ports":[${ports.map((port) => PORT_VIEW.text(port)).join(',')}]}`;
+  const shown = ports.map((port) => PORT_VIEW.text(port, sight)).join(',');
+  return `${instanceText(stored, fleet, sight).slice(0, -1)},"ports":[${shown}]}`;
 }
 
 /** The report with a sentence for each stage that lost hosts. */

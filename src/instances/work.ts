@@ -13,6 +13,8 @@ export interface Work {
   readonly why?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
+  /** They stay inside this site. */
+  readonly within?: string | undefined;
 }
 
 /** The instances of a request, each named once and none of them on its way out; or what is wrong with the names. */
@@ -45,7 +47,7 @@ interface Begun {
 export function beginWork(
   fleet: FleetReader,
   instances: readonly StoredInstance[],
-  { operation, by, why, nowMs, deadlineMs }: Work,
+  { operation, by, why, nowMs, deadlineMs, within }: Work,
   { kind, title, step }: Begun,
 ): Change[] {
   const [first] = instances;
@@ -56,6 +58,7 @@ export function beginWork(
     by,
     ...(why !== undefined && { why }),
     ...siteOfWork(fleet, instances),
+    within,
     nowMs,
     deadlineMs,
     items: instances.map(({ id }) => ({ key: id, target: { kind: INSTANCE.name, id }, step })),

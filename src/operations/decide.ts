@@ -23,6 +23,7 @@ export interface NewOperation {
   readonly by: string;
   readonly why?: string | undefined;
   readonly site?: string | undefined;
+  readonly within?: string | undefined;
   readonly nowMs: number;
   readonly deadlineMs: number;
   readonly items: readonly NewItem[];
@@ -42,7 +43,7 @@ export interface NewItem {
 
 /** The documents of a new operation. They are committed together with whatever the request itself changes. */
 export function newOperation(wanted: NewOperation): Change[] {
-  const { id, kind, title, by, why, site, nowMs, deadlineMs, items } = wanted;
+  const { id, kind, title, by, why, site, within, nowMs, deadlineMs, items } = wanted;
   const doc: Operation = {
     kind,
     title,
@@ -54,6 +55,7 @@ export function newOperation(wanted: NewOperation): Change[] {
   };
   if (why !== undefined) doc.why = why;
   if (site !== undefined) doc.site = site;
+  if (within !== undefined) doc.within = within;
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
@@ -142,6 +144,8 @@ export interface OperationCommand {
   readonly id: string;
   readonly kinds: ReadonlyMap<string, OperationKind>;
   readonly nowMs: number;
+  /** Of a caller that is bound to a site: what it has tried again does not leave that site. */
+  readonly site?: string | undefined;
 }
 
 export function cancelOperation(fleet: FleetReader, command: OperationCommand): Decision<StoredOperation> {
@@ -172,7 +176,9 @@ export function retryOperation(fleet: FleetReader, command: OperationCommand): D
   if (isUnfinished(operation.doc) && !stopped) return accept([], operation);
   if (state !== 'failed' && !stopped) return refuse(wrongState('retried', operation));
   const { finishedAtMs: _, counts: __, reason: ___, stopped: ____, ...rest } = operation.doc;
-  const doc: Operation = { ...rest, state: 'running', deadlineAtMs: command.nowMs + deadlineMs };
+  const { nowMs, site } = command;
+  const within = site === undefined ? {} : { within: site };
+  const doc: Operation = { ...rest, ...within, state: 'running', deadlineAtMs: nowMs + deadlineMs };
   return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
     ...operation,
     doc,

@@ -13,6 +13,7 @@ export {
   OPERATION,
   operationsModel,
   targetKey,
+  withinOf,
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
 export { againAfterMs } from './pace.ts';

@@ -46,6 +46,8 @@ const OPERATION_SCHEMA = Type.Object(
     by: Type.String(),
     why: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
+    /** What it moves stays inside this site: whoever asked for it may not write to others. Holds for every retry. */
+    within: Type.Optional(Type.String()),
     createdAtMs: Type.Integer(),
     /** How long it may take; a retry gets as long again. */
     deadlineMs: Type.Integer({ minimum: 1 }),
@@ -258,6 +260,11 @@ export const operationsModel: Model = {
   indexes: [ITEMS_BY_OPERATION, ITEMS_BY_STATE, OPEN_ITEMS_BY_TARGET, OPEN_ITEMS_BY_HOST, UNFINISHED_OPERATIONS],
   invariants: [legalTransitions, finishedHasNoOpenItem, noStepAfterDeadline],
 };
+
+/** The site that what an item moves must stay in; undefined when it may leave its site. */
+export function withinOf(fleet: FleetReader, item: Item): string | undefined {
+  return fleet.get(OPERATION, item.operation as OperationId)?.doc.within;
+}
 
 export function sameReason(one: Reason | undefined, other: Reason | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);

@@ -18,6 +18,7 @@ import {
   type Filter,
   type Listing,
   type Route,
+  type Sight,
   type View,
 } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
@@ -52,6 +53,12 @@ export function operationViews(explain: Explain): OperationViews {
   const operation = viewOf<'operation', Operation>({
     kind: OPERATION,
     siteOf: (doc) => doc.site,
+    limit: (doc, sight) => ({
+      ...doc,
+      title: sight.textBy(doc.title, doc.by),
+      ...(doc.why !== undefined && { why: sight.textBy(doc.why, doc.by) }),
+      ...(doc.reason !== undefined && { reason: sight.reason(doc.reason) }),
+    }),
     show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
     fields: {
       kind: Type.String(),
@@ -60,6 +67,7 @@ export function operationViews(explain: Explain): OperationViews {
       by: Type.String(),
       why: Type.Optional(Type.String()),
       site: Type.Optional(Type.String()),
+      within: Type.Optional(Type.String({ description: 'what it moves stays inside this site' })),
       createdAtMs: Type.Integer(),
       deadlineMs: Type.Integer(),
       deadlineAtMs: Type.Integer(),
@@ -73,6 +81,14 @@ export function operationViews(explain: Explain): OperationViews {
   const item = viewOf<'item', Item>({
     kind: ITEM,
     siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
+    limit: (doc, sight) => {
+      const { host, reason, ...rest } = doc;
+      return {
+        ...rest,
+        ...(host !== undefined && { host: sight.text(host) }),
+        ...(reason !== undefined && { reason: sight.reason(reason) }),
+      };
+    },
     show: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
     fields: {
       operation: Type.String(),
@@ -113,8 +129,12 @@ export function operationRoutes({ views, kinds }: OperationRoutes): Route[] {
 }
 
 /** The operation with its counters: kept in it once it has ended, counted while it runs. */
-function withCounts(view: View<'operation', Operation>, stored: StoredOperation, fleet: FleetReader): string {
-  const text = view.text(stored);
+function withCounts(
+  view: View<'operation', Operation>,
+  stored: StoredOperation,
+  { fleet, sight }: { readonly fleet: FleetReader; readonly sight: Sight | undefined },
+): string {
+  const text = view.text(stored, sight);
   if (stored.doc.counts !== undefined) return text;
   return `${text.slice(0, -1)},"counts":${JSON.stringify(countsOf(fleet, stored.id))}}`;
 }
@@ -129,7 +149,7 @@ function listOperations({ operation: view }: OperationViews): Route {
       by: { schema: Type.String({ maxLength: 200 }), of: (doc) => [doc.by] },
     },
     sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
-    text: (stored, fleet) => withCounts(view, stored, fleet),
+    text: (stored, fleet, sight) => withCounts(view, stored, { fleet, sight }),
   };
   return listRoute({ path: '/api/v1/operations', what: 'operations' }, { listing, scope: 'site' });
 }
@@ -144,10 +164,11 @@ function getOperation({ operation: view }: OperationViews): Route {
     scope: 'site',
     params: BY_ID,
     answers: { 200: { about: 'the operation', schema: view.schema } },
-    handle: ({ params, caller }, { journal }) => {
-      const stored = seen(journal.fleet, view, { caller, id: params.id });
+    handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
+      const stored = seen(fleet, view, { caller, id: params.id });
       if (stored === undefined) return refused(noSuch('operation', params.id));
-      return { kind: 'answer', status: 200, text: withCounts(view, stored, journal.fleet), etag: stored.revision };
+      const text = withCounts(view, stored, { fleet, sight: sightOf(caller, fleet) });
+      return { kind: 'answer', status: 200, text, etag: stored.revision };
     },
   });
 }
@@ -197,11 +218,12 @@ function listItemsOf(views: OperationViews): Route {
     params: BY_ID,
     query: closed(query),
     answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
-    handle: (call, { journal }) => {
+    handle: (call, { journal, sightOf }) => {
       const { id } = call.params;
       if (seen(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
         return refused(noSuch('operation', id));
-      return listResources(journal.fleet, listing, { ...call, query: { ...call.query, operation: id } });
+      const query = { ...call.query, operation: id };
+      return listResources(journal.fleet, listing, { ...call, query }, sightOf(call.caller, journal.fleet));
     },
   });
 }
@@ -223,13 +245,13 @@ function command({ views, kinds }: OperationRoutes, { verb, about, decide }: Ver
     params: BY_ID,
     body: closed({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) }),
     answers: { 200: { about: 'the operation', schema: views.operation.schema } },
-    handle: ({ params, body }, { clock }) => {
+    handle: ({ params, body, caller: { site } }, { clock }) => {
       const nowMs = clock.nowMs();
       return {
         target: { view: views.operation, id: params.id },
         why: body.reason ?? verb,
         operation: params.id,
-        decide: (fleet) => decide(fleet, { id: params.id, kinds, nowMs }),
+        decide: (fleet) => decide(fleet, { id: params.id, kinds, nowMs, site }),
         answer: (_, after) => resourceAfter(views.operation, after, params),
       };
     },

@@ -1,7 +1,7 @@
 export { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
 export { groupsKept, schedulerModel } from './model.ts';
 export { reportText, stageSentence } from './report-sentences.ts';
-export { reportSteps } from './report.ts';
+export { reportSteps, reportWithinSite } from './report.ts';
 export { GROUP_POLICIES } from './request.ts';
 export type * from './request.ts';
 export { schedule, takenBy } from './schedule.ts';

@@ -75,7 +75,13 @@ export function stageSentence({ filter, before, after, cause, facts = {} }: Repo
 /** One line for each stage that lost hosts, in the order of the filters. */
 export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
   if (hosts === 0) return ['There are no hosts.'];
-  return stages.flatMap((stage) => stageSentence(stage) ?? []);
+  return stages.flatMap((stage) => (stage.filter === 'site' ? siteSentence(stage) : (stageSentence(stage) ?? [])));
+}
+
+/** How many hosts other sites have says nothing of why it does not fit in this one, and is not everybody's to know. */
+function siteSentence({ after, cause, facts }: ReportStage): readonly string[] {
+  if (cause === undefined) return [];
+  return [`Site ${facts?.['site']} has ${after === 0 ? 'no' : after} ${after === 1 ? 'host' : 'hosts'}.`];
 }
 
 /** All of it in one line. */

@@ -22,12 +22,13 @@ export interface Fault {
 
 /** In the order in which they are applied. */
 const FILTERS = [
+  // First, so that everything after it is said of the hosts of the site that was asked for, and of no others.
+  'site',
   'up-and-enabled',
   'in-service',
   'version',
   'only-host',
   'excluded-hosts',
-  'site',
   'zone',
   'aggregates',
   'required-traits',
@@ -78,6 +79,16 @@ export function* reportSteps(fleet: FleetReader, request: ScheduleRequest): Gene
     faults = new PlaceFaults(ask.places);
   }
   return { hosts, stages: chained(ask, hosts, losses.ranked()) };
+}
+
+/** The report for whoever sees the site alone that was asked for: how many hosts others have is not in it. */
+export function reportWithinSite<S extends ReportStage>(report: {
+  readonly hosts: number;
+  readonly stages: readonly S[];
+}): { hosts: number; stages: S[] } {
+  const outside = report.stages.find(({ filter }) => filter === 'site');
+  if (outside === undefined) return { hosts: report.hosts, stages: [...report.stages] };
+  return { hosts: outside.after, stages: report.stages.filter((stage) => stage !== outside) };
 }
 
 /** One stage after the other, each with the hosts that the one before left. */
@@ -132,6 +143,7 @@ function isAskedFor(filter: Filter, { request, amounts, settings, group }: Ask):
 /** The first filter that a host does not pass. */
 function faultAt(ask: Ask, faults: PlaceFaults, slot: number): Fault | undefined {
   return (
+    siteFault(ask, slot) ??
     standingFault(ask, slot) ??
     versionFault(ask, slot) ??
     nameFault(ask, slot) ??
@@ -171,11 +183,14 @@ function nameFault({ index: { table }, request, excludedHosts }: Ask, slot: numb
   return why === undefined ? excluded : { ...excluded, facts: { ...why }, named: host };
 }
 
+function siteFault({ index, request: { site } }: Ask, slot: number): Fault | undefined {
+  if (site === undefined || index.sites.get(site)?.has(slot) === true) return undefined;
+  return { filter: 'site', cause: 'wrong-site', facts: { site } };
+}
+
 function wordFault({ index, request }: Ask, slot: number): Fault | undefined {
-  const { site, zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
+  const { zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
   const has = (bits: { has: (slot: number) => boolean } | undefined): boolean => bits?.has(slot) === true;
-  if (site !== undefined && !has(index.sites.get(site)))
-    return { filter: 'site', cause: 'wrong-site', facts: { site } };
   if (zone !== undefined && !has(index.zones.get(zone)))
     return { filter: 'zone', cause: 'wrong-zone', facts: { zone } };
   const aggregate = aggregates.find((name) => !has(index.aggregates.get(name)));

@@ -197,15 +197,15 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /restconf/data/opendaylight-inventory::nodes': { who: SEE_LIST },
   'GET /restconf/data/opendaylight-inventory::nodes/node=:node': { who: SEE_SITE },
   'POST /restconf/operations/scalein-api::scalein-computes-start': {
-    who: OPERATE_FLEET,
+    who: OPERATE,
     body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
   },
   'POST /restconf/operations/scalein-api::scalein-computes-end': {
-    who: OPERATE_FLEET,
+    who: OPERATE,
     body: { 'scalein-api:input': { 'scalein-node-ids': ['central-0'] } },
   },
   'POST /restconf/operations/scalein-api::scalein-computes-recover': {
-    who: OPERATE_FLEET,
+    who: OPERATE,
     body: { 'scalein-api:input': { 'recover-node-ids': ['central-0'] } },
   },
   'POST /api/v1/agent/connections/deposit': {

@@ -41,7 +41,8 @@ function decisionOf(nth: number, withKey: boolean): ReturnType<typeof guarded> {
     path: '/api/v1/sites',
     nowMs: NOW_MS,
   };
-  const guard = { caller: { name: 'test', role: 'admin' as const }, idempotency: withKey ? key : undefined };
+  const caller = { name: 'test', role: 'admin' as const };
+  const guard = { caller, idempotency: withKey ? key : undefined, sightOf: () => undefined };
   return guarded(writeOf(nth), guard);
 }
 

@@ -148,16 +148,14 @@ describe('a caller that is bound to a site', () => {
     }
   });
 
-  test('sends-nothing-out-of-its-site: neither to a host elsewhere nor to wherever there is room', async () => {
+  test('sends-nothing-out-of-its-site: neither to a host elsewhere nor, by its operation, to wherever there is room', async () => {
     const central = await bound('central');
     const away = await post(central, `${VM}/move`, { host: 'north-0' });
     expect(away.json()).toMatchObject({ status: 403, code: 'other-site', field: '/host' });
     const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'));
     await world.commit(put(INSTANCE, idOf(INSTANCE, 'vm-1'), { ...vm!.doc, place: {} }));
-    for (const verb of ['move', 'rebuild']) {
-      expect((await post(central, `${VM}/${verb}`)).json()).toMatchObject({ status: 403, code: 'other-site' });
-    }
-    expect((await post(central, `${VM}/move`, { host: 'central-1' })).statusCode).toBe(202);
+    const { operation } = (await post(central, `${VM}/move`)).json<{ operation: string }>();
+    expect(world.journal.fleet.get(OPERATION, idOf(OPERATION, operation))?.doc).toMatchObject({ within: 'central' });
   });
 
   test('gets-its-instances-in-its-site', async () => {

@@ -1,6 +1,15 @@
 // The RESTCONF surface (RFC 8040) for tools that speak to the SDN controllers which this program replaces. JSON only.
 import { Type } from 'typebox';
-import { closed, read, refused, write, type Answer, type Answered, type Route } from '../../access/index.ts';
+import {
+  closed,
+  read,
+  refused,
+  write,
+  type Answer,
+  type Answered,
+  type Route,
+  type Sight,
+} from '../../access/index.ts';
 import { idOf, valueOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   endScaleIn,
@@ -157,20 +166,29 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
     path: `/restconf/operations/${MODULE}::${rpc}`,
     about: ABOUT[rpc],
     access: 'operator',
-    scope: 'fleet',
     body: inputSchema(rpc),
     answers: ok('a result for every host'),
-    handle: ({ body, caller }, { clock, ids }) => {
+    handle: ({ body, caller }, { clock, ids, sightOf }) => {
       const hosts = nodesOf(body);
       const operation = idOf(OPERATION, ids.next('op'));
-      const command = { hosts, operation, by: caller.name, nowMs: clock.nowMs() };
+      const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
       const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
         const decision = DECIDE[rpc](fleet, evacuators, command);
-        return decision.kind === 'refuse' ? refuse(withSentences(decision.refusal, explain)) : decision;
+        if (decision.kind === 'accept') return decision;
+        return refuse(withSentences(decision.refusal, limitedTo(explain, sightOf(caller, fleet))));
       };
-      return { why: rpc, operation, decide, answer: (made: ScaleInAnswer) => yang(outputOf(made, explain)) };
+      return {
+        why: rpc,
+        operation,
+        decide,
+        answer: (made: ScaleInAnswer, { sight }) => yang(outputOf(made, limitedTo(explain, sight))),
+      };
     },
   });
+}
+
+function limitedTo(explain: Explain, sight: Sight | undefined): Explain {
+  return sight === undefined ? explain : (reason) => explain(sight.reason(reason));
 }
 
 const ABOUT: Readonly<Record<Rpc, string>> = {
@@ -181,6 +199,8 @@ const ABOUT: Readonly<Record<Rpc, string>> = {
 
 interface Command {
   readonly hosts: readonly string[];
+  /** Hosts of other sites are unknown to a caller that is bound to one. */
+  readonly site: string | undefined;
   readonly operation: ReturnType<typeof idOf<'operation'>>;
   readonly by: string;
   readonly nowMs: number;

@@ -1,0 +1,160 @@
+// Never: a caller that is bound to one site learns anything of another. Everything of a hidden site has a marker; every GET of the
+// route table, every preview and the refusals of every write are asked for with tokens of another site.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../src/access/index.ts';
+import { keyOf, prepared, requestFor, type Prepared } from '../api/every-route.ts';
+import { FAR_IP, HIDDEN_SITE, MARKER, plantMarkers, TRACES } from './foreign-fleet.ts';
+
+let asked: Prepared;
+const secrets = new Map<string, string>();
+
+beforeAll(async () => {
+  asked = await prepared();
+  await plantMarkers(asked.world);
+  for (const role of ['viewer', 'operator', 'admin'] as const) {
+    secrets.set(role, await asked.world.token(role, { site: 'central' }));
+  }
+  secrets.set('hidden', await asked.world.token('operator', { site: HIDDEN_SITE }));
+});
+afterAll(() => asked.world.close());
+
+/** What else is named in paths than the route table does: everything of the caller's site that has been in touch with the other. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  hosts: ['central-0', 'central-1', 'central-2'],
+  operations: ['op-move', 'op-drain', 'op-failed'],
+  instances: ['vm-1', 'vm-leaving', 'vm-failed', 'vm-arrived'],
+  alarms: ['near:central'],
+};
+
+function urlsOf(route: Route): string[] {
+  const url = String(requestFor(route, asked.token).url);
+  const folder = route.path.split('/')[3] ?? '';
+  if (!route.path.includes('/:id')) return [url];
+  const ids = ALSO[folder] ?? [];
+  return [url, ...ids.map((id) => route.path.replace(':id', id))];
+}
+
+const tracesIn = (text: string): string[] => TRACES.filter((trace) => text.includes(trace));
+
+async function textOf(secret: string, url: string, route: Route): Promise<string> {
+  if (route.kind !== 'stream') return (await asked.world.call(secret, { url })).body;
+  const answer = await asked.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
+  if (answer.statusCode !== 200) return '';
+  let text = '';
+  const last = `id: ${asked.world.journal.fleet.revision}\n`;
+  for await (const chunk of answer.stream()) {
+    text += String(chunk);
+    if (text.includes(last)) break;
+  }
+  return text;
+}
+
+const LISTS = ['', '?limit=1000', '?sort=-id'];
+
+describe('never: a caller of one site is told of another', () => {
+  test('by any GET of the route table', async () => {
+    const told: string[] = [];
+    let answered = 0;
+    for (const route of asked.world.server.routes.filter(({ method }) => method === 'GET')) {
+      for (const url of urlsOf(route)) {
+        for (const role of ['viewer', 'operator', 'admin']) {
+          const text = await textOf(secrets.get(role) ?? '', url, route);
+          answered += text.includes('"code":"site-bound"') || text.includes('role-insufficient') ? 0 : 1;
+          told.push(...tracesIn(text).map((trace) => `${role}: GET ${url} tells ${trace}: ${around(text, trace)}`));
+        }
+      }
+    }
+    expect(told).toEqual([]);
+    expect(answered).toBeGreaterThan(100);
+  });
+
+  test('by filters, sorts and the history of a resource', async () => {
+    const told: string[] = [];
+    const urls = [
+      ...['hosts', 'instances', 'ports', 'operations', 'operation-items', 'alarms', 'sites'].flatMap((what) =>
+        LISTS.map((query) => `/api/v1/${what}${query}`),
+      ),
+      '/api/v1/history?kind=instance&id=vm-failed',
+      '/api/v1/history?kind=instance&id=vm-arrived',
+      '/api/v1/history?kind=item&id=op-move.vm-leaving',
+      '/api/v1/hosts/central-0/dataplane?limit=20000',
+      '/api/v1/hosts/central-1/tenants?limit=1000',
+    ];
+    for (const url of urls) {
+      const { body, statusCode } = await asked.world.call(secrets.get('operator'), { url });
+      if (statusCode !== 200) told.push(`${url}: ${statusCode}`);
+      told.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+    }
+    expect(told).toEqual([]);
+  });
+
+  test('by any preview', async () => {
+    const told: string[] = [];
+    const previews = [
+      ...['central-0', 'central-1', 'central-2'].map(
+        (host) => ['/api/v1/scale-in/preview', { hosts: [host] }] as const,
+      ),
+      ['/api/v1/scale-in/preview', { hosts: ['central-0', 'central-1'], limit: 10_000 }],
+      ['/api/v1/instances/preview', { flavor: 'small', networks: 'none', count: 90 }],
+      ['/api/v1/instances/preview', { flavor: 'small', networks: [{ network: 'lan' }], requiredTraits: ['none'] }],
+    ] as const;
+    for (const [url, payload] of previews) {
+      for (const role of ['viewer', 'operator', 'admin']) {
+        const { body, statusCode } = await asked.world.call(secrets.get(role), { method: 'POST', url, payload });
+        expect([url, payload, statusCode, statusCode === 200 ? '' : body]).toEqual([url, payload, 200, '']);
+        told.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+      }
+    }
+    expect(told).toEqual([]);
+  });
+
+  test('by what it is refused', async () => {
+    const told: string[] = [];
+    const wanted = [
+      ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ network: 'lan', addresses: [FAR_IP] }] }],
+      ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ port: 'port-1' }] }],
+      ['/api/v1/instances', { name: 'a', flavor: 'small', networks: 'none', count: 90 }],
+      ['/api/v1/instances/vm-leaving/move', {}],
+      ['/api/v1/instances/vm-leaving/rebuild', {}],
+      ['/api/v1/instances/vm-leaving/shelve', {}],
+      ['/api/v1/hosts', { hosts: [{ name: 'new', tunnelAddress: '192.0.2.177' }] }],
+      ['/api/v1/scale-out', { hosts: [{ name: 'new', tunnelAddress: '192.0.2.177' }] }],
+      ['/api/v1/scale-in/end', { hosts: ['central-1'] }],
+      ['/api/v1/scale-in/recover', { hosts: ['central-2'] }],
+      ['/restconf/operations/scalein-api:scalein-computes-end', { input: { 'scalein-node-ids': ['central-1'] } }],
+    ] as const;
+    for (const [url, payload] of wanted) {
+      const { body } = await asked.world.call(secrets.get('operator'), { method: 'POST', url, payload });
+      const asking = JSON.stringify(payload);
+      const traces = tracesIn(body).filter((trace) => !asking.includes(trace));
+      told.push(...traces.map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
+    }
+    expect(told).toEqual([]);
+  });
+});
+
+test('the-marker-is-there-for-whoever-may-see-it', async () => {
+  const admin = await asked.world.token('admin');
+  for (const url of ['/api/v1/hosts', '/api/v1/history', '/api/v1/instances/vm-leaving', '/api/v1/alarms']) {
+    expect(tracesIn((await asked.world.call(admin, { url })).body)).toContain(MARKER);
+  }
+  const hidden = secrets.get('hidden');
+  expect(tracesIn((await asked.world.call(hidden, { url: '/api/v1/instances' })).body)).toContain(MARKER);
+});
+
+test('what-a-caller-calls-its-own-is-shown-as-it-is, also when others have the same name', async () => {
+  const operator = secrets.get('operator');
+  const { hash: _, ...body } = { hash: '', reason: `as ${MARKER}-host-1 was` };
+  const disabled = { method: 'POST', url: '/api/v1/hosts/central-0/disable', payload: body } as const;
+  expect((await asked.world.call(operator, disabled)).statusCode).toBe(200);
+  const history = await asked.world.call(operator, { url: '/api/v1/history?kind=host&id=central-0&limit=1' });
+  // Whether a name exists elsewhere cannot be found out by writing it down.
+  expect(history.body).toContain(`as ${MARKER}-host-1 was`);
+});
+
+const around = (text: string, trace: string): string =>
+  text.slice(Math.max(0, text.indexOf(trace) - 80), text.indexOf(trace) + 40);
+
+test('every-route-of-the-table-is-asked', () => {
+  expect(asked.world.server.routes.map(keyOf).length).toBeGreaterThan(100);
+});
