@@ -138,8 +138,7 @@ export function createServer(options: ServerOptions): Server {
   routes = [...options.routes, ...built.routes];
   const { journal, clock, log, vouchForHolder, tallies = [] } = options;
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
-  const { sightOf: sightOfCaller } = parts.world;
-  const recall = recaller({ ...{ journal, sightOf: sightOfCaller }, views: [...options.views, SETTING_VIEW] });
+  const recall = recaller({ ...parts.world, views: [...options.views, SETTING_VIEW] });
   addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log, vouchForHolder });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {

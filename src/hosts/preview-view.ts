@@ -135,8 +135,10 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
 
 /** How many hosts elsewhere would get something is not told either. */
 function shownLoads({ busiest, hosts }: ScaleInPreview['loads'], showing: Showing): object {
-  const told = busiest.filter(({ host }) => mayKnow(host, showing));
-  return { hosts: showing.sight === undefined ? hosts : told.length, busiest: told };
+  const known = busiest.filter(({ host }) => mayKnow(host, showing));
+  const { sight } = showing;
+  const seen = sight === undefined ? hosts : busiest.filter(({ host }) => sight.sees(HOST.name, host)).length;
+  return { hosts: seen, busiest: known };
 }
 
 /** Of hosts of other sites nothing is told, and what is touched there is not counted. */

@@ -222,8 +222,8 @@ function listItemsOf(views: OperationViews): Route {
       const { id } = call.params;
       if (seen(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
         return refused(noSuch('operation', id));
-      const query = { ...call.query, operation: id };
-      return listResources(journal.fleet, listing, { ...call, query }, sightOf(call.caller, journal.fleet));
+      const asked = { ...call, query: { ...call.query, operation: id } };
+      return listResources(journal.fleet, listing, asked, sightOf(call.caller, journal.fleet));
     },
   });
 }

@@ -27,7 +27,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 };
 
 function urlsOf(route: Route): string[] {
-  const url = String(requestFor(route, asked.token).url);
+  const url = requestFor(route, asked.token).url as string;
   const folder = route.path.split('/')[3] ?? '';
   if (!route.path.includes('/:id')) return [url];
   const ids = ALSO[folder] ?? [];
