@@ -37,5 +37,5 @@ export type * from './route.ts';
 export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_VIEW } from './token-view.ts';
-export { isSeenBy, seen, viewOf } from './view.ts';
+export { seen, viewOf } from './view.ts';
 export type { View } from './view.ts';

@@ -5,7 +5,7 @@ import { isBound, type Caller } from './role.ts';
 import { isSeenBy, type View } from './view.ts';
 
 /** In place of a name that is not the caller's to know. */
-export const HIDDEN = '(hidden)';
+const HIDDEN = '(hidden)';
 
 /** As ids are formed. A full stop or colon at the end belongs to the sentence. */
 const WORD = /[A-Za-z0-9](?:[A-Za-z0-9._:@-]*[A-Za-z0-9_@-])?/g;
