@@ -101,6 +101,7 @@ export class Agent {
       serviceVersion,
       tellsOfSwitch: knowsSwitch,
       heartbeatMs,
+      isLeaving: () => isTombstoned(this.#viewer.view),
       applied: () => this.#applier.applied,
       unready: () => this.#applier.unready,
       conditions: () => this.#conditions.current,
@@ -177,4 +178,9 @@ function known(view: View | undefined, serviceVersion: number): View | undefined
   if (serviceVersion >= DESIGNATIONS_VERSION) return { ...view, parts: older };
   const { peers: _peers, services: _services, ...parts } = older;
   return { ...view, parts };
+}
+
+function isTombstoned(view: View | undefined): boolean {
+  const self = view?.parts['self'] as { readonly tombstoned?: boolean } | undefined;
+  return self?.tombstoned === true;
 }

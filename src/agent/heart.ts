@@ -27,6 +27,8 @@ export interface HeartParts {
   /** Whether it tells of its switch; agents before a certain version do not know how. */
   readonly tellsOfSwitch: boolean;
   readonly heartbeatMs: number;
+  /** Whether the host leaves: then what is found on it counts soon. */
+  readonly isLeaving: () => boolean;
   readonly applied: () => string | undefined;
   /** The services of that view that are not ready. */
   readonly unready: () => readonly UnreadyService[];
@@ -208,10 +210,15 @@ export class Heart {
     if (clock.nowMs() - atMs >= INSPECT_PATIENCE_MS) this.soon();
   }
 
-  /** A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. */
+  /**
+   * A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. Strays keep a host from
+   * being removed: that they are there, or gone, is told soon.
+   */
   #inspectMs(): number {
-    const identity = this.#inspected?.found.switch;
-    return identity !== undefined && identity.datapathId === undefined ? this.#parts.heartbeatMs / 2 : INSPECT_MS;
+    const { heartbeatMs, isLeaving } = this.#parts;
+    const { switch: identity, strays = [] } = this.#inspected?.found ?? {};
+    if (identity !== undefined && identity.datapathId === undefined) return heartbeatMs / 2;
+    return strays.length > 0 || isLeaving() ? 2 * heartbeatMs : INSPECT_MS;
   }
 }
 

@@ -3,9 +3,14 @@
 import { valueOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import {
   CONDITIONS,
-  judgeConditions,
+  isTombstoned,
+  judgeTrouble,
   NEVER_BAD,
   recordConditions,
+  recordStrays,
+  straysKey,
+  summarizeStrays,
+  troubleKey,
   type ConditionMemory,
   type Host,
 } from '../hosts/index.ts';
@@ -33,12 +38,16 @@ export interface ReportsOptions {
 const KNOCKS_EVERY_MS = 60_000;
 const KNOCKS_KEPT = 10_000;
 
+const AT_ONCE = { degradedAfterMs: 0, steadyMs: 0 };
+
 export class Reports {
   readonly #options: ReportsOptions;
   readonly #underWay = new Set<string>();
   readonly #knocks = new Map<string, number>();
   /** Of hosts that are in trouble or were lately. */
   readonly #conditions = new Map<string, ConditionMemory>();
+  /** The same of those that report what the fleet does not know. */
+  readonly #strays = new Map<string, ConditionMemory>();
 
   constructor(options: ReportsOptions) {
     this.#options = options;
@@ -54,7 +63,7 @@ export class Reports {
       this.#recordOf(speaker, 'agent of another version', (fleet) => recordVersion(fleet, version));
       return true;
     }
-    const isTroubled = this.#judgeConditions(speaker, doc, beat);
+    const isTroubled = this.#judgeConditions(speaker, doc, beat) || this.#judgeStrays(speaker, doc, report);
     if (report?.switch === undefined) return isTroubled;
     // With each report it is looked at anew: another host may have shown the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
@@ -69,6 +78,7 @@ export class Reports {
   /** Another holder was told other things. */
   forget(): void {
     this.#conditions.clear();
+    this.#strays.clear();
   }
 
   /** Whether what the host reports to be wrong differs from what is recorded. An agent that says nothing of it counts as well. */
@@ -78,12 +88,34 @@ export class Reports {
     if (memory === undefined && degraded === undefined && conditions.length === 0) return false;
     const { clock, journal } = this.#options;
     const nowMs = clock.nowMs();
-    const watched = { recorded: degraded, reported: conditions, memory: memory ?? NEVER_BAD };
-    const judged = judgeConditions(watched, nowMs, valueOf(journal.fleet, CONDITIONS));
+    const keys = { recorded: troubleKey(degraded ?? []), reported: troubleKey(conditions) };
+    const settings = valueOf(journal.fleet, CONDITIONS);
+    const judged = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, settings);
     this.#conditions.set(host, judged.memory);
     if (judged.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
       this.#recordOf(speaker, conditions.length > 0 ? 'agent reports a trouble' : 'agent reports no trouble', decide);
+    }
+    return judged.verdict !== 'same';
+  }
+
+  /** Whether it reports other strays than are recorded. On a host that leaves they count at once: nothing else comes and goes there. */
+  #judgeStrays(speaker: Speaker, doc: Host, report: Report | undefined): boolean {
+    const { host } = speaker;
+    const memory = this.#strays.get(host);
+    const isQuiet = memory === undefined && doc.strays === undefined && (report?.strays.length ?? 0) === 0;
+    if (report === undefined || isQuiet) return false;
+    const { clock, journal } = this.#options;
+    const nowMs = clock.nowMs();
+    const inAll = Number(report.facts['strays'] ?? report.strays.length);
+    const strays = summarizeStrays(report.strays, inAll);
+    const patience = isTombstoned(doc) ? AT_ONCE : valueOf(journal.fleet, CONDITIONS);
+    const keys = { recorded: straysKey(doc.strays), reported: straysKey(strays) };
+    const judged = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);
+    this.#strays.set(host, judged.memory);
+    if (judged.verdict === 'record') {
+      const decide = (fleet: FleetReader): Decision<null> => recordStrays(fleet, { host, strays, nowMs });
+      this.#recordOf(speaker, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
     }
     return judged.verdict !== 'same';
   }

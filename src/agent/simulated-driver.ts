@@ -3,6 +3,8 @@
 import type { Clock } from '../journal/index.ts';
 import {
   dataplaneView,
+  interfaceOf,
+  strayPorts,
   SwitchDown,
   type Seeded,
   type ShownSubnet,
@@ -20,6 +22,9 @@ import type { PacketDesk } from './packet-desk.ts';
 import { DiskFailed, type Applied, type Fence, type Inspected, type LocalDriver, type Performed } from './ports.ts';
 import { SimulatedHypervisor, type HypervisorOptions } from './simulated-hypervisor.ts';
 import { SwitchLine } from './switch-line.ts';
+
+/** Enough to know where to look. */
+const STRAYS_TOLD_MAX = 20;
 
 /** What the hypervisor of a machine is made with lies here too, unless one is handed in. */
 export interface SimulatedMachine extends HypervisorOptions {
@@ -56,6 +61,8 @@ export class SimulatedDriver implements LocalDriver {
   #parts: string | undefined;
   /** Instances that the last view knows of; undefined while no view has said anything of instances. */
   #known: ReadonlySet<string> | undefined;
+  /** The interfaces of the last view's ports. */
+  #interfaces: readonly string[] = [];
   #changes = 0;
   #remembers = false;
 
@@ -75,6 +82,7 @@ export class SimulatedDriver implements LocalDriver {
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
     const wipes = this.#line?.wipes;
     this.#known = knownIn(view);
+    this.#interfaces = (dataplaneView(view.host, view.parts)?.ports ?? []).map(({ id }) => interfaceOf(id));
     this.#learn(view);
     const wanted = digestOf(view.parts);
     if (wanted !== this.#parts) {
@@ -147,6 +155,18 @@ export class SimulatedDriver implements LocalDriver {
     return (await this.#line?.isFollowed(view)) ?? true;
   }
 
+  /** What the fleet does not know is not left behind without a word. */
+  async #refuseToLeave({ args }: Task): Promise<Performed | undefined> {
+    const strays = args['force'] === true ? [] : await this.#strays();
+    if (strays.length === 0) return undefined;
+    const facts = { strays: strays.slice(0, STRAYS_TOLD_MAX), straysInAll: strays.length };
+    return {
+      outcome: 'failed',
+      problems: [`there is what the fleet does not know: ${facts.strays.join(', ')}`],
+      facts,
+    };
+  }
+
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
   async #leave(): Promise<Performed> {
     this.#parts = undefined;
@@ -186,7 +206,7 @@ export class SimulatedDriver implements LocalDriver {
     const known = this.#machine.tasks?.[task.kind];
     if (known !== undefined) return known(task);
     if (isInstanceTask(task.kind)) return this.#tasks.perform(task, fence);
-    if (task.kind === 'leave') return this.#leave();
+    if (task.kind === 'leave') return (await this.#refuseToLeave(task)) ?? this.#leave();
     if (task.kind !== 'preflight') return { outcome: 'failed', problems: [`this agent cannot do "${task.kind}"`] };
     const problems = this.#machine.preflight?.() ?? [];
     return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
@@ -197,7 +217,7 @@ export class SimulatedDriver implements LocalDriver {
     const ownFacts = { ...(this.#machine.facts ?? { driver: 'simulated' }), ...(gaps.length > 0 && { gaps }) };
     const identity = await this.#identity();
     if ((await this.#unreadable()) !== undefined) return { facts: ownFacts, strays: [], ...identity };
-    const strays = this.#strays();
+    const strays = await this.#strays();
     const facts = {
       ...ownFacts,
       instances: this.hypervisor.count('running'),
@@ -231,10 +251,28 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   /** What is there and in no view. It is told, never touched. */
-  #strays(): string[] {
+  async #strays(): Promise<string[]> {
     const known = this.#known;
     if (known === undefined) return [];
-    return this.hypervisor.instances.flatMap(({ id }) => (known.has(id) ? [] : [`instance/${id}`]));
+    const { instances } = this.hypervisor;
+    const explained = new Set(instances.flatMap(({ nics }) => nics.map(({ port }) => interfaceOf(port))));
+    return [
+      ...instances.flatMap(({ id }) => (known.has(id) ? [] : [`instance/${id}`])),
+      ...(await this.#strayPorts(new Set([...explained, ...this.#interfaces]))),
+    ];
+  }
+
+  /** Nothing is said of a switch that does not answer. */
+  async #strayPorts(explained: ReadonlySet<string>): Promise<string[]> {
+    const { switch: of } = this.#machine;
+    if (of?.interfaces === undefined) return [];
+    try {
+      const [interfaces, { flows }] = [await of.interfaces(), await of.read()];
+      return strayPorts({ interfaces, flows }, explained);
+    } catch (error) {
+      if (error instanceof SwitchDown) return [];
+      throw error;
+    }
   }
 
   async #takeTime(signal: AbortSignal): Promise<void> {

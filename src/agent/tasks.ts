@@ -132,7 +132,7 @@ export class Tasks {
     if (view === undefined) return true;
     const { stamp, host } = view;
     const fence = { stamp, host, serviceVersion: this.#parts.serviceVersion, signal };
-    const { outcome } = await this.#tryPerform({ id: 'removed', kind: LEAVE, args: {} }, fence);
+    const { outcome } = await this.#tryPerform({ id: 'removed', kind: LEAVE, args: { force: true } }, fence);
     return outcome === 'done' && !signal.aborted;
   }
 

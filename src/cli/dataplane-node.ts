@@ -73,6 +73,7 @@ const TITLES: readonly (readonly [kind: SwitchFinding['kind'], title: string])[]
   ['different', 'Other than it should be'],
   ['too-much', 'Too much'],
   ['in-the-way', 'In the way, and of somebody else: only its owner can take it away'],
+  ['stray', 'Strays: plugged in or used by others, and of nothing that the view knows. Muster does not touch them'],
   ['port-missing', 'Ports that are not plugged in; what names them is left out until they are'],
 ];
 

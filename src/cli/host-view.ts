@@ -39,6 +39,7 @@ export interface Host extends Changed {
   };
   readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
   readonly degraded?: readonly { readonly sentence: string; readonly sinceMs: number }[];
+  readonly strays?: { readonly names: readonly string[]; readonly count: number; readonly sinceMs: number };
   readonly readmitted?: boolean;
   readonly disabled?: Decree;
   readonly forcedDown?: Decree;
@@ -69,6 +70,7 @@ export function hostFacts(host: Host, nowMs: number): Facts {
       'Degraded',
       `${sentence} (since ${relative(sinceMs, nowMs)})`,
     ]),
+    ['Strays', straysText(host)],
     ['Leaving', leavingText(host, nowMs)],
     ['Forced', decree(host.leaving?.forced)],
     ['Quarantined', quarantineText(host, nowMs)],
@@ -93,6 +95,13 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Joined', host.joinedAtMs === undefined ? undefined : relative(host.joinedAtMs, nowMs)],
     ...changedFacts(host, nowMs),
   ];
+}
+
+/** What its agent reports that the fleet does not know. */
+export function straysText({ strays }: Pick<Host, 'strays'>): string | undefined {
+  if (strays === undefined) return undefined;
+  const more = strays.count - strays.names.length;
+  return `${strays.names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function leavingText({ leaving }: Host, nowMs: number): string | undefined {

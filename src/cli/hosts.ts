@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
-import { hostFacts, hostPath, HOSTS, quarantineOf, type Host } from './host-view.ts';
+import { hostFacts, hostPath, HOSTS, quarantineOf, straysText, type Host } from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
 import { hostSegments } from './hosts-segments.ts';
@@ -52,6 +52,7 @@ function noteOf(host: Host): string {
   const notes = [
     ...(quarantine === undefined ? [] : [`quarantined: ${quarantine}`]),
     ...degraded.map(({ sentence }) => `degraded: ${sentence}`),
+    ...(host.strays === undefined ? [] : [`strays: ${straysText(host)}`]),
     ...(leaving?.why === undefined ? [] : [`leaving: ${leaving.why}`]),
     ...(leaving?.forced === undefined ? [] : [`forced out: ${leaving.forced.reason}`]),
     ...(forcedDown === undefined ? [] : [`forced down: ${forcedDown.reason}`]),

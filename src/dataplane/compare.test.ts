@@ -33,6 +33,11 @@ describe('a switch beside what should be on it', () => {
     expect(compared({})).toMatchObject({ equal: true, findings: [], flows: there.flows.length });
   });
 
+  test('a-stray-is-a-difference', () => {
+    const { equal, findings } = compareWith(wanted, there, ['interface/tap0']);
+    expect([equal, findings]).toEqual([false, [{ kind: 'stray', what: 'port', text: 'interface/tap0' }]]);
+  });
+
   test('a-flow-that-is-missing', () => {
     expect(told({ flows: others(PEER) })).toEqual([
       'missing | flow | table=0,priority=50,in_port="muster-tun",tun_src=172.16.0.2 actions=resubmit(,5) | peer c2 | Packets by tunnel are taken from this peer.',

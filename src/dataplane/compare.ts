@@ -6,7 +6,7 @@ import { explainFlow, explainGaps, tableName, type ExplainedGap, type Reasoned }
 import type { Owner } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents } from './switch.ts';
 
-export type FindingKind = 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing';
+export type FindingKind = 'missing' | 'different' | 'too-much' | 'in-the-way' | 'port-missing' | 'stray';
 
 export interface Finding extends Partial<Omit<Reasoned, 'owner'>> {
   readonly kind: FindingKind;
@@ -28,8 +28,8 @@ export interface Comparison {
   readonly gaps: readonly ExplainedGap[];
 }
 
-/** `compiled` names next hops by their addresses: where the switch knows one of them, it is taken at its word. */
-export function compareWith(compiled: Compiled, read: SwitchContents): Comparison {
+/** `strays`: what is plugged in and belongs to nothing that is known. `compiled` names next hops by their addresses: where the switch knows one of them, it is taken at its word. */
+export function compareWith(compiled: Compiled, read: SwitchContents, strays: readonly string[] = []): Comparison {
   const there = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
   const flows = compiled.contents.flows.map((flow) => withNextHop(flow, there.get(flowKey(flow))));
   const contents = { ...compiled.contents, flows };
@@ -38,6 +38,7 @@ export function compareWith(compiled: Compiled, read: SwitchContents): Compariso
     ...changeFindings(changes, { compiled, read, there }),
     ...inTheWay.map((theirs) => inTheWayOf(flows.find(sameAs(theirs)) ?? theirs, theirs, compiled)),
     ...missing.map((port): Finding => ({ kind: 'port-missing', what: 'port', text: port.slice(1, -1) })),
+    ...strays.map((name): Finding => ({ kind: 'stray', what: 'port', text: name })),
   ];
   return { equal: findings.length === 0, flows: flows.length, findings, gaps: explainGaps(compiled) };
 }

@@ -21,6 +21,7 @@ export { servicesPart } from './services-part.ts';
 export { dataplaneView, domainOf } from './shown.ts';
 export type { DataplaneView, ShownService, ShownSubnet } from './shown.ts';
 export { limitToVisibleHosts } from './site-scope.ts';
+export { strayPorts } from './strays.ts';
 export { touchedBy } from './touched.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';

@@ -54,6 +54,8 @@ export class SimulatedSwitch implements Switch {
   /** What was asked of it lately, in order. */
   readonly calls: Call[] = [];
   identityNow: Identity;
+  /** Interfaces that somebody else plugged in. */
+  readonly foreign = new Set<string>();
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
   /** By zone, and there by what tells one from another. */
@@ -128,6 +130,11 @@ export class SimulatedSwitch implements Switch {
   /** What it tracks, for those who look at the machine and not through the agent. */
   trackedIn(zone: number): readonly TrackedConnection[] {
     return [...(this.#tracked.get(zone)?.values() ?? [])];
+  }
+
+  async interfaces(): Promise<readonly string[]> {
+    await this.#called('read');
+    return [...this.foreign].sort();
   }
 
   async probe(): Promise<SwitchTrouble | undefined> {

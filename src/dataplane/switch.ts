@@ -121,6 +121,8 @@ export interface Switch {
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
    * with `SwitchRefused`. `before` is what was read just before, by whoever did: then it is not read again. */
   apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void>;
+  /** The interfaces that are plugged in, beside what the switch itself is made of. Absent where nobody else plugs anything in. */
+  interfaces?(): Promise<readonly string[]>;
   /** Asks it whether it still obeys, by every way that it is driven; undefined when it does. Changes nothing, and never rejects. */
   probe?(): Promise<SwitchTrouble | undefined>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */

@@ -6,7 +6,7 @@ import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
 import { host as plainHost } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
-import { CONDITIONS, judgeConditions, NEVER_BAD, type Condition, type Degraded } from './conditions.ts';
+import { CONDITIONS, judgeTrouble, NEVER_BAD, troubleKey, type Condition, type Degraded } from './conditions.ts';
 import { findHost } from './decide.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
 import { conditionSentences, recordConditions } from './record-conditions.ts';
@@ -29,7 +29,11 @@ function play(reports: string, of: Readonly<Record<string, Condition>> = { x: CU
     const nowMs = 1_000_000 + at * 5000;
     const condition = of[mark];
     const reported = condition === undefined ? [] : [condition];
-    const judged = judgeConditions({ recorded, reported, memory }, nowMs, settings);
+    const judged = judgeTrouble(
+      { recorded: troubleKey(recorded ?? []), reported: troubleKey(reported), memory },
+      nowMs,
+      settings,
+    );
     ({ memory } = judged);
     if (judged.verdict !== 'record') continue;
     recorded = condition === undefined ? undefined : [{ ...condition, sinceMs: nowMs }];

@@ -48,7 +48,7 @@ export const CONDITIONS = setting('conditions', {
   ),
   fallback: { degradedAfterMs: 10_000, steadyMs: 10_000, moveAfterMs: 30_000 },
 });
-export type ConditionSettings = (typeof CONDITIONS)['fallback'];
+type ConditionSettings = (typeof CONDITIONS)['fallback'];
 
 /** A switch that is not under control does no service and carries no new instance; without its runtime a host takes no instances. */
 const EXCLUDES: Readonly<Record<ConditionType, readonly ('services' | 'instances')[]>> = {
@@ -95,54 +95,56 @@ export interface Judged {
   readonly verdict: 'same' | 'pending' | 'record';
 }
 
+/** Trouble in words that are the same for the same trouble; empty for none. */
 interface Watched {
-  readonly recorded: Degraded | undefined;
-  readonly reported: readonly Condition[];
+  readonly recorded: string;
+  readonly reported: string;
   readonly memory: ConditionMemory;
 }
 
-export function judgeConditions(watched: Watched, nowMs: number, settings: ConditionSettings): Judged {
-  return watched.reported.length > 0 ? judgeBad(watched, nowMs, settings) : judgeGood(watched, nowMs, settings);
+type Patience = Pick<ConditionSettings, 'degradedAfterMs' | 'steadyMs'>;
+
+export function judgeTrouble(watched: Watched, nowMs: number, patience: Patience): Judged {
+  return watched.reported === '' ? judgeGood(watched, nowMs, patience) : judgeBad(watched, nowMs, patience);
 }
 
-function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, settings: ConditionSettings): Judged {
+function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, patience: Patience): Judged {
   const badSinceMs = memory.badSinceMs ?? nowMs;
   const bad: ConditionMemory = { ...memory, badSinceMs, goodSinceMs: undefined, lastBadMs: nowMs };
-  if (isSameTrouble(recorded ?? [], reported)) return { memory: bad, verdict: 'same' };
+  if (recorded === reported) return { memory: bad, verdict: 'same' };
   const isDue =
-    recorded === undefined
-      ? nowMs - badSinceMs >= settings.degradedAfterMs
-      : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, settings);
-  return isDue
-    ? { memory: { ...bad, losses: lossesLately(memory, nowMs) + 1, lastLossMs: nowMs }, verdict: 'record' }
-    : { memory: bad, verdict: 'pending' };
+    recorded === ''
+      ? nowMs - badSinceMs >= patience.degradedAfterMs
+      : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, patience);
+  if (!isDue) return { memory: bad, verdict: 'pending' };
+  return { memory: { ...bad, losses: lossesLately(memory, nowMs) + 1, lastLossMs: nowMs }, verdict: 'record' };
 }
 
-function judgeGood({ recorded, memory }: Watched, nowMs: number, settings: ConditionSettings): Judged {
+function judgeGood({ recorded, memory }: Watched, nowMs: number, patience: Patience): Judged {
   const goodSinceMs = memory.goodSinceMs ?? nowMs;
-  const isSteady = nowMs - goodSinceMs >= steadinessMs(memory, nowMs, settings);
+  const isSteady = nowMs - goodSinceMs >= steadinessMs(memory, nowMs, patience);
   if (!isSteady) {
-    const isQuiet = recorded === undefined && memory.badSinceMs === undefined;
+    const isQuiet = recorded === '' && memory.badSinceMs === undefined;
     return { memory: { ...memory, goodSinceMs }, verdict: isQuiet ? 'same' : 'pending' };
   }
   const over = { ...memory, badSinceMs: undefined, goodSinceMs };
-  return { memory: over, verdict: recorded === undefined ? 'same' : 'record' };
+  return { memory: over, verdict: recorded === '' ? 'same' : 'record' };
 }
 
 function lossesLately({ losses, lastBadMs }: ConditionMemory, nowMs: number): number {
   return nowMs - lastBadMs < LOSSES_FORGOTTEN_MS ? losses : 0;
 }
 
-function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: ConditionSettings): number {
+function steadinessMs(memory: ConditionMemory, nowMs: number, { steadyMs }: Patience): number {
   return steadyMs * 2 ** Math.min(Math.max(0, lossesLately(memory, nowMs) - 1), STEADY_DOUBLINGS_MAX);
 }
 
 /** Messages may differ from report to report; the causes are what counts. */
 export function isSameTrouble(one: readonly Condition[], other: readonly Condition[]): boolean {
-  return keyOf(one) === keyOf(other);
+  return troubleKey(one) === troubleKey(other);
 }
 
-function keyOf(conditions: readonly Condition[]): string {
+export function troubleKey(conditions: readonly Condition[]): string {
   return conditions
     .map(({ type, code, cannotServe = false }) => `${type} ${code} ${cannotServe}`)
     .sort()

@@ -91,6 +91,12 @@ export const HOST_VIEW = viewOf<'host', Host>({
         { description: 'what its agent reports to be failing; absent when nothing is' },
       ),
     ),
+    strays: Type.Optional(
+      Type.Object(
+        { names: Type.Array(Type.String()), count: Type.Integer(), sinceMs: Type.Integer() },
+        { description: 'what its agent reports that the fleet does not know: the first by name, and how many' },
+      ),
+    ),
     readmitted: Type.Optional(Type.Boolean({ description: 'it was removed before, and joins anew' })),
     enabled: Type.Boolean({ description: 'false while in maintenance: it takes nothing new' }),
     disabled: Type.Optional(Said),

@@ -7,10 +7,12 @@ export {
   CONDITIONS_MAX,
   excludedBy,
   isOutOfControl,
-  judgeConditions,
+  judgeTrouble,
   NEVER_BAD,
+  troubleKey,
 } from './conditions.ts';
 export type { Condition, ConditionMemory } from './conditions.ts';
+export { recordStrays, straysKey, straysSentences, summarizeStrays } from './strays.ts';
 export { conditionSentences, recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
 export { resolveHost } from './identity.ts';

@@ -5,6 +5,7 @@ import { NAME, SITE, type SiteUse } from '../sites/index.ts';
 import { DEGRADED } from './conditions.ts';
 import { MOVE_TIMES } from './move-times.ts';
 import { SERVICE_VERSIONS } from './service-version.ts';
+import { STRAYS } from './strays-schema.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
 import { addressKey, TUNNEL_ADDRESSES } from './tunnel-addresses.ts';
 
@@ -138,6 +139,8 @@ const HOST_SCHEMA = Type.Object(
     forcedDown: Type.Optional(DECREE),
     /** Set while its agent reports that a part of it fails: nothing new is chosen for it that needs that part. */
     degraded: Type.Optional(DEGRADED),
+    /** What its agent reports that the fleet does not know: it is not removed with that, unless by force. */
+    strays: Type.Optional(STRAYS),
     /** It was removed before, and joins anew: a join that is given up leaves it removed, so that it is known again. */
     readmitted: Type.Optional(Type.Literal(true)),
     state: Type.Enum(HOST_STATES),

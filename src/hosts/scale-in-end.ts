@@ -23,6 +23,7 @@ import { endDegradedAlarm } from './record-conditions.ts';
 import { blockersOf, isConnected } from './scale-in-evidence.ts';
 import { remainsOf } from './scale-in-removed.ts';
 import { END_KIND } from './scale-in-work.ts';
+import { endStraysAlarm, strayChanges, straysReason, summarizeStrays } from './strays.ts';
 import { deafness, stillBehind, toHaveCleaned } from './views-action.ts';
 
 /** Hosts that may still have tunnels to a host, or flows that name it. */
@@ -52,8 +53,10 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
       return items.flatMap((item) => nextOf({ fleet, item, nowMs, begunAtMs, evacuators, peersOf }));
     },
     observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
-    task: (_fleet, { doc }) =>
-      doc.step === 'disconnect' && doc.state === 'running' ? { kind: 'leave', args: {} } : undefined,
+    task: (fleet, { doc }) =>
+      doc.step === 'disconnect' && doc.state === 'running'
+        ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } }
+        : undefined,
     answered: (fleet, item, answer, nowMs) => answered(fleet, item, answer, nowMs),
   };
 }
@@ -134,22 +137,51 @@ function judgedAgain(look: Look, host: StoredHost): RecordStep {
   return record(item, progress, { changes: [put(HOST, id, finalizing)] });
 }
 
+function isForced(host: Host | undefined): boolean {
+  return host?.leaving?.forced !== undefined;
+}
+
+/** Told to leave, it found what the fleet does not know, and stays: that is written down, and in the way. */
+function strayed(
+  fleet: FleetReader,
+  item: StoredItem,
+  { host, facts = {} }: Strayed,
+  nowMs: number,
+): RecordStep | undefined {
+  const found = facts['strays'];
+  const names = Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
+  const strays = summarizeStrays(names, Number(facts['straysInAll'] ?? names.length));
+  if (strays === undefined || isForced(host.doc)) return undefined;
+  mark('strays-found-at-the-end');
+  const changes = strayChanges(fleet, { host, strays, nowMs });
+  return { ...fail(item, straysReason(host.id, strays)), changes };
+}
+
+interface Strayed extends Pick<TaskAnswer, 'facts'> {
+  readonly host: StoredHost;
+}
+
 /** It has left: its credential is worth nothing any more, and nothing is heard of it. */
 function answered(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const host = findHost(fleet, item.doc.target.id);
   if (host === undefined) return record(item, { state: 'done', step: item.doc.step });
   if (answer.outcome === 'failed') {
+    const stays = strayed(fleet, item, { host, ...answer }, nowMs);
+    if (stays !== undefined) return stays;
     const problems = answer.problems ?? [];
     return wait(item, { code: 'not-left', host: host.id, problems }, nowMs + LEAVE_AGAIN_MS);
   }
-  const { credential: _, ...rest } = host.doc;
+  // It looked before it left.
+  const { credential: _, strays: __, ...rest } = host.doc;
   const gone: Host = {
     ...rest,
     connection: { state: 'down', sinceMs: nowMs },
     changedBy: ENDER,
     changedAtMs: nowMs,
   };
-  const made = { changes: [put(HOST, host.id, gone), ...revoked(fleet, host.id, nowMs)] };
+  const made = {
+    changes: [put(HOST, host.id, gone), ...endStraysAlarm(fleet, host.id), ...revoked(fleet, host.id, nowMs)],
+  };
   return record(item, { state: 'waiting', step: item.doc.step, reason: { code: 'has-left', host: host.id } }, made);
 }
 
@@ -206,6 +238,7 @@ function removed(look: Look, host: StoredHost): RecordStep {
     ...evacuators.flatMap((one) => one.abandon(fleet, id, how)),
     ...revoked(fleet, id, nowMs),
     ...endDegradedAlarm(fleet, id),
+    ...endStraysAlarm(fleet, id),
     put(HOST, id, remainsOf(doc, how)),
   ];
   return record(item, { state: 'done', step: 'remove', host: null }, { changes: merged(changes) });

@@ -6,6 +6,7 @@ import type { StoredHost } from './decide.ts';
 import type { Evacuator, Tenant } from './evacuator.ts';
 import type { Host } from './model.ts';
 import { peerCleanUp } from './pending-clean-up.ts';
+import { straysReason } from './strays.ts';
 import { END_KIND, kindOf } from './scale-in-work.ts';
 
 /** More are not told by name. */
@@ -80,6 +81,7 @@ export function blockersOf(
     if (named.length > BLOCKERS_MAX) break;
     named.push(reason);
   }
+  if (doc.strays !== undefined) named.push(straysReason(id, doc.strays));
   if (named.length === 0 && doc.state === 'draining') named.push({ code: 'not-drained', host: id });
   for (const { doc: work } of workOf(fleet, host)) {
     if (named.length > BLOCKERS_MAX) break;

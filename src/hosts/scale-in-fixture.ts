@@ -108,6 +108,8 @@ export class World extends TestWorld {
   readonly left: string[] = [];
   /** Hosts whose agents fail at whatever they are asked. */
   readonly unable = new Set<string>();
+  /** What hosts find when they are told to leave, and the fleet does not know. */
+  readonly strays = new Map<string, readonly string[]>();
   #keeper: ScaleInController | undefined;
 
   static async of(...changes: readonly Change[]): Promise<World> {
@@ -169,9 +171,11 @@ export class World extends TestWorld {
       const task = kind?.task?.(this.fleet, item);
       if (task === undefined) continue;
       this.left.push(`${task.kind} ${doc.host}`);
-      const outcome = this.unable.has(doc.host) ? 'failed' : 'done';
+      const strays = task.args['force'] === true ? undefined : this.strays.get(doc.host);
+      const outcome = this.unable.has(doc.host) || strays !== undefined ? 'failed' : 'done';
+      const facts = strays === undefined ? {} : { facts: { strays, straysInAll: strays.length } };
       await this.commit((fleet) => {
-        const step = kind?.answered?.(fleet, item, { task: taskId(item), outcome }, this.nowMs);
+        const step = kind?.answered?.(fleet, item, { task: taskId(item), outcome, ...facts }, this.nowMs);
         return step === undefined ? accept([], 'stale') : recordStep(fleet, step, this.nowMs);
       });
     }

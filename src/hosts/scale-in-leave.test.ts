@@ -119,3 +119,39 @@ test('while-a-peer-is-behind-nobody-looks-for-peers, and it is asked less and le
   }
   expect({ looked, pauses }).toEqual({ looked: 0, pauses: [500, 1000, 2000, 4000, 8000] });
 });
+
+const STRAYS = { names: ['interface/tap0'], count: 1, sinceMs: 0 };
+const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
+
+test('never: a host goes with what the fleet does not know, unless somebody says why', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
+  const refusal = await world.refusal(world.ending(['c1']));
+  expect(refusal.facts?.['hosts']).toMatchObject([
+    { result: 'blocked', blockers: [{ code: 'strays', host: 'c1', names: ['interface/tap0'], count: 1 }] },
+  ]);
+  await world.commit(world.ending(['c1'], { force }));
+  await world.settle();
+  expect(world.states('c1')).toBe('c1 removed');
+  expect(world.violations).toEqual([]);
+});
+
+test('what-a-host-finds-when-it-is-told-to-leave-is-written-down-and-in-the-way', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  world.strays.set('c1', ['interface/tap0', 'instance/ghost']);
+  const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
+  await world.settle();
+  expect(world.item(operation, 'c1')).toMatchObject({ state: 'failed', reason: { code: 'strays', count: 2 } });
+  expect(world.host('c1')).toMatchObject({ state: 'drained', credential: 't-c1' });
+  expect(world.host('c1')?.strays?.names).toEqual(['instance/ghost', 'interface/tap0']);
+});
+
+test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  world.strays.set('c1', ['interface/tap0']);
+  await world.commit(world.ending(['c1'], { disconnect: true }));
+  await world.settle();
+  await world.commit(world.ending(['c1'], { force }));
+  await world.settle();
+  expect(world.left.length).toBeGreaterThan(1);
+  expect(world.states('c1')).toBe('c1 removed');
+});

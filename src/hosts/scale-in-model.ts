@@ -12,7 +12,7 @@ export function scaleInModel(evacuators: readonly Evacuator[]): Model {
   return {
     kinds: [PENDING_CLEAN_UP],
     indexes: [PENDING_BY_HOST, PENDING_BY_PEER, DRAIN_MOVES, BUDGET_WAITERS],
-    invariants: [emptyWhenRemoved(evacuators), staysRemoved, saysWhyItLeaves, withinBudgets],
+    invariants: [emptyWhenRemoved(evacuators), noStrays, staysRemoved, saysWhyItLeaves, withinBudgets],
   };
 }
 
@@ -45,6 +45,17 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
       }),
   };
 }
+
+/** What its agent reported last is evidence against it, whoever lives there. */
+const noStrays: Invariant = {
+  name: 'never: a host goes past the point of no return with strays, unless it is forced with a reason',
+  check: (_fleet, changed) =>
+    hostSteps(changed).flatMap(({ id, was, is }) => {
+      const goes = is?.state === 'finalizing' && was?.state !== 'finalizing';
+      if (!goes || is.strays === undefined || is.leaving?.forced !== undefined) return [];
+      return [`host ${id} goes with ${is.strays.names.join()}`];
+    }),
+};
 
 const staysRemoved: Invariant = {
   name: 'never: a removed host comes back by itself, or is forgotten',

@@ -7,7 +7,9 @@ import {
   compareWith,
   compile,
   dataplaneView,
+  interfaceOf,
   NEXT_HOPS_BY_NAME,
+  strayPorts,
   SwitchDown,
   SwitchRefused,
   WIPED,
@@ -19,11 +21,16 @@ import { CannotStart } from './start-failure.ts';
 interface Wanted {
   readonly host: string;
   readonly compiled: ReturnType<typeof compile>;
+  /** The interfaces of the instances in the view. */
+  readonly explained: ReadonlySet<string>;
 }
 
 export const compareSwitch: NodeTools['compareSwitch'] = async (asked) => {
-  const { host, compiled } = await wantedIn(asked.state);
-  return { host, ...compareWith(compiled, await onSwitch(asked, (ovs) => ovs.read())) };
+  const { host, compiled, explained } = await wantedIn(asked.state);
+  return onSwitch(asked, async (ovs) => {
+    const [read, interfaces] = [await ovs.read(), await ovs.interfaces()];
+    return { host, ...compareWith(compiled, read, strayPorts({ interfaces, flows: read.flows }, explained)) };
+  });
 };
 
 export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
@@ -46,9 +53,12 @@ async function wantedIn(folder: string): Promise<Wanted> {
       );
     }
     const { host, parts } = taken.view;
-    if (leaving !== undefined || left === true) return { host, compiled: WIPED };
+    if (leaving !== undefined || left === true) return { host, compiled: WIPED, explained: new Set() };
     const view = dataplaneView(host, parts);
-    if (view !== undefined) return { host, compiled: compile(view, NEXT_HOPS_BY_NAME) };
+    if (view !== undefined) {
+      const explained = new Set(view.ports.map(({ id }) => interfaceOf(id)));
+      return { host, compiled: compile(view, NEXT_HOPS_BY_NAME), explained };
+    }
     throw new Failure(EXIT.unreachable, `The last view of ${host} says nothing of its switch: its server is older.`);
   } catch (error) {
     if (error instanceof DiskFailed) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });

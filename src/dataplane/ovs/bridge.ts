@@ -76,6 +76,18 @@ export function portsIn(tables: Tables, bridge: string): PortRow[] {
   });
 }
 
+/** The interfaces of the bridge that are not there for the bridge itself, also those that have no device behind them. */
+export function pluggedIn(tables: Tables, plan: BridgePlan): string[] {
+  const { bridge } = plan;
+  const heartbeats = idsIn(tables, bridge).tunnels.map(({ peer }) => heartbeatName(peer));
+  const own = new Set([bridge, TUNNEL_NAME, EXTERNAL_NAME, externalIn(tables, plan), ...heartbeats]);
+  const interfaces = uuidsIn(bridgeIn(tables, bridge)?.row, 'ports').flatMap((port) =>
+    uuidsIn(tables.table('Port').get(port), 'interfaces'),
+  );
+  const names = interfaces.flatMap((uuid) => textIn(tables.table('Interface').get(uuid), 'name') ?? []);
+  return names.filter((name) => !own.has(name)).sort();
+}
+
 /** The way out by its own name, or the patch to the bridge that it is. */
 export function externalIn(tables: Tables, { external }: BridgePlan): string | undefined {
   if (external === undefined) return undefined;

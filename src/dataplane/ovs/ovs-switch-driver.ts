@@ -35,6 +35,7 @@ import {
   identityIn,
   idsIn,
   isStatusAlone,
+  pluggedIn,
   plugging,
   settingUp,
   tunnelChange,
@@ -170,6 +171,10 @@ export class OvsSwitch implements Switch {
         end: () => this.#configure(changes, 'end'),
       });
     });
+  }
+
+  interfaces(): Promise<readonly string[]> {
+    return down(async () => pluggedIn(await this.#open(), this.#options));
   }
 
   probe(): Promise<SwitchTrouble | undefined> {

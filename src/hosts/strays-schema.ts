@@ -1,0 +1,17 @@
+// What is kept of the strays of a host: the first of them by name, and how many there are.
+import { Type, type Static } from 'typebox';
+
+/** Enough to know where to look; the count tells of the rest. */
+export const STRAYS_NAMED_MAX = 10;
+const STRAY_LENGTH_MAX = 200;
+
+export const STRAYS = Type.Object(
+  {
+    /** Such as `interface/tap0` or `instance/v1`. */
+    names: Type.Array(Type.String({ maxLength: STRAY_LENGTH_MAX }), { minItems: 1, maxItems: STRAYS_NAMED_MAX }),
+    count: Type.Integer({ minimum: 1 }),
+    sinceMs: Type.Integer(),
+  },
+  { additionalProperties: false },
+);
+export type Strays = Static<typeof STRAYS>;

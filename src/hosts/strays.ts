@@ -1,0 +1,70 @@
+// What a host's agent reports that the fleet does not know: instances, interfaces on its bridge, ports that others' flows name. Nobody
+// touches it; it is evidence that something lives there. Pure.
+import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
+import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
+import { accept, type Decision } from '../journal/index.ts';
+import { said, type ReasonSentences } from '../operations/index.ts';
+import { findHost, type StoredHost } from './decide.ts';
+import { HOST, type Host, type HostState } from './model.ts';
+import { STRAYS_NAMED_MAX, type Strays } from './strays-schema.ts';
+
+/** All that is reported, cut to what a document keeps. */
+export function summarizeStrays(names: readonly string[], inAll: number): Pick<Strays, 'names' | 'count'> | undefined {
+  if (names.length === 0) return undefined;
+  return { names: [...names].sort().slice(0, STRAYS_NAMED_MAX), count: Math.max(inAll, names.length) };
+}
+
+export function straysKey(strays: Pick<Strays, 'names' | 'count'> | undefined): string {
+  return strays === undefined ? '' : `${strays.count} ${strays.names.join()}`;
+}
+
+/** One that joins has nothing of ours yet, and one past the point of no return is judged already. */
+const RECORDED_IN: readonly HostState[] = ['active', 'draining', 'drained', 'recovering'];
+
+export interface RecordStrays {
+  readonly host: string;
+  readonly strays: Pick<Strays, 'names' | 'count'> | undefined;
+  readonly nowMs: number;
+}
+
+export function recordStrays(fleet: FleetReader, { host: id, strays, nowMs }: RecordStrays): Decision<null> {
+  const host = findHost(fleet, id);
+  if (host === undefined || !RECORDED_IN.includes(host.doc.state)) return accept([], null);
+  return accept(strayChanges(fleet, { host, strays, nowMs }), null);
+}
+
+/** The host's document with its strays, and their alarm. */
+export function strayChanges(
+  fleet: FleetReader,
+  { host, strays, nowMs }: Omit<RecordStrays, 'host'> & { readonly host: StoredHost },
+): Change[] {
+  const { strays: before, ...rest } = host.doc;
+  if (straysKey(before) === straysKey(strays)) return [];
+  if (strays === undefined) return [put(HOST, host.id, rest), ...endStraysAlarm(fleet, host.id)];
+  mark('strays-recorded');
+  const doc: Host = { ...rest, strays: { ...strays, sinceMs: before?.sinceMs ?? nowMs } };
+  return [put(HOST, host.id, doc), straysAlarm(host, strays, before?.sinceMs ?? nowMs)];
+}
+
+function straysAlarm({ id, doc }: StoredHost, strays: Pick<Strays, 'names' | 'count'>, sinceMs: number): Change {
+  const alarm: Alarm = { severity: 'warning', site: doc.site, reason: straysReason(id, strays), sinceMs };
+  return put(ALARM, alarmId(STRAYS, id), alarm);
+}
+
+export function endStraysAlarm(fleet: FleetReader, host: string): Change[] {
+  return cleared(fleet, alarmId(STRAYS, host));
+}
+
+const STRAYS = 'strays';
+
+export function straysReason(host: string, { names, count }: Pick<Strays, 'names' | 'count'>): Reason {
+  return { code: STRAYS, host, names: [...names], count };
+}
+
+export const straysSentences: ReasonSentences = {
+  [STRAYS]: ({ host, names, count }) => {
+    const more = Number(count) - (names as readonly string[]).length;
+    const all = `${said(names)}${more > 0 ? ` and ${more} more` : ''}`;
+    return `Host ${said(host)} has what the fleet does not know: ${all}. Muster does not touch it. Take it away there; until then the host cannot be removed, unless by force with a reason ("muster scale-in end ${said(host)} --force --reason ...").`;
+  },
+};
