@@ -29,20 +29,26 @@ export class World extends TestWorld {
     emit: (news) => this.#news.push(news),
     poolsOf: (pool) => orderPools(this.fleet, pool),
   });
+  /** Looks after `simulated-single`, where a test wants two back ends and not two names of one. */
+  readonly second = new SimulatedNetwork({ clock: this.clock, emit: (news) => this.#news.push(news) });
   readonly machines = new Machines(this.network.hostSide);
   readonly #news: NetworkNews[] = [];
   #degraded: DegradedController | undefined;
 
+  #backEnds: 'one' | 'two' = 'one';
+
   /** A server on these documents. */
-  static async of(changes: readonly Change[] = fixtureF()): Promise<World> {
+  static async of(changes: readonly Change[] = fixtureF(), backEnds: 'one' | 'two' = 'one'): Promise<World> {
     const world = new World(MODELS);
+    world.#backEnds = backEnds;
     await world.restart();
     await world.put(...changes);
     return world;
   }
 
   protected override begin({ journal, clock, log }: Begun): OperationsController {
-    const backEnds = simulatedBackEnds(this.network);
+    const backEnds = new Map(simulatedBackEnds(this.network));
+    if (this.#backEnds === 'two') backEnds.set('simulated-single', this.second);
     const drivers = new Map<string, Driver>([
       ['network', new NetworkDriver({ clock, backEnds, hasCredentials: () => true })],
       ['views', { carryOut: async () => ({ kind: 'applied' }) }],

@@ -27,6 +27,7 @@ export function createOrder(fleet: FleetReader, instance: string, ports: readonl
     op: 'create',
     ports: inTurn.map(({ id, doc }) => ({
       port: id,
+      ...backEndFor(fleet, doc, ports),
       network: doc.network,
       mac: doc.mac,
       serial: doc.serial,
@@ -71,6 +72,7 @@ export function bindOrder(
       const [drops, holds] = leftBehind(doc, takes.length > 0);
       return {
         port: id,
+        ...backEndFor(fleet, doc, ports),
         serial: doc.serial,
         nic,
         pool,
@@ -91,7 +93,12 @@ export function deleteBindingOrder(
   host: string,
   ports: readonly StoredPort[],
 ): NetworkOrder {
-  const old = ports.map(({ id, doc }) => ({ port: id, nic: doc.nic ?? 0, serial: doc.serial }));
+  const old = ports.map(({ id, doc }) => ({
+    port: id,
+    ...backEndFor(fleet, doc, ports),
+    nic: doc.nic ?? 0,
+    serial: doc.serial,
+  }));
   return { ...face(fleet, instance, ports), op: 'delete-binding', host, ports: old };
 }
 
@@ -109,6 +116,7 @@ export function endOrder(
       const [drops, keeps] = leftBehind(doc, op === 'release' && !instance.doc.wasActive);
       return {
         port: id,
+        ...backEndFor(fleet, doc, ports),
         // Higher than that of the bind that it ends: a bind that comes late is then refused.
         serial: doc.serial + 1,
         nic: doc.nic ?? 0,
@@ -144,6 +152,20 @@ function face(
   instance: string,
   ports: readonly StoredPort[],
 ): { backEnd: BackEndName; instance: string } {
-  const network = fleet.get(NETWORK, idOf(NETWORK, ports[0]?.doc.network ?? ''));
-  return { backEnd: network?.doc.backEnd ?? 'simulated', instance };
+  return { backEnd: backEndNamed(fleet, ports[0]?.doc.network ?? ''), instance };
+}
+
+/** Said of a port whose back end is another than the order's, which is that of the first. */
+function backEndFor(
+  fleet: FleetReader,
+  { network }: Port,
+  [first]: readonly StoredPort[],
+): { readonly backEnd?: BackEndName } {
+  if (first === undefined || network === first.doc.network) return {};
+  const backEnd = backEndNamed(fleet, network);
+  return backEnd === backEndNamed(fleet, first.doc.network) ? {} : { backEnd };
+}
+
+function backEndNamed(fleet: FleetReader, network: string): BackEndName {
+  return fleet.get(NETWORK, idOf(NETWORK, network))?.doc.backEnd ?? 'simulated';
 }

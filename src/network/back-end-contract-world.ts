@@ -66,7 +66,7 @@ function ground(backEnd: BackEndName): Fleet {
 }
 
 /** What is the same for every back end: the journal's part. */
-abstract class JournalHarness implements Harness {
+export abstract class JournalHarness implements Harness {
   readonly fleet: Fleet;
   #nth = 0;
 
@@ -153,23 +153,23 @@ class InlineHarness extends JournalHarness {
 }
 
 /** Simulated: the journal orders, and writes down what it is answered. */
-class OutsideHarness extends JournalHarness {
+export class OutsideHarness extends JournalHarness {
   readonly #clock = new HandClock();
-  readonly #network = new SimulatedNetwork({ clock: this.#clock });
-  readonly #fence = { leaseEpoch: 1, deadlineAtMs: Number.MAX_SAFE_INTEGER };
-  readonly #face: { readonly backEnd: BackEndName; readonly instance: string };
+  readonly network = new SimulatedNetwork({ clock: this.#clock });
+  readonly fence = { leaseEpoch: 1, deadlineAtMs: Number.MAX_SAFE_INTEGER };
+  readonly face: { readonly backEnd: BackEndName; readonly instance: string };
 
   constructor(backEnd: BackEndName) {
     super(backEnd);
-    this.#face = { backEnd, instance: INSTANCE };
+    this.face = { backEnd, instance: INSTANCE };
   }
 
   override async create(...nics: readonly NewNic[]): Promise<string> {
     const outcome = await super.create(...nics);
     if (outcome !== 'ok') return outcome;
     const ports = nics.flatMap(({ port }) => this.stored(port) ?? []);
-    const order = { ...this.#face, op: 'create', ports: ports.map((port) => this.#creation(port)) } as const;
-    const carried = await this.#network.create(order, this.#fence);
+    const order = { ...this.face, op: 'create', ports: ports.map((port) => this.#creation(port)) } as const;
+    const carried = await this.network.create(order, this.fence);
     const answers = carried.kind === 'stale' ? [] : carried.ports;
     const bad = answers.find((answer) => answer.outcome !== 'ok');
     if (bad !== undefined) {
@@ -192,14 +192,20 @@ class OutsideHarness extends JournalHarness {
     // The serial is given out before anybody is told it.
     const ports = asks.map(({ port }) => this.stored(port) as StoredPort);
     this.put(ports.map(({ id, doc }) => ({ id, doc: { ...doc, serial: doc.serial + 1 } })));
-    const orders = asks.map((ask) => this.#binding(ask));
-    const carried = await this.#network.bind({ ...this.#face, op: 'bind', host: on, ports: orders }, this.#fence);
+    const orders = asks.map((ask) => this.binding(ask));
+    const carried = await this.network.bind({ ...this.face, op: 'bind', host: on, ports: orders }, this.fence);
     const answers = carried.kind === 'stale' ? [] : carried.ports;
     const bad = answers.find((answer) => answer.outcome !== 'ok');
     if (bad !== undefined) {
       for (const { port } of asks) await this.unbind(port);
       return bad.outcome;
     }
+    this.record(on, asks, answers);
+    return 'ok';
+  }
+
+  /** Writes down what was answered to a bind. */
+  record(on: string, asks: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
     this.put(
       asks.map(({ port, pool }, nth) => {
         const { id, doc } = this.stored(port) as StoredPort;
@@ -208,10 +214,9 @@ class OutsideHarness extends JournalHarness {
         return { id, doc: boundElsewhere(doc, { ...at, type: answers[nth]?.type ?? '', ...given(answers[nth]) }) };
       }),
     );
-    return 'ok';
   }
 
-  #binding({ port, pool }: { readonly port: string; readonly pool: PoolKey }): BindPort {
+  binding({ port, pool }: { readonly port: string; readonly pool: PoolKey }): BindPort {
     const { id, doc } = this.stored(port) as StoredPort;
     const choice = nicNeed(this.fleet, doc, { wasActive: false }).choices.find((one) => one.pool === pool);
     const takes = choice?.takes ?? [];
@@ -250,14 +255,14 @@ class OutsideHarness extends JournalHarness {
     const doc = this.stored(id)?.doc;
     const { serial = 0, nic = 0, createdBy = 'muster' } = doc ?? {};
     const ports = [{ port: id, serial: serial + 1, nic, createdBy, ...more }];
-    const carried = await this.#network[op]({ ...this.#face, op, ports }, this.#fence);
+    const carried = await this.network[op]({ ...this.face, op, ports }, this.fence);
     return carried.kind === 'stale' ? 'stale' : (carried.ports[0]?.outcome ?? 'ok');
   }
 
   /** The journal's word, which is the back end's own. */
   override holds(id: string): Held | undefined {
     const held = super.holds(id);
-    const there = this.#network.port(id);
+    const there = this.network.port(id);
     if (this.stored(id)?.doc.state !== 'made') return held;
     expect(there?.addresses.map(({ ip }) => ip).toSorted()).toEqual(held?.ips.toSorted());
     expect([there?.binding?.host, there?.mac]).toEqual([held?.host, held?.mac]);
@@ -265,7 +270,7 @@ class OutsideHarness extends JournalHarness {
   }
 
   calls(): number {
-    return this.#network.calls.list().length;
+    return this.network.calls.list().length;
   }
 }
 
@@ -273,6 +278,6 @@ function given({ addresses = [], mac }: Partial<PortAnswer> = {}) {
   return { addresses, ...(mac !== undefined && { mac }), ...WHO };
 }
 
-export function harnessOf(backEnd: BackEndName): Harness {
+export function harnessOf(backEnd: BackEndName): JournalHarness {
   return CAPABILITIES[backEnd].inline ? new InlineHarness(backEnd) : new OutsideHarness(backEnd);
 }

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CAPABILITIES } from './back-end.ts';
 import { harnessOf, type Harness } from './back-end-contract-world.ts';
+import { backEndMoveContract } from './back-end-move-contract.ts';
 import { BACK_ENDS, type BackEndName } from './model.ts';
 import { stockOf } from './stock.ts';
 
@@ -236,5 +237,8 @@ function backEndContract(name: BackEndName): void {
 }
 
 export function backEndContracts(): void {
-  for (const name of BACK_ENDS) backEndContract(name);
+  for (const name of BACK_ENDS) {
+    backEndContract(name);
+    backEndMoveContract(name);
+  }
 }

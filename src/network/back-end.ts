@@ -99,7 +99,13 @@ export interface OrderPool {
   readonly cidr?: string;
 }
 
-export interface CreatePort {
+/** One port of an order. */
+interface OrderedPort {
+  /** Who looks after it, when that is another than the order names: an instance may have ports on several. */
+  readonly backEnd?: BackEndName;
+}
+
+export interface CreatePort extends OrderedPort {
   /** Chosen by Muster before the call: a resumed build finds its port by it. */
   readonly port: string;
   readonly network: string;
@@ -115,7 +121,7 @@ export interface CreatePort {
   readonly pools: readonly OrderPool[];
 }
 
-export interface BindPort {
+export interface BindPort extends OrderedPort {
   readonly port: string;
   readonly serial: number;
   readonly nic: number;
@@ -130,7 +136,7 @@ export interface BindPort {
   readonly pools: readonly OrderPool[];
 }
 
-export interface EndPort {
+export interface EndPort extends OrderedPort {
   readonly port: string;
   readonly serial: number;
   readonly nic: number;
@@ -161,7 +167,7 @@ export type DeleteBindingOrder = OrderFace & {
 };
 
 /** A binding at a host that is not the active one. A newer one there, under a higher serial, is another. */
-export interface OldBinding {
+export interface OldBinding extends OrderedPort {
   readonly port: string;
   readonly nic: number;
   readonly serial: number;

@@ -45,6 +45,40 @@ describe('the network driver', () => {
     ]);
   });
 
+  test('ports-of-several-back-ends-go-each-to-their-own, and are answered together', async () => {
+    const other = world().network;
+    const { network, clock } = world();
+    const backEnds = new Map([
+      ['simulated', network],
+      ['simulated-single', other],
+    ] as const);
+    const { carryOut } = drive([], { backEnds, clock });
+    const [first, second] = CREATE.ports;
+    const create = { op: 'create', ports: [first, { ...second, backEnd: 'simulated-single' }] };
+    const bind = {
+      ...BIND,
+      ports: BIND.ports.map((one, nic) => (nic === 0 ? one : { ...one, backEnd: 'simulated-single' })),
+    };
+    expect(await carryOut(create)).toMatchObject({
+      kind: 'applied',
+      facts: { ports: [{ port: 'p0' }, { port: 'p1' }] },
+    });
+    expect(await carryOut(bind)).toMatchObject({
+      kind: 'applied',
+      facts: { ports: [{ outcome: 'ok' }, { outcome: 'ok' }] },
+    });
+    expect([[...network.ports()].map(([id]) => id), [...other.ports()].map(([id]) => id)]).toEqual([['p0'], ['p1']]);
+    expect(await carryOut(bind)).toMatchObject({ kind: 'already' });
+    other.faults.arm({ op: 'bind', outcome: 'unavailable' });
+    expect(await carryOut(bind)).toMatchObject({ kind: 'failed', reason: { backEnd: 'simulated-single' } });
+    const end = {
+      op: 'release',
+      ports: END.map((one, nic) => (nic === 0 ? one : { ...one, backEnd: 'simulated-single' })),
+    };
+    expect(await carryOut(end)).toMatchObject({ kind: 'applied' });
+    expect([...network.ports(), ...other.ports()]).toEqual([]);
+  });
+
   test('no-answer-for-any-port-is-a-failure-that-may-be-tried-again', async () => {
     const { carryOut } = drive([
       { op: 'create', outcome: 'unavailable' },

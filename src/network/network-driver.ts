@@ -9,6 +9,7 @@ import {
   type Carried,
   type NetworkBackEnd,
   type NetworkOrder,
+  type PortAnswer,
 } from './back-end.ts';
 import type { BackEndName } from './model.ts';
 
@@ -34,8 +35,13 @@ export class NetworkDriver implements Driver {
     this.#options = options;
   }
 
+  /** All of the back ends that an order is for are asked at once. It counts as one: asking those again that did it is safe. */
   async carryOut(action: Action, fence: ActionFence): Promise<ActionOutcome> {
-    const order = action.args as unknown as NetworkOrder;
+    const orders = byBackEnd(action.args as unknown as NetworkOrder);
+    return joinOutcomes(await Promise.all(orders.map((order) => this.#carryOut(order, fence))));
+  }
+
+  async #carryOut(order: NetworkOrder, fence: ActionFence): Promise<ActionOutcome> {
     const { backEnd: name } = order;
     const { backEnds, hasCredentials, clock, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
     const backEnd = backEnds.get(name);
@@ -71,6 +77,29 @@ export class NetworkDriver implements Driver {
       answer.catch(() => undefined);
     }
   }
+}
+
+/** An order for each back end that looks after some of its ports. */
+function byBackEnd(order: NetworkOrder): readonly NetworkOrder[] {
+  const { backEnd: first } = order;
+  const names = new Set(order.ports.map(({ backEnd = first }) => backEnd));
+  if (names.size <= 1) return [{ ...order, backEnd: [...names][0] ?? first }];
+  return [...names].map((backEnd) => {
+    const ports = order.ports.filter((port) => (port.backEnd ?? first) === backEnd);
+    return { ...order, backEnd, ports } as NetworkOrder;
+  });
+}
+
+/** What is not known of one back end is not known of the order. */
+function joinOutcomes(outcomes: readonly ActionOutcome[]): ActionOutcome {
+  const [only] = outcomes;
+  if (only !== undefined && outcomes.length === 1) return only;
+  const undone = outcomes.find(({ kind }) => kind === 'failed') ?? outcomes.find(({ kind }) => kind === 'stale');
+  if (undone !== undefined) return undone;
+  const ports = outcomes.flatMap((one) =>
+    'facts' in one ? ((one.facts?.['ports'] ?? []) as readonly PortAnswer[]) : [],
+  );
+  return { kind: outcomes.every(({ kind }) => kind === 'already') ? 'already' : 'applied', facts: { ports } };
 }
 
 function ask(backEnd: NetworkBackEnd, order: NetworkOrder, fence: BackEndFence): Promise<Carried> {

@@ -1,0 +1,47 @@
+// Instances with ports on several back ends outside the journal: each hears of its own ports, and of no others.
+import { expect, test } from 'vitest';
+import { network, subnet } from '../network/network-fixture.ts';
+import type { SimulatedNetwork } from '../network/runtime.ts';
+import { deleteInstances } from './delete.ts';
+import { World } from './instances-fixture.ts';
+import { HOUR_MS, move } from './moves-fixture.ts';
+import { fixtureF } from './reference-fixture.ts';
+
+const boundAt = (backEnd: SimulatedNetwork): string[] =>
+  [...backEnd.ports()].map(([id, { binding }]) => `${id} at ${binding?.host ?? 'no host'}`);
+
+async function withBoth(): Promise<World> {
+  const single = [network('m', { backEnd: 'simulated-single' }), subnet('m4', 'm', '10.9.0.0/24')];
+  const world = await World.of([...fixtureF('simulated'), ...single], 'two');
+  await world.create({ networks: [{ network: 'n' }, { network: 'm' }] });
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+  return world;
+}
+
+test('ports-are-made-and-bound-where-they-belong, moved and released there', async () => {
+  const world = await withBoth();
+  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
+  const operation = await move(world);
+  await world.settle();
+  expect(world.operationDoc(operation)?.state).toBe('succeeded');
+  expect(world.degraded('web')).toEqual([]);
+  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h4'], ['web-p1 at h4']]);
+  const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...how }));
+  await world.settle();
+  expect([boundAt(world.network), boundAt(world.second), world.open()]).toEqual([[], [], []]);
+});
+
+test('a-target-that-one-of-them-refuses-is-not-moved-to, and both are bound where it stays', async () => {
+  const world = await withBoth();
+  world.second.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
+  world.second.faults.arm({ op: 'bind', host: 'h5', outcome: 'binding-failed', times: 9999 });
+  const operation = await move(world);
+  await world.settle();
+  expect(world.item(operation, 'web')).toMatchObject({ state: 'failed' });
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+  expect(world.degraded('web')).toEqual([]);
+  expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
+  expect(world.violations).toEqual([]);
+});
