@@ -1,5 +1,6 @@
 // muster audit: who did what, and who was refused, for whoever has to account for it.
 import { Command } from 'commander';
+import { jsonIn, notMuster } from './answer-body.ts';
 import { act, examples, group, type Cli } from './command.ts';
 import { parseDuration } from './duration.ts';
 import { EXIT, Failure, usage } from './exit-code.ts';
@@ -19,6 +20,8 @@ interface End {
 }
 
 const PROGRESS_MS = 2000;
+/** A commit has a thousand changes of some hundred bytes each. */
+const LINE_LENGTH_MAX = 8 * 1024 * 1024;
 
 export function auditCommand(cli: Cli): Command {
   return group('audit', 'Who did what, and who was refused', exportCommand(cli));
@@ -75,6 +78,7 @@ async function copied(
     for await (const chunk of stream) {
       const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = texts.pop() ?? '';
+      if (rest.length > LINE_LENGTH_MAX) throw notMuster(session.client.server, 'a line that is too long');
       if (texts.length === 0) continue;
       session.terminal.out(`${texts.join('\n')}\n`);
       lines += texts.length;
@@ -91,5 +95,5 @@ async function copied(
 }
 
 function endIn(text: string): End | undefined {
-  return text.startsWith('{"type":"end",') ? (JSON.parse(text) as End) : undefined;
+  return text.startsWith('{"type":"end",') ? (jsonIn(text) as End | undefined) : undefined;
 }

@@ -77,16 +77,16 @@ describe('the client', () => {
 
   test('lists-are-read-page-by-page, and no further than wanted', async () => {
     const { client, requests } = await asked((_, response, nth) =>
-      json(response, 200, { items: [nth * 2 - 1, nth * 2], ...(nth < 3 && { next: `n${nth}` }) }),
+      json(response, 200, { items: [{ id: nth * 2 - 1 }, { id: nth * 2 }], ...(nth < 3 && { next: `n${nth}` }) }),
     );
-    expect(await client.list('/x', { site: 'a', state: undefined })).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await client.list('/x', { site: 'a', state: undefined })).toEqual([1, 2, 3, 4, 5, 6].map((id) => ({ id })));
     expect(requests.map(({ url }) => url)).toEqual([
       '/x?site=a&limit=1000',
       '/x?site=a&after=n1&limit=1000',
       '/x?site=a&after=n2&limit=1000',
     ]);
-    const short = await asked((_, response) => json(response, 200, { items: [1, 2], next: 'n' }));
-    expect(await short.client.list('/x', {}, 4)).toEqual([1, 2, 1, 2]);
+    const short = await asked((_, response) => json(response, 200, { items: [{ id: 1 }, { id: 2 }], next: 'n' }));
+    expect(await short.client.list('/x', {}, 4)).toEqual([1, 2, 1, 2].map((id) => ({ id })));
     expect(short.requests.map(({ url }) => url)).toEqual(['/x?limit=4', '/x?after=n&limit=2']);
   });
 });

@@ -2,8 +2,9 @@
 // again without harm; a server that has no holder for a moment is given that moment.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isListOfObjects, notMuster, parseObject, readText } from './answer-body.ts';
 import { EXIT, Failure } from './exit-code.ts';
-import { Refused, reasonOf, unreachable, type ProblemBody } from './problem.ts';
+import { problemIn, Refused, reasonOf, unreachable } from './problem.ts';
 
 export interface ClientOptions {
   readonly server: string;
@@ -32,7 +33,14 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 const LOST_ANSWERS_MAX = 3;
 const RETRY_AFTER_DEFAULT_MS = 1000;
 const RETRY_AFTER_MAX_MS = 10_000;
+/** However soon a server wants to be asked again. */
+const RETRY_AFTER_MIN_MS = 100;
 const PAGE_LIMIT = 1000;
+
+interface Answered {
+  readonly response: Response;
+  readonly text: string;
+}
 
 export interface Page<T> {
   readonly items: readonly T[];
@@ -85,10 +93,15 @@ export class Client {
       page.catch(() => undefined);
       return page;
     };
+    let before: string | undefined;
     for (let asked: Promise<Page<T>> | undefined = ask(); asked !== undefined;) {
       const { items, next }: Page<T> = await asked;
+      if (!isListOfObjects(items)) throw notMuster(this.server, 'a page that holds no list');
       left -= items.length;
-      asked = next === undefined || left <= 0 ? undefined : ask(next);
+      const goesOn: boolean = next !== undefined && left > 0;
+      if (goesOn && next === before) throw notMuster(this.server, 'pages that lead back to themselves');
+      before = next;
+      asked = goesOn ? ask(next) : undefined;
       yield items;
     }
   }
@@ -101,7 +114,7 @@ export class Client {
     const late = setTimeout(() => over.abort(new DOMException('late', 'TimeoutError')), this.#options.timeoutMs);
     try {
       const response = await this.#fetch('GET', path, { query, headers, signal: over.signal });
-      if (!response.ok || response.body === null) throw await this.#refused(response);
+      if (!response.ok || response.body === null) throw this.#refused(response, await readText(response, this.server));
       return response.body;
     } finally {
       clearTimeout(late);
@@ -111,23 +124,25 @@ export class Client {
   async #json<T>(method: Method, path: string, ask: Ask): Promise<T> {
     const key = method === 'GET' ? {} : { 'idempotency-key': randomUUID() };
     const until = Date.now() + this.#options.timeoutMs;
-    const response = await this.#persist(until, (signal) =>
-      this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal }),
-    );
-    if (!response.ok) throw await this.#refused(response);
-    return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+    const { response, text } = await this.#persist(until, async (signal) => {
+      const answered = await this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal });
+      // Read here: an answer that breaks off is a lost one, too.
+      return { response: answered, text: await readText(answered, this.server) };
+    });
+    if (!response.ok) throw this.#refused(response, text);
+    return (response.status === 204 ? undefined : parseObject(text, this.server)) as T;
   }
 
   /** Asks again while the server says "not now" or the answer gets lost, within the time there is. */
-  async #persist(until: number, ask: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+  async #persist(until: number, ask: (signal: AbortSignal) => Promise<Answered>): Promise<Answered> {
     for (let lost = 0; ;) {
       let waitMs: number;
       try {
-        const response = await ask(AbortSignal.timeout(Math.max(1, until - Date.now())));
-        if (response.status !== 503 && response.status !== 429) return response;
+        const answered = await ask(AbortSignal.timeout(Math.max(1, until - Date.now())));
+        const { response } = answered;
+        if (response.status !== 503 && response.status !== 429) return answered;
         waitMs = retryAfterMs(response);
-        if (Date.now() + waitMs >= until) return response;
-        await response.body?.cancel();
+        if (Date.now() + waitMs >= until) return answered;
       } catch (error) {
         lost += 1;
         const mayBeLost = isLostAnswer(error) && lost <= LOST_ANSWERS_MAX && Date.now() < until;
@@ -147,9 +162,9 @@ export class Client {
     return unreachable(this.server, error);
   }
 
-  async #refused(response: Response): Promise<Refused> {
+  #refused({ status }: Response, text: string): Refused {
     const { token, tokenAdvice } = this.#options;
-    return new Refused(response.status, await problemIn(response), token === undefined ? tokenAdvice?.() : undefined);
+    return new Refused(status, problemIn(text), token === undefined ? tokenAdvice?.() : undefined);
   }
 
   async #fetch(method: Method, path: string, ask: Ask): Promise<Response> {
@@ -192,15 +207,6 @@ function isLostAnswer(error: unknown): boolean {
 
 function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.min(seconds * 1000, RETRY_AFTER_MAX_MS) : RETRY_AFTER_DEFAULT_MS;
-}
-
-async function problemIn(response: Response): Promise<ProblemBody> {
-  if (!(response.headers.get('content-type') ?? '').includes('json')) return {};
-  try {
-    return (await response.json()) as ProblemBody;
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
+  if (!Number.isFinite(seconds)) return RETRY_AFTER_DEFAULT_MS;
+  return Math.max(RETRY_AFTER_MIN_MS, Math.min(seconds * 1000, RETRY_AFTER_MAX_MS));
 }

@@ -1,5 +1,6 @@
 // muster history: who changed what, when and why.
 import { Command } from 'commander';
+import { isListOfObjects, notMuster } from './answer-body.ts';
 import { act, examples, type Cli } from './command.ts';
 import { commitLines, type ShownCommit } from './commit-text.ts';
 import { relative } from './duration.ts';
@@ -66,6 +67,10 @@ async function pages({ client }: Session, wanted: Wanted): Promise<ShownCommit[]
   do {
     const query = { kind, id, operation, before, limit: Math.min(PAGE_MAX, limit - found.length) };
     const page: Page = await client.get('/api/v1/history', query);
+    if (!isListOfObjects(page.items)) throw notMuster(client.server, 'a page that holds no list');
+    if (page.next !== undefined && page.next >= (before ?? Infinity)) {
+      throw notMuster(client.server, 'pages that lead back to themselves');
+    }
     found.push(...page.items);
     before = page.next;
   } while (before !== undefined && found.length < limit);

@@ -1,4 +1,5 @@
 // What the API says when it refuses, as sentences. The sentences are the server's own.
+import { isListOfObjects, jsonIn } from './answer-body.ts';
 import { EXIT, Failure } from './exit-code.ts';
 import { harmless } from './text-width.ts';
 
@@ -14,6 +15,24 @@ export interface ProblemBody {
   readonly field?: string;
   readonly problems?: readonly FieldProblem[];
   readonly requestId?: string;
+}
+
+/** What of a body is of a problem: whoever answers need not be Muster, and nothing in it need be text. */
+export function problemIn(text: string): ProblemBody {
+  const body = (jsonIn(text) ?? {}) as Readonly<Record<string, unknown>>;
+  const problems = isListOfObjects(body['problems']) ? (body['problems'] as readonly Record<string, unknown>[]) : [];
+  return {
+    ...textsIn(body, ['code', 'detail', 'field', 'requestId']),
+    problems: problems.map(({ field, message }) => ({ field: asText(field), message: asText(message) })),
+  };
+}
+
+function textsIn(body: Readonly<Record<string, unknown>>, names: readonly (keyof ProblemBody & string)[]): ProblemBody {
+  return Object.fromEntries(names.map((name) => [name, body[name]]).filter(([, value]) => typeof value === 'string'));
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** The server understood and did not do it. */

@@ -54,7 +54,10 @@ export async function runCli(words: readonly string[], options: CliOptions): Pro
     return cli.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (!(error instanceof Failure)) throw error;
+    if (!(error instanceof Failure)) {
+      terminal.err(faultText(error));
+      return EXIT.refused;
+    }
     terminal.err(failureText(error, program.opts<{ verbose?: boolean }>().verbose === true));
     return error.exitCode;
   }
@@ -64,6 +67,12 @@ function failureText(failure: Failure, verbose: boolean): string {
   const id = failure instanceof Refused ? failure.body.requestId : undefined;
   const more = verbose && id !== undefined ? `\nRequest id: ${id}` : '';
   return `${failure.message}${more}\n`;
+}
+
+/** Written here and not left to Node: what a server has sent may be in the message, and nothing of it may reach a terminal as it is. */
+function faultText(error: unknown): string {
+  const said = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `This should not happen: the server does not answer as this version of muster expects, or muster has a fault. Report it with this:\n${said}\n`;
 }
 
 function makeProgram(cli: Cli): Command {
