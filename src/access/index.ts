@@ -20,7 +20,7 @@ export {
 export type { NewToken } from './decide.ts';
 export { guarded, usualLocation } from './idempotency.ts';
 export type { Guard, Repeated, Written } from './idempotency.ts';
-export { listAnswer, listQuery, listResources } from './list.ts';
+export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';

@@ -4,7 +4,7 @@ import { Type, type TObject, type TOptional, type TProperties, type TSchema } fr
 import type { AnyDoc, Fleet, FleetReader, Id, Index, Refusal, Stored } from '../fleet/index.ts';
 import { refused } from './answer.ts';
 import { closed, type Answered, type Call } from './route.ts';
-import { isBound, permits } from './role.ts';
+import { isBound, permits, type Caller } from './role.ts';
 import type { Sight } from './sight.ts';
 import { isSeenBy, type View } from './view.ts';
 
@@ -63,12 +63,22 @@ export function listQuery<K extends string, D extends AnyDoc>(listing: Listing<K
   return closed(fields);
 }
 
-/** Whether a page of this list means looking through the whole kind: by a sort, or by filters of which none has an index. */
-export function scansFleet<K extends string, D extends AnyDoc>(listing: Listing<K, D>, query: ListQuery): boolean {
+/**
+ * Whether a page of this list may mean looking through the whole kind: by a sort, by a filter without an index, or by several, since
+ * what the index of one finds may all be sifted out by another. The site that a caller is bound to is a filter like any other.
+ */
+export function scansFleet<K extends string, D extends AnyDoc>(
+  listing: Listing<K, D>,
+  { query: asked, caller }: { readonly query: unknown; readonly caller: Caller },
+): boolean {
+  const query = asked as ListQuery;
   const { sort = 'id' } = query;
   if (sort !== 'id' && !(sort === 'name' && listing.nameIsId === true)) return true;
-  const asked = Object.entries(listing.filters).filter(([name]) => query[name] !== undefined);
-  return asked.length > 0 && asked.every(([, { index }]) => index === undefined);
+  const filters: (Filter<D> | undefined)[] = Object.entries(listing.filters)
+    .filter(([name]) => query[name] !== undefined)
+    .map(([, filter]) => filter);
+  if (isBound(caller)) filters.push(listing.filters['site']);
+  return filters.length > 1 || filters.some((filter) => filter?.index === undefined);
 }
 
 /** Of things that are shown as the schema says. */

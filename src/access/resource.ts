@@ -4,7 +4,7 @@ import type { Static, TObject, TString } from 'typebox';
 import type { AnyDoc, FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { readResource, resourceAfter, shownBy } from './answer.ts';
-import { listAnswer, listQuery, listResources, scansFleet, type Listing, type ListQuery } from './list.ts';
+import { listAnswer, listQuery, listResources, scansFleet, type Listing } from './list.ts';
 import { permits, type Access } from './role.ts';
 import { BY_ID, read, write, type Call, type Route, type RouteFace, type World } from './route.ts';
 import type { Shown, View } from './view.ts';
@@ -45,7 +45,7 @@ export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed:
     access,
     scope,
     query: listQuery(listing),
-    scansFleet: (asked) => scansFleet(listing, asked as ListQuery),
+    scansFleet: (call) => scansFleet(listing, call),
     answers: { 200: { about: `a page of ${what}`, schema: listAnswer(schema) } },
     handle: (call, { journal, sightOf }) =>
       listResources(journal.fleet, listing, call, sightOf(call.caller, journal.fleet)),

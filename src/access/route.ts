@@ -134,7 +134,7 @@ export interface RouteFace {
    * Whether answering a call means looking through the fleet. Such calls are answered in turn by caller, with turns of the
    * event loop between them.
    */
-  readonly scansFleet?: (query: unknown) => boolean;
+  readonly scansFleet?: (call: { readonly query: unknown; readonly caller: Caller }) => boolean;
   /**
    * Set where answering means planning on the newest fleet, at a cost that grows with what is asked for. Such calls are decided one
    * at a time, in turn by caller, and everything else has its turn between two of them.

@@ -110,7 +110,7 @@ function reader(route: Kind<'read'>, serving: Serving): Handler {
     serving.workload.plan(call.caller, async () => route.handle(call, serving.world));
   const handle = (call: Call): Answered | Promise<Answered> => {
     if (plansOnFleet === true) return planned(call);
-    return scansFleet?.(call.query) === true ? inTurn(call) : route.handle(call, serving.world);
+    return scansFleet?.(call) === true ? inTurn(call) : route.handle(call, serving.world);
   };
   return (request, reply) => {
     const answered = handle(callOf(request));

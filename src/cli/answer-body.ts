@@ -9,7 +9,8 @@ const BODY_BYTES_MAX = 96 * 1024 * 1024;
 export async function readText(response: Response, server: string): Promise<string> {
   const decoder = new TextDecoder();
   let [text, bytes] = ['', 0];
-  for await (const chunk of response.body ?? []) {
+  const { body } = response as { readonly body: AsyncIterable<Uint8Array> | null };
+  for await (const chunk of body ?? []) {
     bytes += chunk.length;
     if (bytes > BODY_BYTES_MAX) throw notMuster(server, 'an answer that is too long');
     text += decoder.decode(chunk, { stream: true });

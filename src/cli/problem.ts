@@ -21,14 +21,11 @@ export interface ProblemBody {
 export function problemIn(text: string): ProblemBody {
   const body = (jsonIn(text) ?? {}) as Readonly<Record<string, unknown>>;
   const problems = isListOfObjects(body['problems']) ? (body['problems'] as readonly Record<string, unknown>[]) : [];
+  const texts = ['code', 'detail', 'field', 'requestId'].filter((name) => typeof body[name] === 'string');
   return {
-    ...textsIn(body, ['code', 'detail', 'field', 'requestId']),
+    ...Object.fromEntries(texts.map((name): [string, unknown] => [name, body[name]])),
     problems: problems.map(({ field, message }) => ({ field: asText(field), message: asText(message) })),
   };
-}
-
-function textsIn(body: Readonly<Record<string, unknown>>, names: readonly (keyof ProblemBody & string)[]): ProblemBody {
-  return Object.fromEntries(names.map((name) => [name, body[name]]).filter(([, value]) => typeof value === 'string'));
 }
 
 function asText(value: unknown): string {

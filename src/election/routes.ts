@@ -101,6 +101,8 @@ export const serviceRoutes: readonly Route[] = [
     path: `${PATH}/:id/why`,
     tag: TAG,
     about: 'Say why a service is where it is, and who could take it now',
+    // Every host of the fleet may be a candidate.
+    scansFleet: () => true,
     access: 'viewer',
     params: BY_ID,
     answers: { 200: { about: 'the reasons', schema: WHY_NOW } },

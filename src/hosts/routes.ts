@@ -11,6 +11,7 @@ import {
   optionalFields,
   read,
   resourceAfter,
+  scansFleet,
   showRoute,
   write,
   type Listing,
@@ -90,6 +91,7 @@ export const hostRoutes: readonly Route[] = [
       ...listQuery(LISTING).properties,
       all: Type.Optional(Type.Boolean({ description: 'removed hosts too' })),
     }),
+    scansFleet: (call) => scansFleet(LISTING, call),
     answers: { 200: { about: 'a page of hosts', schema: listAnswer(HOST_VIEW.schema) } },
     handle: (call, { journal: { fleet }, sightOf }) =>
       listResources(fleet, LISTING, withoutRemoved(fleet, call), sightOf(call.caller, fleet)),

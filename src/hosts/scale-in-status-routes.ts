@@ -58,6 +58,7 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
       site: Type.Optional(ID),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
     }),
+    scansFleet: () => true,
     answers: { 200: { about: 'hosts on their way', schema: STATUS } },
     handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, sightOf }) => {
       const sight = sightOf(caller, fleet);

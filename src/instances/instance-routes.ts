@@ -177,6 +177,7 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     path: `${INSTANCES}/preview`,
     tag: 'instances',
     about: 'Ask where instances would go, or why they would not; nothing is made',
+    plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
     asksForNames: true,

@@ -12,6 +12,7 @@ import {
   read,
   refused,
   resourceAfter,
+  scansFleet,
   seen,
   viewOf,
   write,
@@ -217,6 +218,9 @@ function listItemsOf(views: OperationViews): Route {
     scope: 'site',
     params: BY_ID,
     query: closed(query),
+    // Those of one operation are found by its index; anything else that is asked for sifts them.
+    scansFleet: ({ query: asked, caller }) =>
+      scansFleet(listing, { query: { ...(asked as object), operation: 'one' }, caller }),
     answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
     handle: (call, { journal, sightOf }) => {
       const { id } = call.params;

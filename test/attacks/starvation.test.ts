@@ -5,7 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import type { Batch, Store } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
@@ -284,4 +284,46 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   // Whoever asks for one thing does not wait for all of somebody else's, and a write for none of them.
   expect(done.indexOf('write')).toBeLessThan(done.lastIndexOf('crowd') - 10);
   expect(done.indexOf('other')).toBeLessThan(done.lastIndexOf('crowd') - 10);
+});
+
+describe('what looks through the fleet', () => {
+  test.each([
+    ['a sort', 'viewer', '/api/v1/hosts?sort=zone'],
+    ['a filter without an index', 'viewer', '/api/v1/hosts?trait=none'],
+    ['an index whose finds are sifted', 'viewer', '/api/v1/hosts?state=active&trait=none'],
+    ['a site-bound caller where nothing is found by site', 'site', '/api/v1/ports'],
+    ['the same', 'site', '/api/v1/instances'],
+    ['the same', 'site', '/api/v1/operations'],
+    ['the same', 'site', '/api/v1/alarms'],
+    ['items of an operation that are sifted', 'viewer', '/api/v1/operations/op-1/items?state=done'],
+    ['the candidates for a service', 'viewer', '/api/v1/services/nat:none/why'],
+    ['hosts on their way', 'viewer', '/api/v1/scale-in'],
+    ['the topology', 'viewer', '/restconf/data/network-topology:network-topology'],
+    ['one topology', 'viewer', '/restconf/data/network-topology:network-topology/topology=ovsdb:1'],
+    ['the inventory', 'viewer', '/restconf/data/opendaylight-inventory:nodes'],
+  ])('%s: whoever asks for little is answered first (%s %s)', async (_, who, url) => {
+    const { world } = await started();
+    await world.commit(...['a', 'b'].map((name) => hostChange(name)));
+    const crowd = who === 'site' ? await world.token('viewer', { site: 'central' }) : await world.token('viewer');
+    const other = await world.token('viewer');
+    const done: string[] = [];
+    const asked = async (what: string, secret: string, request: Parameters<World['call']>[1]): Promise<void> => {
+      await world.call(secret, request);
+      done.push(what);
+    };
+    await Promise.all([
+      ...Array.from({ length: 20 }, () => asked('crowd', crowd, { method: 'GET', url })),
+      asked('other', other, { method: 'GET', url: '/api/v1/whoami' }),
+    ]);
+    expect(done.indexOf('other')).toBe(0);
+  });
+
+  test('previews of instances are planned one at a time, like those of a scale-in', async () => {
+    const { world } = await started();
+    const viewer = await world.token('viewer');
+    const preview = { method: 'POST', url: '/api/v1/instances/preview', payload: { flavor: 'none' } } as const;
+    const all = await Promise.all(Array.from({ length: 40 }, () => world.call(viewer, preview)));
+    const refused = all.filter(({ statusCode }) => statusCode === 429);
+    expect(refused.map(({ body }) => (JSON.parse(body) as { code: string }).code)).toContain('too-many-plans');
+  });
 });

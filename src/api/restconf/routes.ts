@@ -99,6 +99,7 @@ function topology(): Route[] {
       method: 'GET',
       path,
       about: 'Show the topology: a node for each host',
+      scansFleet: () => true,
       answers: ok('the topology'),
       handle: ({ caller }, { journal: { fleet } }) =>
         yang({ 'network-topology:network-topology': { topology: [topologyOf(fleet, caller)] } }),
@@ -108,6 +109,7 @@ function topology(): Route[] {
       method: 'GET',
       path: `${path}/topology=:topology`,
       about: 'Show one topology; there is one, ovsdb:1',
+      scansFleet: () => true,
       params: closed({ topology: TEXT }),
       answers: ok('the topology'),
       handle: ({ caller, params }, { journal: { fleet } }) =>
@@ -139,6 +141,7 @@ function inventory(): Route[] {
       method: 'GET',
       path,
       about: 'Show the inventory: the hosts whose switch has a datapath id',
+      scansFleet: () => true,
       answers: ok('the inventory'),
       handle: ({ caller }, { journal: { fleet } }) =>
         yang({ 'opendaylight-inventory:nodes': { node: inventoryOf(fleet, caller) } }),
