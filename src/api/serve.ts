@@ -114,7 +114,13 @@ function reader(route: Kind<'read'>, serving: Serving): Handler {
   };
   return (request, reply) => {
     const answered = handle(callOf(request));
-    if (answered instanceof Promise) return answered.then((later) => sendAnswered(reply, later, serving));
+    if (answered instanceof Promise) {
+      return answered.then((later) => {
+        // It may have waited for its turn: nothing is shown to a token that ended meanwhile. Agents are told why by the desk.
+        if (route.access !== 'agent') serving.gate.confirm(route, request);
+        return sendAnswered(reply, later, serving);
+      });
+    }
     return sendAnswered(reply, answered, serving);
   };
 }

@@ -204,11 +204,16 @@ function headOf(path: string, line: Line): DumpHead {
 
 function parsed(path: string, text: string): Line {
   try {
-    return JSON.parse(text) as Line;
+    const line: unknown = JSON.parse(text);
+    if (typeof line === 'object' && line !== null) return line as Line;
   } catch (error) {
-    if (error instanceof SyntaxError) throw new BackupDamaged(`${path} is damaged, or not a backup of Muster`);
-    throw error;
+    if (!(error instanceof SyntaxError)) throw error;
   }
+  throw notABackup(path);
+}
+
+function notABackup(path: string): BackupDamaged {
+  return new BackupDamaged(`${path} is damaged, or not a backup of Muster`);
 }
 
 const PAGE = 1000;
@@ -240,14 +245,20 @@ class Pages {
   }
 }
 
+/** The longest line is a commit: a thousand documents of at most 64 KiB, with escapes. A file without lines must not fill the memory. */
+const LINE_LENGTH_MAX = 128 * 1024 * 1024;
+
 /** The lines of a file, compressed or not. A last line without its end is left out: the file was cut. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   try {
     for await (const chunk of await contentOf(path)) {
-      const lines = (rest + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
+      const text = decoder.decode(chunk as Buffer, { stream: true });
+      // Looked through once: a long line comes in thousands of chunks.
+      const lines = text.includes('\n') ? (rest + text).split('\n') : [rest + text];
       rest = lines.pop() ?? '';
+      if (rest.length > LINE_LENGTH_MAX) throw notABackup(path);
       yield* lines;
     }
   } catch (error) {

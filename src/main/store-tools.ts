@@ -66,7 +66,9 @@ async function restore(
       resources: (page) => target.resources(page),
       commits: (page) => target.commits(page),
     };
-    await readBackup(asked.file, withProgress(into, asked.progress));
+    const { sha256: again } = await readBackup(asked.file, withProgress(into, asked.progress));
+    // What was checked is what is restored: until `finish` the store is marked, and no server takes it.
+    if (again !== digest) throw new BackupDamaged(`${asked.file} was changed while it was read`);
     if (head === undefined) throw new Error('the backup has no head');
     await target.finish(head);
     const located = keys && { keys: locateKeys(keys, asked.keys ?? asked.data) };

@@ -108,6 +108,31 @@ describe('a backup of the embedded store', () => {
     expect(await tools.restore({ data: into.data, file })).toMatchObject({ revision: 21 });
   });
 
+  test.each([
+    ['a line that does not end', Buffer.alloc(140 * 1024 * 1024, 'x')],
+    ['a line that is null', 'null\n'],
+    ['a line that is a number', '1\n'],
+  ])('%s is no backup', async (_, content) => {
+    const file = join(newFolder(), 'backup');
+    writeFileSync(file, content);
+    await expect(tools.verify({ data: '.', file })).rejects.toThrow(/not a backup/);
+  });
+
+  test('a file that is replaced between its check and its restore is not finished, and no server takes the store', async () => {
+    const [from, other] = [await embedded(), await embedded()];
+    await withStore(from.open, fill);
+    await withStore(other.open, async (store) => void (await mustWrite(store, batch([put('planted')]))));
+    const [file, planted] = [join(newFolder(), 'backup'), join(newFolder(), 'backup')];
+    await tools.backup({ data: from.data, file });
+    await tools.backup({ data: other.data, file: planted });
+    const into = await embedded();
+    // The folder is locked after the check and before the restore.
+    const exec = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => copyFileSync(planted, file));
+    await expect(tools.restore({ data: into.data, file })).rejects.toThrow(/changed while it was read/);
+    exec.mockRestore();
+    await expect(into.open()).rejects.toMatchObject({ code: 'half-restored' });
+  });
+
   test('a restore that was killed is recognised: nothing serves it, and it can be run again', async () => {
     const from = await embedded();
     await withStore(from.open, fill);

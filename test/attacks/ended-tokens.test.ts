@@ -59,6 +59,33 @@ test('watchers with other tokens go on', async () => {
   going.close();
 });
 
+test.each(['/api/v1/history', '/api/v1/hosts?sort=zone'])(
+  'never: a read that waits for its turn is answered after its token was revoked (%s)',
+  async (path) => {
+    const spy = await world.token('viewer');
+    const { store } = world.journal;
+    const [history, turn] = [store.history.bind(store), world.clock.turn.bind(world.clock)];
+    const [asked, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const wait = async (): Promise<void> => {
+      asked.resolve(undefined);
+      await released.promise;
+    };
+    store.history = async (wanted) => {
+      await wait();
+      return history(wanted);
+    };
+    world.clock.turn = async () => {
+      if (!path.includes('history')) await wait();
+      await turn();
+    };
+    const reading = world.call(spy, { url: path });
+    await asked.promise;
+    expect((await revoke(spy)).statusCode).toBe(200);
+    released.resolve(undefined);
+    expect((await reading).statusCode).toBe(401);
+  },
+);
+
 test('never: an agent that waits for its view is given one after its token was revoked', async () => {
   const agent = await world.token('agent', { host: 'central-0' });
   await world.commit(hostChange('central-0', { credential: idIn(agent) }));
