@@ -14,6 +14,12 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** The status of an answer that has no body, and no length either. */
 const NO_CONTENT = 204;
 
+/** What an answer says of the state that it shows. */
+interface Stamps {
+  readonly revision: number;
+  readonly etag: string | undefined;
+}
+
 export class Replies {
   readonly #metrics: Metrics;
   readonly #log: Logger;
@@ -27,18 +33,17 @@ export class Replies {
 
   answer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
     const { request } = reply;
-    if (isPlain(answer)) return this.#plain(reply, answer, revision);
+    const etag = answer.etag === undefined ? undefined : `"${answer.etag}"`;
+    const isNotModified = etag !== undefined && answer.status === 200 && request.headers['if-none-match'] === etag;
+    if (isPlain(answer) && !isNotModified) return this.#plain(reply, answer, { revision, etag });
     void reply
       .code(answer.status)
       .header('content-type', answer.type ?? JSON_TYPE)
       .header('x-request-id', request.id)
       .header('muster-revision', revision);
     if (answer.headers !== undefined) void reply.headers(answer.headers);
-    if (answer.etag !== undefined) {
-      const etag = `"${answer.etag}"`;
-      void reply.header('etag', etag);
-      if (answer.status === 200 && request.headers['if-none-match'] === etag) return this.#send(reply.code(304), '');
-    }
+    if (etag !== undefined) void reply.header('etag', etag);
+    if (isNotModified) return this.#send(reply.code(304), '');
     const text = answer.text ?? JSON.stringify(answer.body ?? {});
     if (answer.secrets === undefined) return this.#send(reply, text);
     const secrets = JSON.stringify(answer.secrets).slice(1);
@@ -46,7 +51,7 @@ export class Replies {
   }
 
   /** Written straight to the response: nothing that Fastify would do for it is left to do. */
-  #plain(reply: FastifyReply, { status, text, body, headers: more }: Answer, revision: number): FastifyReply {
+  #plain(reply: FastifyReply, { status, text, body, headers: more }: Answer, { revision, etag }: Stamps): FastifyReply {
     const { request, raw } = reply;
     this.note(request, status);
     void reply.hijack();
@@ -61,9 +66,10 @@ export class Replies {
       'content-length',
       String(Buffer.byteLength(sent)),
     ];
+    if (etag !== undefined) headers.push('etag', etag);
     for (const name in more) headers.push(name, more[name] as string);
     raw.writeHead(status, headers);
-    raw.end(sent);
+    raw.end(request.method === 'HEAD' ? undefined : sent);
     uncount(request, raw);
     return reply;
   }
@@ -134,8 +140,8 @@ export function uncount({ admitted }: FastifyRequest, raw: ServerResponse): void
 }
 
 /** JSON that is answered whoever asks, and may be kept by whom it is for. */
-function isPlain({ status, type, etag, secrets }: Answer): boolean {
-  return status !== NO_CONTENT && type === undefined && etag === undefined && secrets === undefined;
+function isPlain({ status, type, secrets }: Answer): boolean {
+  return status !== NO_CONTENT && type === undefined && secrets === undefined;
 }
 
 /** What no route takes is answered in the words of the surface that it was meant for. */
