@@ -1,6 +1,7 @@
 // Every benchmark there is, in the order in which they run.
 import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
+import { checksBenchmarks } from './api/checks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
 import { dataplaneBenchmark } from './dataplane.ts';
@@ -25,6 +26,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...scaleInPlanBenchmarks,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
+  ...checksBenchmarks,
   listsBenchmark,
   ...coldStartBenchmarks,
   ...agentBenchmarks,
