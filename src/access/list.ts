@@ -95,6 +95,13 @@ export function listAnswer(schema: TObject): TObject {
 /** Where a page ends: the id, and the value it was sorted by. */
 type Cursor = readonly [id: string, value?: SortValue];
 
+/** A cursor as it is handed out: with a mark of the list that it is of. */
+interface NamedCursor {
+  readonly cursor: Cursor;
+  /** Undefined in one of a server that is a version older. */
+  readonly list: string | undefined;
+}
+
 export function listResources<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
@@ -105,15 +112,18 @@ export function listResources<K extends string, D extends AnyDoc>(
   if (!permits(call.caller, view.access)) return refused(notYours(view.kind.name));
   const { after, limit = LIMIT_DEFAULT, sort: asked = 'id' } = call.query;
   const sort = asked === 'name' && listing.nameIsId === true ? 'id' : asked;
-  const cursor = after === undefined ? undefined : cursorFrom(after);
-  if (after !== undefined && cursor === undefined) return refused(badCursor());
+  const list = listMark(listing, call.query, sort);
+  const named = after === undefined ? undefined : cursorFrom(after);
+  if (after !== undefined && named === undefined) return refused(badCursor());
+  if (named?.list !== undefined && named.list !== list) return refused(otherCursor());
+  const cursor = named?.cursor;
   const wanted = wantedBy(fleet, listing, call);
   const ordered =
     sort === 'id' ? inIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
   const found = ordered ?? sorted(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
   const page = found.slice(0, limit);
   const last = page.at(-1);
-  const next = found.length > limit && last !== undefined ? cursorText(last, listing, sort) : undefined;
+  const next = found.length > limit && last !== undefined ? cursorText(last, listing, { sort, list }) : undefined;
   const { text } = listing;
   const items = page
     .map((stored) => (text === undefined ? view.text(stored, sight) : text(stored, fleet, sight)))
@@ -250,18 +260,33 @@ function order(one: SortValue, other: SortValue): number {
 function cursorText<K extends string, D extends AnyDoc>(
   stored: Stored<K, D>,
   listing: Listing<K, D>,
-  sort: string,
+  { sort, list }: { readonly sort: string; readonly list: string },
 ): string {
-  const cursor: Cursor = sort === 'id' ? [stored.id] : [stored.id, valueFor(listing, sort)(stored)];
-  return encodeURIComponent(JSON.stringify(cursor)).replaceAll('%', '~');
+  const value = sort === 'id' ? '' : valueFor(listing, sort)(stored);
+  return encodeURIComponent(JSON.stringify([stored.id, value, list])).replaceAll('%', '~');
 }
 
-function cursorFrom(text: string): Cursor | undefined {
+/** What a list is of: the kind, the order and the filters. Pages of another one do not go on where this one ended. */
+function listMark<K extends string, D extends AnyDoc>(listing: Listing<K, D>, query: ListQuery, sort: string): string {
+  const filters = Object.keys(listing.filters)
+    .sort()
+    .flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]));
+  return fingerprint(JSON.stringify([listing.view.kind.name, sort, filters]));
+}
+
+/** FNV-1a, 32 bits: it tells lists apart and keeps no secret. */
+function fingerprint(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+function cursorFrom(text: string): NamedCursor | undefined {
   try {
-    const [id, value] = JSON.parse(decodeURIComponent(text.replaceAll('~', '%'))) as unknown[];
-    if (typeof id !== 'string') return undefined;
-    if (value === undefined) return [id];
-    return typeof value === 'string' || typeof value === 'number' ? [id, value] : undefined;
+    const [id, value, list] = JSON.parse(decodeURIComponent(text.replaceAll('~', '%'))) as unknown[];
+    if (typeof id !== 'string' || (list !== undefined && typeof list !== 'string')) return undefined;
+    if (value === undefined) return { cursor: [id], list };
+    return typeof value === 'string' || typeof value === 'number' ? { cursor: [id, value], list } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof URIError || error instanceof TypeError) return undefined;
     throw error;
@@ -271,6 +296,12 @@ function cursorFrom(text: string): Cursor | undefined {
 function badCursor(): Refusal {
   const message = 'This is not a `next` of an answer. Start again without `after`.';
   return { kind: 'invalid', code: 'bad-cursor', message, field: '/after' };
+}
+
+function otherCursor(): Refusal {
+  const message =
+    'This `next` is of a list with another order or other filters. Ask with the same ones, or start again without `after`.';
+  return { kind: 'invalid', code: 'cursor-of-another-list', message, field: '/after' };
 }
 
 function notYours(kind: string): Refusal {

@@ -1,4 +1,6 @@
-// Bodies: JSON, of bounded depth, without what could not be kept as it is. Nothing is repaired on the way in.
+// Bodies: JSON, of bounded depth, without what could not be kept as it is, and without a field that is there twice. Nothing is repaired
+// on the way in.
+import { countFields, findDuplicateField } from './duplicate-keys.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Our deepest document has five levels. */
@@ -8,7 +10,8 @@ const SUSPICIOUS = /\\u|__proto__|\0/;
 
 export function parseJson(text: string): unknown {
   if (text.trim() === '') return undefined;
-  if (isTooDeep(text)) throw badJson(`The body is nested deeper than ${DEPTH_MAX} levels.`);
+  const colons = colonsIn(text);
+  if (colons === undefined) throw badJson(`The body is nested deeper than ${DEPTH_MAX} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -16,12 +19,17 @@ export function parseJson(text: string): unknown {
     if (!(error instanceof SyntaxError)) throw error;
     throw badJson('The body is not JSON. Check quotes, commas and brackets.');
   }
+  if (countFields(value) !== colons) refuseDuplicate(text);
   if (SUSPICIOUS.test(text) || !text.isWellFormed()) refuseBroken(value);
   return value;
 }
 
-/** Counts brackets outside strings: cheaper than parsing, and a parse of a million brackets is not done at all. */
-function isTooDeep(text: string): boolean {
+/**
+ * Colons outside strings, one for each field; undefined when brackets are too deep. Cheaper than parsing, and a parse of a million
+ * brackets is not done at all.
+ */
+function colonsIn(text: string): number | undefined {
+  let colons = 0;
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -30,12 +38,18 @@ function isTooDeep(text: string): boolean {
       if (code === 0x5c) at += 1;
       else if (code === 0x22) quoted = false;
     } else if (code === 0x22) quoted = true;
+    else if (code === 0x3a) colons += 1;
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
-      if (depth > DEPTH_MAX) return true;
+      if (depth > DEPTH_MAX) return undefined;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
   }
-  return false;
+  return colons;
+}
+
+function refuseDuplicate(text: string): void {
+  const field = findDuplicateField(text);
+  throw badJson(`The body has the field ${field} twice. Leave one of them out.`, field);
 }
 
 /** NUL cannot be stored by every store, and half a character by none; `__proto__` would become a prototype when copied. */
@@ -53,8 +67,13 @@ function refuseBroken(value: unknown): void {
   }
 }
 
-function badJson(detail: string): HttpProblem {
-  return new HttpProblem({ status: 400, code: 'malformed-json', detail });
+function badJson(detail: string, field?: string): HttpProblem {
+  return new HttpProblem({
+    status: 400,
+    code: field === undefined ? 'malformed-json' : 'duplicate-field',
+    detail,
+    field,
+  });
 }
 
 /** The same value is the same text, whatever the order of its fields. */

@@ -1,6 +1,6 @@
 // Whether the process lives, whether it can serve, and what it measures.
 import { Type } from 'typebox';
-import { answer, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
+import { answer, hasAdmin, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
 import { StoreUnavailable } from '../journal/index.ts';
 import type { Forwarder } from './forward.ts';
 import type { Metrics } from './metrics.ts';
@@ -20,9 +20,11 @@ const Checks = Type.Object({
   fleet: Type.Boolean({ description: 'loaded, and not shutting down' }),
   store: Type.Boolean({ description: 'answers' }),
   lease: Type.Boolean({ description: 'some server decides' }),
+  admin: Type.Boolean({ description: 'somebody can administer the fleet: the first start is over' }),
 });
 
 export function probeRoutes(probed: Probed): Route[] {
+  const begun = { hadAdmin: false };
   return [
     read({
       method: 'GET',
@@ -38,11 +40,15 @@ export function probeRoutes(probed: Probed): Route[] {
       method: 'GET',
       path: '/readyz',
       tag: 'probes',
-      about: 'Say whether this server can answer and somebody decides',
+      about: 'Say whether this server can answer, somebody decides, and the first admin token is there',
       access: 'public',
       isProbe: true,
       answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
-      handle: (_, { journal }) => ready(journal, probed),
+      handle: (_, { journal, clock }) => {
+        // Once is enough: a fleet whose last admin token has expired still serves everybody else.
+        begun.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
+        return ready(journal, { ...probed, ...begun });
+      },
     }),
     read({
       method: 'GET',
@@ -61,10 +67,10 @@ export function probeRoutes(probed: Probed): Route[] {
   ];
 }
 
-async function ready(journal: ReadableJournal, probed: Probed): Promise<Answer> {
+async function ready(journal: ReadableJournal, probed: Probed & { readonly hadAdmin: boolean }): Promise<Answer> {
   const fleet = probed.isServing();
   const lease = await leaseKnown(journal, probed);
-  const checks = { fleet, store: lease !== undefined, lease: lease === true };
+  const checks = { fleet, store: lease !== undefined, lease: lease === true, admin: probed.hadAdmin };
   const good = Object.values(checks).every(Boolean);
   return answer({ status: good ? 'ok' : 'not-ready', ...checks }, good ? 200 : 503);
 }

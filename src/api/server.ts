@@ -226,6 +226,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
+    rewriteUrl: ({ url = '' }) => withPlainColons(url),
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
       if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given)) return given;
@@ -260,6 +261,13 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
     }
   });
   return app;
+}
+
+/** A colon may be written as an escape wherever it stands (RFC 3986); the names of YANG modules are before one. */
+function withPlainColons(url: string): string {
+  if (!url.startsWith('/restconf/') || !url.includes('%3')) return url;
+  const [path = '', ...query] = url.split('?');
+  return [path.replaceAll(/%3a/gi, ':'), ...query].join('?');
 }
 
 /** What no route takes is not looked at: that there is none is the answer. */

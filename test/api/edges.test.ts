@@ -165,14 +165,34 @@ describe('probes', () => {
   test('say what is missing', async () => {
     const probe = (from: World, path: string) => from.server.app.inject({ url: path });
     expect((await probe(world, '/livez')).json()).toEqual({ status: 'ok' });
-    expect((await probe(world, '/readyz')).json()).toEqual({ status: 'ok', fleet: true, store: true, lease: true });
+    expect((await probe(world, '/readyz')).json()).toEqual({
+      status: 'ok',
+      fleet: true,
+      store: true,
+      lease: true,
+      admin: true,
+    });
     const alone = await startWorld({ leads: false });
     const answer = await probe(alone, '/readyz');
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
-      { status: 'not-ready', fleet: true, store: true, lease: false },
+      { status: 'not-ready', fleet: true, store: true, lease: false, admin: false },
     ]);
     await alone.close();
+  });
+
+  test('a-server-is-ready-once-somebody-can-administer-the-fleet, and stays so', async () => {
+    const fresh = await startWorld();
+    const ready = async () => (await fresh.server.app.inject({ url: '/readyz' })).statusCode;
+    expect(await ready()).toBe(503);
+    await fresh.token('operator');
+    await fresh.token('admin', { site: 'central' });
+    expect(await ready()).toBe(503);
+    await fresh.token('admin', { expiresAtMs: fresh.clock.nowMs() + 60_000 });
+    expect(await ready()).toBe(200);
+    fresh.clock.ahead(120_000);
+    expect(await ready()).toBe(200);
+    await fresh.close();
   });
 
   test('figures follow the journal', async () => {

@@ -187,6 +187,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/agent/view': { who: AGENT },
   'GET /.well-known/host-meta': { who: PUBLIC },
   'GET /restconf': { who: SEE_LIST },
+  'GET /restconf/data': { who: SEE_LIST },
   'GET /restconf/yang-library-version': { who: SEE_LIST },
   'GET /restconf/operations': { who: SEE_LIST },
   'GET /restconf/modules/:module': { who: SEE_LIST },

@@ -97,6 +97,28 @@ describe('GET /api/v1/hosts', () => {
     expect(second.revision).toBe(first.revision + 1);
   });
 
+  test('a-cursor-of-a-list-with-another-sort-or-filter-is-refused', async () => {
+    const next = async (query: string): Promise<string> =>
+      (await world.call(viewer, { url: `/api/v1/hosts?limit=2&${query}` })).json<Page>().next ?? '';
+    const asked = (query: string, after: string) =>
+      world.call(viewer, { url: `/api/v1/hosts?limit=5&${query}&after=${after}` });
+    for (const [first, second] of [
+      ['sort=zone', 'sort=-zone'],
+      ['sort=zone', 'sort=changedAtMs'],
+      ['sort=zone', ''],
+      ['', 'site=north'],
+      ['site=north', 'site=central'],
+      ['site=north&zone=z1', 'site=north'],
+    ] as const) {
+      const answer = await asked(second, await next(first));
+      expect(answer.json()).toMatchObject({ status: 422, code: 'cursor-of-another-list', field: '/after' });
+    }
+    expect((await asked('zone=z1&site=north', await next('site=north&zone=z1'))).statusCode).toBe(200);
+    expect((await asked('sort=name', await next(''))).statusCode).toBe(200);
+    // Of a server that is one version older.
+    expect((await asked('', '~5B~22h010~22~5D')).json<Page>().items[0]?.id).toBe('h011');
+  });
+
   test.each([
     ['limit=0', 400, 'malformed-query'],
     ['limit=1001', 400, 'malformed-query'],

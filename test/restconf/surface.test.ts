@@ -132,6 +132,74 @@ test('every-unknown-host-has-an-error-of-its-own', async () => {
   expect(messages).toMatch(/x2/);
 });
 
+test('each-error-has-the-tag-and-the-path-of-its-own-node', async () => {
+  const world = await prepared();
+  const { body } = await post(world, 'scalein-computes-end', '{"input":{"scalein-node-ids":["central-0","x1"]}}');
+  const path = '/scalein-api:input/scalein-node-ids';
+  expect(body['ietf-restconf:errors']?.error).toEqual([
+    expect.objectContaining({ 'error-app-tag': 'unknown-host', 'error-path': path }),
+    expect.objectContaining({
+      'error-app-tag': 'wrong-state',
+      'error-tag': 'in-use',
+      'error-path': `${path}[.='central-0']`,
+    }),
+    expect.objectContaining({
+      'error-app-tag': 'unknown-host',
+      'error-tag': 'invalid-value',
+      'error-path': `${path}[.='x1']`,
+    }),
+  ]);
+});
+
+test.each([
+  ['{"input":{"node-ids":["a"]}}', '/scalein-api:input/node-ids'],
+  ['{"scalein-api:input":{"scalein-api:scalein-node-ids":[1]}}', '/scalein-api:input/scalein-node-ids[1]'],
+  ['{"input":{"scalein-node-ids":["a"],"scalein-node-ids":["b"]}}', '/scalein-api:input/scalein-node-ids'],
+])('what-is-wrong-with-an-input-is-named-by-its-path %s', async (payload, path) => {
+  const world = await prepared();
+  const answer = await post(world, 'scalein-computes-start', payload);
+  expect(answer.status).toBe(400);
+  expect(firstError(answer)).toMatchObject({ 'error-path': path });
+});
+
+test('a-field-that-is-there-twice-is-a-malformed-message', async () => {
+  const world = await prepared();
+  const payload = '{"input":{"scalein-node-ids":["a"]},"input":{"scalein-node-ids":["central-0"]}}';
+  const answer = await post(world, 'scalein-computes-start', payload);
+  expect([answer.status, firstError(answer)]).toEqual([
+    400,
+    expect.objectContaining({ 'error-tag': 'malformed-message', 'error-app-tag': 'duplicate-field' }),
+  ]);
+});
+
+test('a-colon-in-a-path-may-be-escaped', async () => {
+  const world = await prepared();
+  for (const escaped of ['%3A', '%3a']) {
+    const node = `/data/network-topology${escaped}network-topology/topology=ovsdb${escaped}1/node=central-0`;
+    expect((await get(world, node)).status).toBe(200);
+    expect((await get(world, `/data/ietf-yang-library${escaped}yang-library`)).status).toBe(200);
+    const long = `ovsdb%3A%2F%2Fuuid%2F${UUID}%2Fbridge%2Fbr-int`;
+    expect((await get(world, `/data/opendaylight-inventory${escaped}nodes/node=${long}`)).status).toBe(200);
+    const url = `/restconf/operations/scalein-api${escaped}scalein-computes-start`;
+    const payload = { input: { 'scalein-node-ids': ['central-0'] } };
+    expect((await world.call(world.secret, { method: 'POST', url, payload })).statusCode).toBe(200);
+  }
+});
+
+test('the-datastore-is-everything-below-it, and is not written to', async () => {
+  const world = await prepared();
+  const answer = await world.call(world.secret, { url: '/restconf/data' });
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, ANSWER_TYPE]);
+  expect(answer.headers['etag']).toBe(`"${world.journal.fleet.revision}"`);
+  const data = answer.json<Record<string, Record<string, unknown>>>()['ietf-restconf:data'] ?? {};
+  for (const [name, body] of Object.entries(data)) {
+    expect((await get(world, `/data/${name}`)).body).toEqual({ [name]: body });
+  }
+  expect(Object.keys(data)).toHaveLength(3);
+  const put = await world.call(world.secret, { method: 'PUT', url: '/restconf/data', payload: {} });
+  expect([put.statusCode, put.headers['allow']]).toEqual([405, 'GET']);
+});
+
 test('end-of-a-host-that-never-began-to-leave-is-in-use', async () => {
   const world = await prepared();
   const answer = await post(world, 'scalein-computes-end', '{"input":{"scalein-node-ids":["central-0"]}}');
@@ -173,7 +241,13 @@ test.each([
 test('what-is-not-json-or-not-asked-for-so-is-refused-in-the-same-words', async () => {
   const world = await prepared();
   const xml = await post(world, 'scalein-computes-start', '<input/>', 'application/yang-data+xml');
-  expect([xml.status, firstError(xml)]).toEqual([415, expect.objectContaining({ 'error-tag': 'invalid-value' })]);
+  expect([xml.status, firstError(xml)]).toEqual([
+    415,
+    expect.objectContaining({
+      'error-tag': 'invalid-value',
+      'error-message': expect.stringContaining(YANG) as string,
+    }),
+  ]);
   const headers = { accept: 'application/yang-data+xml' };
   const unacceptable = await world.call(world.secret, { url: '/restconf', headers });
   expect([unacceptable.statusCode, unacceptable.headers['content-type']]).toEqual([406, ANSWER_TYPE]);

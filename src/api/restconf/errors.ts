@@ -1,6 +1,7 @@
 // What goes wrong, in RESTCONF's words (RFC 8040, section 7): an error for every host that is at fault, each with a tag that
 // programs compare and a sentence for a person.
 import type { HttpProblem } from '../problem.ts';
+import { MODULE } from './library.ts';
 
 export const YANG_JSON = 'application/yang-data+json';
 
@@ -22,13 +23,19 @@ const TAGS: Readonly<Record<number, readonly [status: number, tag: string]>> = {
 /** Where the code says it better than the status does. */
 const TAG_OF_CODE: Readonly<Record<string, string>> = {
   'malformed-json': 'malformed-message',
+  'duplicate-field': 'malformed-message',
 };
 
-/** What a host that was not acted upon is, by itself. */
-const TAG_OF_RESULT: Readonly<Record<string, string>> = {
-  unknown: 'invalid-value',
-  'wrong-state': 'in-use',
-  blocked: 'in-use',
+/** What a host that was not acted upon is, by itself: what the protocol calls it, and what this program does. */
+const TAGS_OF_RESULT: Readonly<Record<string, readonly [tag: string, appTag: string]>> = {
+  unknown: ['invalid-value', 'unknown-host'],
+  'wrong-state': ['in-use', 'wrong-state'],
+  blocked: ['in-use', 'blocked'],
+};
+
+/** Where the native API says it in its own terms. */
+const DETAIL_OF_CODE: Readonly<Record<string, string>> = {
+  'unsupported-media-type': `Send the body as ${YANG_JSON}, or as application/json.`,
 };
 
 interface ProblemBody {
@@ -48,15 +55,42 @@ export function restconfProblem(problem: HttpProblem): RestconfProblem {
   const { detail, code, field, hosts, problems } = problem.body('') as ProblemBody;
   const [status, usual] = TAGS[problem.status] ?? [problem.status, 'operation-failed'];
   const tag = TAG_OF_CODE[code] ?? tagOfForm(problems?.[0]?.message) ?? usual;
+  const path = pathOf(field);
   const about = { 'error-type': typeOf(problem.status), 'error-app-tag': code };
   const errors = (hosts ?? []).flatMap(({ host, result, sentence }) => {
-    const own = TAG_OF_RESULT[result];
+    const [own, appTag] = TAGS_OF_RESULT[result] ?? [];
     if (own === undefined) return [];
-    return [{ ...about, 'error-tag': own, 'error-message': `${host}: ${sentence ?? result}` }];
+    const which = path === undefined ? {} : { 'error-path': `${path}${keyOf(host)}` };
+    const tags = { ...about, 'error-app-tag': appTag, 'error-tag': own, ...which };
+    return [{ ...tags, 'error-message': `${host}: ${sentence ?? result}` }];
   });
-  const path = field === undefined ? {} : { 'error-path': field };
-  const whole = { ...about, 'error-tag': tag, ...path, 'error-message': detail };
+  const where = path === undefined ? {} : { 'error-path': path };
+  const whole = { ...about, 'error-tag': tag, ...where, 'error-message': DETAIL_OF_CODE[code] ?? detail };
   return { status, body: { 'ietf-restconf:errors': { error: [whole, ...errors] } } };
+}
+
+const INPUT = 'input';
+
+/**
+ * The node of the module that a JSON pointer into a body leads to, as an instance identifier (RFC 7951, section 6.11): only the first
+ * name has the module's prefix, and entries of a leaf-list count from 1. What is no part of an input has none.
+ */
+function pathOf(field: string | undefined): string | undefined {
+  const names = (field ?? '').split('/').slice(1).map(withoutPrefix);
+  if (names[0] !== INPUT) return undefined;
+  return names
+    .reduce((path, name) => (/^\d+$/.test(name) ? `${path}[${Number(name) + 1}]` : `${path}/${name}`), '')
+    .replace('/', `/${MODULE}:`);
+}
+
+function withoutPrefix(name: string): string {
+  return name.startsWith(`${MODULE}:`) ? name.slice(MODULE.length + 1) : name;
+}
+
+/** Of an entry of a leaf-list. A name with both kinds of quotes cannot be written here. */
+function keyOf(value: string): string {
+  if (!value.includes("'")) return `[.='${value}']`;
+  return value.includes('"') ? '' : `[.="${value}"]`;
 }
 
 /** RESTCONF tells apart what is missing from what is not known. */

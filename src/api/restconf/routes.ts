@@ -62,6 +62,7 @@ function library(): Route[] {
     read({ ...FACE, method: 'GET', path, about, answers: ok(about), handle: () => yang(body()) });
   const version = { 'yang-library-version': LIBRARY_VERSION };
   return [
+    datastore(),
     plain('/restconf', 'Show the RESTCONF root', () => ({
       'ietf-restconf:restconf': { data: {}, operations: operations(), ...version },
     })),
@@ -89,6 +90,28 @@ function library(): Route[] {
       },
     }),
   ];
+}
+
+/** All that can be read, as one tree (RFC 8040, section 3.3.1). Costs O(fleet), as a listing of everything does. */
+function datastore(): Route {
+  return read({
+    ...FACE,
+    method: 'GET',
+    path: '/restconf/data',
+    about: 'Show the datastore: everything that is below it',
+    answers: ok('the datastore'),
+    handle: ({ caller }, { journal: { fleet } }) => ({
+      ...yang({
+        'ietf-restconf:data': {
+          'ietf-yang-library:yang-library': yangLibrary(),
+          'network-topology:network-topology': { topology: [topologyOf(fleet, caller)] },
+          'opendaylight-inventory:nodes': { node: inventoryOf(fleet, caller) },
+        },
+      }),
+      // Of the whole of it, so the revision of the fleet (section 3.4.1.2).
+      etag: fleet.revision,
+    }),
+  });
 }
 
 function topology(): Route[] {
@@ -178,7 +201,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
       const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
         const decision = DECIDE[rpc](fleet, evacuators, command);
         if (decision.kind === 'accept') return decision;
-        return refuse(withSentences(decision.refusal, limitedTo(explain, sightOf(caller, fleet))));
+        return refuse(withSentences(decision.refusal, rpc, limitedTo(explain, sightOf(caller, fleet))));
       };
       return {
         why: rpc,

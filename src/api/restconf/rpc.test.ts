@@ -1,8 +1,8 @@
-// What a refused RPC says: a sentence for each host, and no path that is no node of the module.
+// What a refused RPC says: a sentence for each host, and the node of the module that named it.
 import { expect, test } from 'vitest';
 import { withSentences } from './rpc.ts';
 
-test('a-field-of-the-native-request-is-no-path-here', () => {
+test('a-field-of-the-native-request-is-a-node-of-the-module-here', () => {
   const hosts = [{ host: 'c1', result: 'unknown', reason: { code: 'unknown-host', host: 'c1' } }];
   const refusal = {
     kind: 'not-found',
@@ -11,7 +11,7 @@ test('a-field-of-the-native-request-is-no-path-here', () => {
     field: '/hosts',
     facts: { hosts },
   } as const;
-  const told = withSentences(refusal, () => 'There is no such host.');
-  expect(told).not.toHaveProperty('field');
+  const told = withSentences(refusal, 'scalein-computes-recover', () => 'There is no such host.');
+  expect(told.field).toBe('/input/recover-node-ids');
   expect(told.facts?.['hosts']).toMatchObject([{ sentence: 'There is no such host.' }]);
 });

@@ -68,8 +68,9 @@ function resultOf({ host, name, result, reason, blockers }: HostResult, explain:
   };
 }
 
-/** For the errors of a refused request: what is said of each host. The field is one of the native request, and no node here. */
-export function withSentences({ field: _, ...refusal }: Refusal, explain: Explain): Refusal {
+/** For the errors of a refused request: what is said of each host, and the node of the module that named them. */
+export function withSentences({ field, ...plain }: Refusal, rpc: Rpc, explain: Explain): Refusal {
+  const refusal = field === '/hosts' ? { ...plain, field: `/input/${LEAF_OF[rpc]}` } : plain;
   const hosts = refusal.facts?.['hosts'];
   if (!Array.isArray(hosts)) return refusal;
   const told = (hosts as HostResult[]).map((one) => {
