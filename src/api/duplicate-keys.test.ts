@@ -1,5 +1,5 @@
 // Fields that are there twice: found wherever they are, however they are written, and only they.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { findDuplicateField } from './duplicate-keys.ts';
 import { parseJson } from './json-body.ts';
