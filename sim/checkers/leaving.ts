@@ -123,7 +123,8 @@ export const endedByEvidence: Checker = {
         const { state } = is.connection;
         if ((state === 'up' || state === 'suspect') && is.forcedDown === undefined)
           violated(`${id} is ${state} at ${commit.revision}`);
-        const [tenant] = livesOn(truth, id);
+        // It did not come in: what names it was left behind when it was removed by force before.
+        const [tenant] = is.readmitted === true ? [] : livesOn(truth, id);
         if (tenant !== undefined) violated(`${id} has ${tenant} at ${commit.revision}`);
       }
     },

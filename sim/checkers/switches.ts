@@ -59,7 +59,11 @@ export const removedEverywhere: Checker = {
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
           if (machine.name === id || peer === undefined || isNobody(peer)) continue;
           const [what] = namedOn(machine, id);
-          if (what === undefined || truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) !== undefined) continue;
+          // Of the host that is gone, or of whatever it has from before it was removed itself: nobody has looked at its switch since.
+          const isWritten = [id, machine.name].some(
+            (of) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, of)) !== undefined,
+          );
+          if (what === undefined || isWritten) continue;
           violated(`${machine.name} (${peer.state}, ${peer.connection.state}) has ${what} of ${id}`);
         }
       }

@@ -21,7 +21,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import { beforeRemoval, leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
+import { leftOn, livesOn, presenceOf } from '../checkers/leaving.ts';
 import { keptOn, namedOn, wantedOn } from '../checkers/switches.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Life } from '../world/server.ts';
@@ -203,8 +203,6 @@ function switchAtRest(world: World, machine: Machine): string[] {
     .filter(({ id }) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, id)) === undefined)
     // It is back from a removal, and nobody has looked at its switch since.
     .filter(() => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, machine.name)) === undefined)
-    // One that joined again and was given up goes without a word to its peers. Those that can hear find it gone from their view.
-    .filter(({ id }) => !isDeaf || beforeRemoval(world.ledger, id)?.state === 'finalizing')
     .flatMap(({ id }) =>
       namedOn(machine, id).map((what) => `the switch of ${machine.name} has ${what} of removed ${id}`),
     );

@@ -1,14 +1,16 @@
 // The operation `host-join`: a registered host comes into service when its agent was heard and has looked over its
 // machine. Until then it waits, and says for what.
 import { revokedToken, TOKEN, tokensOfHost } from '../access/index.ts';
-import { put } from '../fleet/index.ts';
+import { put, type Change } from '../fleet/index.ts';
 import {
   expecting,
   fail,
+  newOperation,
   OPEN_ITEMS_BY_TARGET,
   record,
   wait,
   type Next,
+  type OperationId,
   type OperationKind,
   type ReasonSentences,
   type RecordStep,
@@ -18,17 +20,23 @@ import {
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST } from './model.ts';
-import { forgotten } from './re-admit.ts';
+import { givenUp, isToBeFinalized } from './re-admit.ts';
+import { END_DEADLINE_MS, END_KIND, finalizing } from './scale-in-work.ts';
 
 /** An agent that found its machine wanting is asked again after this time. */
 const PREFLIGHT_AGAIN_MS = 30_000;
+
+const JOINER = 'operation:host-join';
 
 export const JOIN_DEADLINE_MS = 3600 * 1000;
 
 export const hostJoin: OperationKind = {
   name: 'host-join',
   steps: ['await-agent', 'preflight', 'activate'],
-  cancel: { kind: 'does', what: 'hosts that have not come into service are forgotten; the others stay' },
+  cancel: {
+    kind: 'does',
+    what: 'hosts that have not come into service are forgotten, or removed if peers may know them; the others stay',
+  },
   retry: { kind: 'does', what: 'hosts that did not come in time are waited for again' },
   rollback: { kind: 'none', because: 'a host in service leaves it by scale-in, not by undoing its join' },
 
@@ -46,8 +54,8 @@ export const hostJoin: OperationKind = {
     const tokens = tokensOfHost(fleet, host.id);
     return {
       changes: [
-        forgotten(host, { by: 'operation:host-join', nowMs }),
-        ...tokens.map((token) => revokedToken(token, 'operation:host-join', nowMs)),
+        ...ended(host, `end-${item.id}.${nowMs}` as OperationId, nowMs),
+        ...tokens.map((token) => revokedToken(token, JOINER, nowMs)),
       ],
       expects: [expecting(HOST, host), ...tokens.map((token) => expecting(TOKEN, token))],
     };
@@ -62,6 +70,28 @@ export const hostJoin: OperationKind = {
     return wait(item, reason, nowMs + PREFLIGHT_AGAIN_MS);
   },
 };
+
+/** It is forgotten, or leaves as others do where somebody may have a tunnel to it. */
+function ended(host: StoredHost, operation: OperationId, nowMs: number): Change[] {
+  const change = givenUp(host, operation, { by: JOINER, nowMs });
+  if (!isToBeFinalized(host.doc)) return [change];
+  const title = `remove host ${host.id}, whose join was given up`;
+  const { site } = host.doc;
+  const items = [finalizing(host.id)];
+  return [
+    change,
+    ...newOperation({
+      id: operation,
+      kind: END_KIND,
+      title,
+      by: JOINER,
+      site,
+      nowMs,
+      deadlineMs: END_DEADLINE_MS,
+      items,
+    }),
+  ];
+}
 
 function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly Next[] {
   const { step, state, attempt, retryAtMs } = item.doc;
@@ -99,7 +129,7 @@ function activated(item: StoredItem, host: StoredHost, nowMs: number): RecordSte
     ...doc,
     state: 'active' as const,
     joinedAtMs: nowMs,
-    changedBy: 'operation:host-join',
+    changedBy: JOINER,
     changedAtMs: nowMs,
   };
   const made = { changes: [put(HOST, host.id, active)], expects: [expecting(HOST, host)] };

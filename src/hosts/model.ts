@@ -162,7 +162,8 @@ export type HostId = Id<'host'>;
 export const HOST = schemaKind('host', HOST_SCHEMA);
 
 const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
-  joining: ['active', 'removed'],
+  // To finalizing when its join is given up and peers may have tunnels to it.
+  joining: ['active', 'finalizing', 'removed'],
   active: ['draining'],
   // To finalizing by force.
   draining: ['drained', 'recovering', 'finalizing'],

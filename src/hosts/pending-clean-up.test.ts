@@ -111,6 +111,26 @@ describe('peers of a host that goes', () => {
     expect(world.pending()).toEqual([]);
   });
 
+  test.each([
+    ['one-that-was-removed-before', { readmitted: true as const }],
+    ['a-new-one-whose-switch-was-there', { switch: { datapathId: '00000000000000c4' } }],
+  ])(
+    'a-join-that-is-given-up: peers are told of %s, and those that cannot be are written down',
+    async (_name, facts) => {
+      const world = await World.of(...hostsNamed('c2', 'c3'));
+      await world.edit('c3', { serviceVersion: 3 });
+      const { doc } = hostIn('c4', 'joining', { connection: { state: 'up', sinceMs: 0 } });
+      await world.commit(() => accept([put(HOST, idOf(HOST, 'c4'), { ...(doc as Host), ...facts })], null));
+      await world.commit(world.ending(['c4']));
+      expect(world.states('c4')).toBe('c4 finalizing');
+      await world.settle();
+      expect(world.states('c4')).toBe('c4 removed');
+      expect(world.views.asked).toEqual([['c2']]);
+      expect(world.pending()).toEqual(['c3@c4']);
+      expect(world.violations).toEqual([]);
+    },
+  );
+
   test('a-peer-whose-agent-leaves-its-switch-as-it-is-is-written-down, until it knows better', async () => {
     const world = await drained();
     await world.edit('c3', { serviceVersion: 3 });

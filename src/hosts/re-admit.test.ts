@@ -8,7 +8,7 @@ import { findHost, joinHosts } from './decide.ts';
 import { hostJoin } from './join.ts';
 import { HOST, hostsModel, type Host } from './model.ts';
 import { hostChange } from './preview-fixture.ts';
-import { forgotten, reAdmitHost } from './re-admit.ts';
+import { givenUp, reAdmitHost } from './re-admit.ts';
 
 const IDENTITY = { datapathId: 'fffffffffffffffe', systemId: 'sys-1' };
 const FORCED = { reason: 'unplugged', by: 'ann', atMs: 1 };
@@ -128,11 +128,15 @@ describe('joining a removed host again', () => {
     expect(decision.changes[0]?.doc).toMatchObject({ readmitted: true, switch: IDENTITY });
   });
 
-  test('given-up-leaves-it-removed-and-known-by-its-switch', () => {
+  test('given-up-it-leaves-as-others-do, without its credential and known by its switch', () => {
     const host = findHost(joined(), 'c1');
     if (host === undefined) throw new Error('no host');
-    const { doc } = forgotten(host, { by: 'ann', nowMs: 7 });
-    expect(doc).toMatchObject({ name: 'c1', state: 'removed', switch: IDENTITY });
+    const heard = { ...host.doc, credential: 'tk-new', connection: { state: 'up' as const, sinceMs: 1 } };
+    const { doc } = givenUp({ ...host, doc: heard }, 'op-9', { by: 'ann', nowMs: 7 });
+    const leaving = { operation: 'op-9', drain: false, by: 'ann', atMs: 7 };
+    expect(doc).toMatchObject({ name: 'c1', state: 'finalizing', switch: IDENTITY, leaving });
+    expect(doc).toMatchObject({ connection: { state: 'down', sinceMs: 7 } });
+    expect(doc).not.toHaveProperty('credential');
     expect(HOST.check(doc)).toBeUndefined();
   });
 
@@ -140,13 +144,14 @@ describe('joining a removed host again', () => {
     const fleet = joined();
     const [item] = fleet.find(OPEN_ITEMS_BY_TARGET, 'host/c1');
     const undone = hostJoin.undo?.(fleet, item as StoredItem, 8);
-    expect(undone?.changes[0]?.doc).toMatchObject({ state: 'removed', switch: IDENTITY });
+    expect(undone?.changes[0]?.doc).toMatchObject({ state: 'finalizing', switch: IDENTITY });
+    expect(undone?.changes.map(({ kind }) => kind)).toContain('operation');
   });
 
   test('a-new-host-that-did-not-come-in-is-forgotten', () => {
     const host = findHost(fleetOf(hostChange({ name: 'c2', state: 'joining' })), 'c2');
     if (host === undefined) throw new Error('no host');
-    expect(forgotten(host, { by: 'ann', nowMs: 7 })).toEqual({ kind: 'host', id: 'c2', doc: null });
+    expect(givenUp(host, 'op-9', { by: 'ann', nowMs: 7 })).toEqual({ kind: 'host', id: 'c2', doc: null });
   });
 
   test('once-in-service-nothing-tells-of-its-first-life', () => {

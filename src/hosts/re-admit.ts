@@ -4,7 +4,6 @@ import { put, remove, type Change, type FleetReader, type Refusal } from '../fle
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { findHost, removedHost, unknownHost, type Decree, type StoredHost } from './decide.ts';
 import { HOST, HOSTS_BY_IDENTITY, identityForms, type Host } from './model.ts';
-import { remainsOf } from './scale-in-removed.ts';
 import { denySharedAddress } from './tunnel-address.ts';
 
 interface Forget {
@@ -12,10 +11,27 @@ interface Forget {
   readonly nowMs: number;
 }
 
-/** A join is given up. What was removed before stays removed: whoever shows its identity is still known. */
-export function forgotten({ id, doc }: StoredHost, { by, nowMs }: Forget): Change {
-  if (doc.readmitted !== true) return remove(HOST, id);
-  return put(HOST, id, remainsOf(doc, { by, nowMs }));
+/** A join is given up by this operation. Nobody has heard of the host, and it is forgotten, unless it has to be finalized. */
+export function givenUp({ id, doc }: StoredHost, operation: string, { by, nowMs }: Forget): Change {
+  if (!isToBeFinalized(doc)) return remove(HOST, id);
+  // Its credentials go with this commit: whatever it says, it is not connected any more.
+  const { credential: _, ...rest } = doc;
+  return put(HOST, id, {
+    ...rest,
+    state: 'finalizing',
+    leaving: { operation, drain: false, by, atMs: nowMs },
+    connection: { state: 'down', sinceMs: nowMs },
+    changedBy: by,
+    changedAtMs: nowMs,
+  });
+}
+
+/**
+ * Whether a host that did not come in leaves as others do. Peers may have tunnels to it once its switch was there, or from before it
+ * was removed; and one that was removed before stays removed, so that whoever shows its identity is still known.
+ */
+export function isToBeFinalized({ readmitted, switch: identity }: Host): boolean {
+  return readmitted === true || identity !== undefined;
 }
 
 /** Ends a quarantine. What the host has of its old life was wiped while it lasted. */

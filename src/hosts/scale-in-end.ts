@@ -117,9 +117,9 @@ function asked(look: Look, host: StoredHost): RecordStep {
   return record(item, { state: 'running', step: item.doc.step, attempt: item.doc.attempt + 1, host: host.id });
 }
 
-/** The first thing in the way. One that goes by force has none. */
+/** The first thing in the way. One that goes by force has none, nor one that did not come in: what names it was left by force before. */
 function blockerOf({ fleet, evacuators, nowMs }: Look, host: StoredHost): Reason | undefined {
-  if (host.doc.leaving?.forced !== undefined) return undefined;
+  if (host.doc.leaving?.forced !== undefined || host.doc.readmitted === true) return undefined;
   return blockersOf(fleet, evacuators, { host, nowMs })[0];
 }
 

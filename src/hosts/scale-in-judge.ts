@@ -6,11 +6,11 @@ import type { NewItem } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { forgotten } from './re-admit.ts';
+import { givenUp, isToBeFinalized } from './re-admit.ts';
 import type { EndScaleIn, Verdict } from './scale-in.ts';
 import { blockersOf, isConnected, stillConnected } from './scale-in-evidence.ts';
 import { SCALE_IN_TABLE } from './scale-in-table.ts';
-import { closedWork, DRAIN_KIND, END_KIND, openWork } from './scale-in-work.ts';
+import { closedWork, DRAIN_KIND, END_KIND, finalizing, openWork } from './scale-in-work.ts';
 
 /** What brings hosts in. */
 const JOIN_KINDS = ['host-join', 'scale-out'];
@@ -63,10 +63,6 @@ function ended(fleet: FleetReader, { host, command }: Judging, isOpen: boolean):
   return { result: 'accepted', item: finalizing(id), changes: [put(HOST, id, going), ...drains] };
 }
 
-function finalizing(id: string): NewItem {
-  return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
-}
-
 function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host {
   if (force === undefined) return doc;
   const forced = { reason: force.reason, by, atMs: nowMs };
@@ -74,10 +70,11 @@ function withForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Host
   return { ...doc, leaving: { ...leaving, forced }, changedBy: by, changedAtMs: nowMs };
 }
 
-/** It never was in service: its join is cancelled. */
+/** It never was in service: its join is cancelled. Peers that may have tunnels to it are told as of any other. */
 function joinCancelled(fleet: FleetReader, { host, command }: Judging): Verdict {
-  const { by, nowMs } = command;
+  const { operation, by, nowMs } = command;
   const tokens = tokensOfHost(fleet, host.id).map((token) => revokedToken(token, by, nowMs));
   const closed = closedWork(fleet, host.id, nowMs, JOIN_KINDS);
-  return { result: 'accepted', changes: [forgotten(host, { by, nowMs }), ...tokens, ...closed] };
+  const changes = [givenUp(host, operation, { by, nowMs }), ...tokens, ...closed];
+  return { result: 'accepted', changes, ...(isToBeFinalized(host.doc) && { item: finalizing(host.id) }) };
 }

@@ -39,7 +39,7 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
       hostSteps(changed).flatMap(({ id, was, is }) => {
         if (is?.state !== 'removed' || was === undefined || was.state === 'removed') return [];
         // It did not come in: whatever names it was left behind when it was removed by force before.
-        if (was.state === 'joining') return [];
+        if (was.state === 'joining' || was.readmitted === true) return [];
         if (is.leaving?.forced !== undefined) return [];
         return livesOn(fleet, id).map((tenant) => `host ${id} is removed with ${tenant}`);
       }),

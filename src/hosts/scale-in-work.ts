@@ -7,6 +7,7 @@ import {
   OPERATION,
   targetKey,
   type Item,
+  type NewItem,
   type StoredItem,
 } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
@@ -18,6 +19,14 @@ export const RECOVER_KIND = 'scale-in-recover';
 
 /** Each of these ends those that are under way before it: the host has one way to go. */
 const ONE_WAY: readonly string[] = [DRAIN_KIND, END_KIND, RECOVER_KIND];
+
+/** Peers are told and views are looked at; a day is more than any of it takes. */
+export const END_DEADLINE_MS = 24 * 3600 * 1000;
+
+/** The part of a host in an operation that ends it, past the point of no return. */
+export function finalizing(id: string): NewItem {
+  return { key: id, target: { kind: HOST.name, id }, step: 'finalize' };
+}
 
 /** Open items of one kind of operation for a host. */
 export function openWork(fleet: FleetReader, host: string, ...kinds: readonly string[]): StoredItem[] {

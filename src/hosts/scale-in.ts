@@ -20,7 +20,16 @@ import {
 import { firstToLeave } from './scale-in-first.ts';
 import { judged } from './scale-in-judge.ts';
 import { SCALE_IN_TABLE, type Verb } from './scale-in-table.ts';
-import { cancelledWith, closedWork, DRAIN_KIND, END_KIND, openWork, RECOVER_KIND, siteOf } from './scale-in-work.ts';
+import {
+  cancelledWith,
+  closedWork,
+  DRAIN_KIND,
+  END_DEADLINE_MS,
+  END_KIND,
+  openWork,
+  RECOVER_KIND,
+  siteOf,
+} from './scale-in-work.ts';
 
 export interface ScaleInCommand {
   /** In any form; the same host twice counts once. */
@@ -60,8 +69,6 @@ export interface Verdict extends Omit<HostResult, 'host'> {
   readonly item?: NewItem;
 }
 
-/** Peers are told and views are looked at; a day is more than any of it takes. */
-const END_DEADLINE_MS = 24 * 3600 * 1000;
 /** A host that is away comes back when it is heard, however late that is. */
 const RECOVER_DEADLINE_MS = 30 * 24 * 3600 * 1000;
 
