@@ -27,6 +27,7 @@ describe('loopback is decided by address', () => {
     'http://localhost.evil.example',
     'http://localhost.',
     'http://evil.localhost',
+    'http://126.255.255.255',
     'http://128.0.0.1',
     'http://0.0.0.0',
     'http://[::]',

@@ -9,7 +9,7 @@ const HARMFUL = [
   0x061c,
   ...codes(0x200e, 0x200f),
   ...codes(0x2028, 0x202e),
-  ...codes(0x2066, 0x2069),
+  ...codes(0x2066, 0x206f),
 ];
 
 describe('control characters', () => {

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { earliestTail, tailStart } from './load-check.ts';
+import { hash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { digestDocument } from './chain.ts';
+import { earliestTail, LoadCheck, tailStart, type LoadedHead, type ResourceRow } from './load-check.ts';
 
 const MIB = 1024 * 1024;
 const sizes = (...bytes: readonly number[]) => bytes.map((size, at) => ({ revision: 100 - at, bytes: size }));
@@ -16,4 +18,47 @@ test.each<[string, readonly { revision: number; bytes: number }[], number]>([
   ['the-last-one-however-large', sizes(9 * MIB, 1), 99],
 ])('%s', (_name, given, start) => {
   expect(tailStart(97, given)).toBe(start);
+});
+
+describe('documents and a head that was compacted to', () => {
+  const sha256 = (text: string): string => hash('sha256', text, 'hex');
+  const row = (id: string, revision: number, body = '{}'): ResourceRow => {
+    const document = { kind: 'host', id, revision, body };
+    return { ...document, digest: digestDocument(sha256, document) };
+  };
+  const HEAD: LoadedHead = {
+    revision: 9,
+    commitId: 'c9',
+    hash: 'h9',
+    floorRevision: 9,
+    floorCommitId: 'c9',
+    floorHash: 'h9',
+    chainedFrom: 1,
+    totals: { count: 2, revisionSum: 11 },
+  };
+  const check = (rows: readonly ResourceRow[], head: Partial<LoadedHead> = {}): readonly string[] => {
+    const checking = new LoadCheck(sha256);
+    for (const one of rows) checking.take(one);
+    const log = { after: { revision: 9, hash: 'h9' }, rows: [], gaps: [] };
+    return checking.finish({ ...HEAD, ...head }, log).map(({ kind }) => kind);
+  };
+  const WHOLE = [row('a', 4), row('b', 7)];
+
+  test('that-fit-have-no-damage', () => expect(check(WHOLE)).toEqual([]));
+
+  test.each<[string, readonly ResourceRow[], string]>([
+    ['one-that-is-missing', [row('a', 11)], 'documents'],
+    ['one-that-was-added', [...WHOLE, row('c', 0)], 'documents'],
+    ['one-that-is-older-with-the-digest-of-then', [row('a', 3), row('b', 7)], 'documents'],
+    ['one-that-was-changed', [row('a', 4), { ...row('b', 7), body: '[]' }], 'document'],
+  ])('%s', (_name, rows, damage) => {
+    expect(check(rows)).toEqual([damage]);
+  });
+
+  test.each<[string, Partial<LoadedHead>]>([
+    ['of-another-commit', { commitId: 'c8' }],
+    ['of-another-hash', { hash: 'h8' }],
+  ])('a head %s', (_name, head) => {
+    expect(check(WHOLE, head)).toEqual(['head']);
+  });
 });
