@@ -29,7 +29,7 @@ import { faultNamed } from './faults.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { toldPorts } from './host-answer.ts';
 import { keptAtEnd, segmentOf } from './orders.ts';
-import { isInline, modeOn, portsOf, type BindMode, type StoredInstance } from './place.ts';
+import { isInline, modeOn, portsOf, reachesPools, type BindMode, type StoredInstance } from './place.ts';
 
 export const buildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
   const { step, state, host } = item.doc;
@@ -156,6 +156,8 @@ export function hostsWork(fleet: FleetReader, instance: StoredInstance, answer: 
     const { fault } = bound;
     return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };
   }
+  // Those that it bound outside the journal: what it reaches may have changed since it was asked.
+  if (!reachesPools(fleet, host, pools)) return { kind: 'fault', failed: { fault: 'mapping-gone' } };
   const told = toldPorts(fleet, instance.doc, answer.facts?.['ports']);
   if ('problem' in told) return { kind: 'fault', failed: { fault: 'binding-failed', text: told.problem } };
   const theirs = boundPorts(fleet, instance, told.ports, nowMs);

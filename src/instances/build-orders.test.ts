@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../network/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
+import { move } from './moves-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 
 test('a back end that refuses to delete a port of a build that is given up is asked again: no port is left there', async () => {
@@ -77,4 +78,61 @@ test('never: a port is bound where its instance has no claim, also when a delete
   expect(world.claim('web')).toBeUndefined();
   expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
   expect(world.violations).toEqual([]);
+});
+
+/** The host loses the segment after the back end has bound and before anybody has written that down. */
+function losesMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
+  const { network } = world;
+  const ask = network[op].bind(network);
+  network[op] = async (order, fence) => {
+    const carried = await ask(order, fence);
+    if (order.host === host) await world.edit(host, { physicalNetworks: [] });
+    return carried;
+  };
+}
+
+test('a physical network that is removed while a bind is under way is caught by the commit that records it', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  losesMappingInFlight(world, 'bind', 'h2');
+  await world.create();
+  await world.settle();
+  expect(world.instance('web')?.attempts[0]).toMatchObject({ host: 'h2', fault: 'mapping-gone' });
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h3' });
+  expect(world.machines.log).toEqual(['build web on h3']);
+  expect(world.violations).toEqual([]);
+});
+
+test('the same in a move: it does not call the port connected there, and goes on', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  await world.create();
+  await world.settle();
+  losesMappingInFlight(world, 'activateBinding', 'h4');
+  const operation = await move(world);
+  await world.settle();
+  expect(world.operationDoc(operation)?.state).toBe('succeeded');
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
+  expect(world.degraded('web')).toEqual([]);
+});
+
+test('a delete of what is being deleted answers with the operation that is under way', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  await world.create();
+  await world.settle();
+  const remove = async (): Promise<string> => {
+    const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 600_000 };
+    return (await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...how }))).operation;
+  };
+  world.machines.fail({ task: 'destroy', times: 1000 });
+  const first = await remove();
+  await world.tick();
+  const { revision } = world.fleet;
+  expect(await remove()).toBe(first);
+  expect(world.fleet.revision).toBe(revision);
+  world.clock.now += 700_000;
+  await world.tick();
+  await world.tick();
+  expect(world.operationDoc(first)?.state).toBe('failed');
+  const second = await remove();
+  expect(second).not.toBe(first);
+  expect(await remove()).toBe(second);
 });

@@ -26,7 +26,7 @@ import {
 import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
-import { portsOf, type StoredInstance } from './place.ts';
+import { portsOf, reachesPools, type StoredInstance } from './place.ts';
 
 /** The same call is made so often before a back end that does not answer counts as a fault. */
 const CALLS_MAX = 3;
@@ -154,6 +154,11 @@ function recordBound(
   answers: readonly PortAnswer[],
 ): RecordStep {
   const host = instance.doc.host ?? '';
+  // What the host reaches may have changed while the back end was asked.
+  if (!reachesPools(fleet, host, instance.doc.attempts.at(-1)?.pools ?? [])) {
+    mark('bind-mapping-gone');
+    return afterFault(fleet, item, { fault: 'mapping-gone' }, nowMs);
+  }
   const changes = [...boundPorts(fleet, instance, answers, nowMs), ...keptPromises(fleet, instance.id)];
   const attempt = instance.doc.attempts.length;
   return record(item, { state: 'running', step: 'build', host, attempt }, { changes });

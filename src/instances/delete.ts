@@ -36,7 +36,10 @@ export function deleteInstances(
   command: DeleteInstances,
 ): Decision<{ readonly operation: OperationId }> {
   const { ids, operation, by, nowMs } = command;
-  const instances = instancesNamed(fleet, ids);
+  const running = runningDeletion(fleet, ids);
+  if (running !== undefined) return accept([], { operation: running });
+  // A deletion that failed, by its deadline, is begun anew.
+  const instances = instancesNamed(fleet, ids, 'among-them');
   if ('code' in instances) return refuse(instances);
   const begun = beginWork(fleet, instances, command, {
     kind: 'instance-delete',
@@ -44,6 +47,22 @@ export function deleteInstances(
     step: 'stop',
   });
   return accept([...instances.map((one) => leaving(one, by, nowMs)), ...begun], { operation });
+}
+
+/** The operation that deletes all of these already: whoever asks again hears of the same one. */
+function runningDeletion(fleet: FleetReader, ids: readonly string[]): OperationId | undefined {
+  const operations = new Set(
+    ids.map((id) => {
+      const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+      return open.find((item) => isDeletion(fleet, item))?.doc.operation;
+    }),
+  );
+  const [operation] = operations;
+  return operations.size === 1 && operation !== undefined ? idOf(OPERATION, operation) : undefined;
+}
+
+function isDeletion(fleet: FleetReader, item: StoredItem): boolean {
+  return fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === instanceDelete.name;
 }
 
 function leaving({ id, doc }: StoredInstance, by: string, nowMs: number): Change {

@@ -37,7 +37,7 @@ import {
 import { boundOnceMore } from './move-plug.ts';
 import { afterMoveFault, instanceLost, sourceLost } from './move-steps.ts';
 import { outsidePorts } from './orders.ts';
-import { portsOf } from './place.ts';
+import { portsOf, reachesPools } from './place.ts';
 import { switchOverOf } from './switch-over.ts';
 
 /** What a host or a back end could not do, when there is no way back, is asked for again after this time. */
@@ -220,5 +220,7 @@ function boundAfterHandOver(look: MoveLook, answered: ReturnType<typeof answersO
     );
   }
   if (worst !== undefined) return cutOff(look, failedPort(look, worst));
+  const { host = '', pools } = instance.doc.move.tries.at(-1) ?? { pools: [] };
+  if (!reachesPools(fleet, host, pools)) return cutOff(look, { fault: 'mapping-gone' });
   return switched(look, boundPorts(fleet, towards(instance), answers ?? [], nowMs));
 }

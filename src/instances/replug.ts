@@ -196,6 +196,8 @@ function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, 
   if (worst !== undefined) return notConnected(look, faultNamed(worst.outcome), worst.text);
   const ports = ordered(look);
   if (ports === undefined) return again(look, { code: 'not-connected', fault: 'superseded' });
+  if (ports.some((port) => poolAt(fleet, port, look.instance.doc) === undefined))
+    return notConnected(look, 'mapping-gone');
   const changes = boundPorts(fleet, asBuilt(look), answers, nowMs);
   const expects = [expecting(INSTANCE, look.instance), ...ports.map((port) => expecting(PORT, port))];
   return record(item, { ...running(item), step: 'plug' }, { changes, expects });

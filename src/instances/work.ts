@@ -17,15 +17,24 @@ export interface Work {
   readonly within?: string | undefined;
 }
 
-/** The instances of a request, each named once and none of them on its way out; or what is wrong with the names. */
-export function instancesNamed(fleet: FleetReader, ids: readonly string[]): readonly StoredInstance[] | Refusal {
+/**
+ * The instances of a request, each named once and, unless it says that those may be among them, none of them on its way out; or
+ * what is wrong with the names.
+ */
+export function instancesNamed(
+  fleet: FleetReader,
+  ids: readonly string[],
+  leaving: 'refused' | 'among-them' = 'refused',
+): readonly StoredInstance[] | Refusal {
   const twice = ids.find((id, nth) => ids.indexOf(id) !== nth);
   if (twice !== undefined) return namedTwice(twice);
   const found: StoredInstance[] = [];
   for (const id of ids) {
-    const instance = instanceNamed(fleet, id);
-    if ('code' in instance) return instance;
-    found.push(instance);
+    const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
+    const isLeaving = instance?.doc.state === 'deleting' && leaving === 'among-them';
+    const named = isLeaving ? instance : instanceNamed(fleet, id);
+    if ('code' in named) return named;
+    found.push(named);
   }
   return found;
 }

@@ -5,7 +5,7 @@ import type { PoolKey } from './need.ts';
 import { conflict, invalid } from './refusal.ts';
 import { stockOf } from './stock.ts';
 import { addressKey } from './subnet-stock.ts';
-import { poolOf, topologyOf, type StoredSubnet } from './topology.ts';
+import { poolOf, segmentOfPool, topologyOf, type StoredSubnet } from './topology.ts';
 
 export interface GivenAddress {
   readonly ip: string;
@@ -68,13 +68,12 @@ export function pickedAddresses(
   const stock = stockOf(fleet);
   const versions = stock.versionsOf(pool);
   if (versions.length === 0) return exhausted(network, pool, field);
-  const given: GivenAddress[] = [];
-  for (const version of versions) {
-    const address = stock.free(pool, version) > 0n ? stock.pick(pool, version, taken) : undefined;
-    if (address === undefined) return exhausted(network, pool, field, version);
-    given.push(address);
-  }
-  return given;
+  const picked = versions.map((version) => ({
+    version,
+    address: stock.free(pool, version) > 0n ? stock.pick(pool, version, taken) : undefined,
+  }));
+  const short = picked.flatMap(({ version, address }) => (address === undefined ? [version] : []));
+  return short.length > 0 ? exhausted(network, pool, field, ...short) : picked.flatMap(({ address }) => address ?? []);
 }
 
 /** A document's CIDR parses: it was checked when the subnet was made. */
@@ -106,9 +105,19 @@ export function inUse(ip: string, holder: string, field: string): Refusal {
   return conflict('address-in-use', message, { field, facts: { ip, holder } });
 }
 
-export function exhausted(network: string, pool: PoolKey, field?: string, version?: IpVersion): Refusal {
-  const which = version === undefined ? 'address' : `IPv${version} address`;
-  const message = `No ${which} of network "${network}" is free. Give it a larger pool, or delete ports that are not used.`;
-  const facts = { network, pool, ...(version !== undefined && { version }) };
+/** `versions`: those of which none is free, when it is known. */
+export function exhausted(
+  network: string,
+  pool: PoolKey,
+  field: string | undefined,
+  ...versions: readonly IpVersion[]
+): Refusal {
+  const segment = segmentOfPool(pool);
+  const where = segment === undefined ? '' : ` in segment "${segment}"`;
+  const names = versions.map((version) => `IPv${version}`).join(' and no ');
+  const what = versions.length === 0 ? 'No address' : `No ${names} address`;
+  const message = `${what} of network "${network}"${where} is free. Give it a larger pool, or delete ports that are not used.`;
+  const [version] = versions;
+  const facts = { network, pool, ...(version !== undefined && { version }), ...(versions.length > 1 && { versions }) };
   return conflict('addresses-exhausted', message, { field, facts });
 }

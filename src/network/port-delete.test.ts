@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { idOf, type Fleet } from '../fleet/index.ts';
+import { idOf, put, type Fleet } from '../fleet/index.ts';
 import { ITEM, OPERATION } from '../operations/index.ts';
 import type { PortAnswer } from './back-end.ts';
 import { createPort } from './decide-port.ts';
@@ -41,7 +41,8 @@ describe('deleting ports', () => {
     commit(fleet, [port('p', 'sim', { serial: 2 })]);
     expect(accepted(fleet, end(fleet, 'p')).operation).toBe('op');
     expect(portDoc(fleet, 'p').state).toBe('releasing');
-    expect(end(fleet, 'p')).toMatchObject({ refusal: { code: 'port-releasing' } });
+    const again = deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO });
+    expect(again).toMatchObject({ kind: 'accept', changes: [], answer: { operation: 'op' } });
     const item = () => fleet.get(ITEM, idOf(ITEM, 'op.p'))!;
     const plan = (nowMs: number) =>
       portDelete.plan(fleet, fleet.get(OPERATION, idOf(OPERATION, 'op'))!, [item()], nowMs);
@@ -68,6 +69,10 @@ describe('deleting ports', () => {
         changes: [{ kind: 'port', id: 'p', doc: null }],
       });
     }
+    commit(fleet, [put(ITEM, item().id, { ...item().doc, state: 'failed' })]);
+    expect(accepted(fleet, deletePort(fleet, { id: 'p', operation: idOf(OPERATION, 'op-2'), ...WHO })).operation).toBe(
+      'op-2',
+    );
     commit(fleet, [{ kind: 'port', id: 'p', doc: null }]);
     expect(plan(8)).toMatchObject([{ kind: 'record', progress: { state: 'done' } }]);
   });

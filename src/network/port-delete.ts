@@ -6,8 +6,11 @@ import {
   againAfterMs,
   expecting,
   newOperation,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
   record,
   said,
+  targetKey,
   wait,
   type ActionOutcome,
   type Next,
@@ -18,7 +21,6 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { backEndOf, type EndOrder, type PortAnswer } from './back-end.ts';
-import { releasing } from './decide-port.ts';
 import { ledToProblem } from './floating-inside.ts';
 import { PORT } from './model.ts';
 import { usedProblem } from './port-use.ts';
@@ -48,7 +50,11 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
   if (port.doc.instance !== undefined) return refuse(inUse(port));
   const used = usedProblem(port) ?? ledToProblem(fleet, id);
   if (used !== undefined) return refuse(used);
-  if (port.doc.state === 'releasing') return refuse(releasing(id));
+  if (port.doc.state === 'releasing') {
+    // Whoever asks again hears of the same operation; one that failed is followed by another.
+    const [running] = fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PORT.name, id));
+    if (running !== undefined) return accept([], { port, operation: idOf(OPERATION, running.doc.operation) });
+  }
   if (isOursAlone(fleet, port)) return accept([remove(PORT, port.id)], { port });
   const begun = newOperation({
     id: operation,

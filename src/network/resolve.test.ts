@@ -57,6 +57,18 @@ function resolved(fleet: Fleet, asked: NetworkAsk): ResolvedNetworks {
 }
 
 describe('requested networks', () => {
+  test('more-nics-than-an-instance-has: the sentence says how many', () => {
+    const many = Array.from({ length: 40 }, () => ({ network: 'n' }));
+    expect(resolveNetworks(world(), ask(many))).toEqual({
+      kind: 'invalid',
+      code: 'too-many-nics',
+      message: 'The request asks for 40 NICs, and an instance has 32 at most. Ask for fewer.',
+      field: '/networks',
+      facts: { asked: 40, most: 32 },
+    });
+    expect(resolved(world(), ask(many.slice(0, 32))).nics).toHaveLength(32);
+  });
+
   test('none is none', () => {
     expect(resolved(world(), ask('none'))).toEqual({ nics: [], changes: [] });
     expect(resolved(world(), ask([]))).toEqual({ nics: [], changes: [] });

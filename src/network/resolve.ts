@@ -30,7 +30,9 @@ type RequestedNic = Static<typeof REQUESTED_NIC>;
 export const REQUESTED_NETWORKS = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
-  Type.Array(REQUESTED_NIC, { maxItems: NICS_MAX, description: 'in NIC order; a network may stand there twice' }),
+  Type.Array(REQUESTED_NIC, {
+    description: `in NIC order, at most ${NICS_MAX}; a network may stand there twice`,
+  }),
 ]);
 export type RequestedNetworks = Static<typeof REQUESTED_NETWORKS>;
 
@@ -68,7 +70,13 @@ export interface ResolvedNetworks {
 export function resolveNetworks(fleet: FleetReader, ask: NetworkAsk): ResolvedNetworks | Refusal {
   const { networks } = ask;
   if (networks === 'none') return { nics: [], changes: [] };
+  if (networks.length > NICS_MAX && networks !== 'auto') return tooManyNics(networks.length);
   return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
+}
+
+function tooManyNics(asked: number): Refusal {
+  const message = `The request asks for ${asked} NICs, and an instance has ${NICS_MAX} at most. Ask for fewer.`;
+  return invalid('too-many-nics', message, { field: '/networks', facts: { asked, most: NICS_MAX } });
 }
 
 /** So many names are enough to see that there is a choice. */

@@ -27,20 +27,27 @@ export class PlaceFaults {
     if (cut !== undefined) return fault('segments', 'segment-unreachable', cut, heldFacts(cut));
     const shut = nics.find((nic) => nic.reachable(reach).length === 0);
     if (shut !== undefined) return fault('excluded-segments', 'segment-excluded', shut);
-    const dry = nics.find((nic) => nic.best(reach) === -1);
-    return dry === undefined ? this.#contended(reach) : this.#dry(dry, dry.reachable(reach)[0] as number);
+    return this.#exhausted(reach);
   }
 
-  /** All pools within reach are empty: the one that the NIC likes best, and how many NICs would take of it. */
-  #dry(nic: NicOptions, at: number): Fault {
-    const { pool } = nic.choice(at);
-    const wants = ({ need }: NicOptions): boolean =>
-      need.choices.some((choice) => choice.pool === pool && choice.takes.length > 0);
-    return exhausted(nic, at, this.#places.nics.filter(wants).length);
+  /**
+   * The pools within reach do not have what all NICs together take of them: each pool and version that is short is named, the
+   * one that lacks most first. What none is short of is not: then it is how NICs contend that keeps them from all being placed.
+   */
+  #exhausted(reach: Reach): Fault | undefined {
+    const wants = this.#wants(reach);
+    const all = wants.flatMap(stocksOf);
+    const short = all.filter(({ free, asked }) => free < asked);
+    const ranked = (short.length > 0 ? short : all).sort(byMissing);
+    const [worst] = ranked;
+    if (worst === undefined) return undefined;
+    const { nic, ...facts } = worst;
+    const others = short.length > 1 ? { short: stocksText(ranked) } : {};
+    return fault('addresses', 'addresses-exhausted', nic, { ...facts, ...others });
   }
 
-  /** Each NIC for itself would find an address, all of them together do not: the pool that is shortest of what is asked. */
-  #contended(reach: Reach): Fault | undefined {
+  /** How many NICs would take of each pool within reach. */
+  #wants(reach: Reach): Want[] {
     const wanted = new Map<string, Want>();
     for (const nic of this.#places.nics) {
       for (const at of nic.reachable(reach)) {
@@ -51,8 +58,7 @@ export class PlaceFaults {
         wanted.set(pool, want);
       }
     }
-    const [worst] = [...wanted.values()].sort((one, other) => missing(other) - missing(one));
-    return worst === undefined ? undefined : exhausted(worst.nic, worst.at, worst.asked);
+    return [...wanted.values()];
   }
 }
 
@@ -70,17 +76,44 @@ interface Want {
   asked: number;
 }
 
-function missing({ nic, at, asked }: Want): number {
-  return asked - nic.left(at);
+/** What is asked of a pool in one version, and what it has. */
+interface PoolStock {
+  readonly nic: NicOptions;
+  readonly segment?: string;
+  readonly version: number;
+  readonly free: number;
+  readonly asked: number;
 }
 
-function exhausted(nic: NicOptions, at: number, asked: number): Fault {
+function stocksOf({ nic, at, asked }: Want): PoolStock[] {
   const { pool, takes } = nic.choice(at);
-  const frees = takes.map((version, nth) => ({ version, free: Math.max(0, nic.leftOf(at, nth)) }));
-  const [scarcest] = frees.sort((one, other) => one.free - other.free);
   const segment = segmentOfPool(pool);
-  const facts = { ...(segment !== undefined && { segment }), ...scarcest, asked };
-  return fault('addresses', 'addresses-exhausted', nic, facts);
+  return takes.map((version, nth) => ({
+    nic,
+    ...(segment !== undefined && { segment }),
+    version,
+    free: Math.max(0, nic.leftOf(at, nth)),
+    asked,
+  }));
+}
+
+/** More are not named in one sentence: a host reaches a few segments of a network. */
+const NAMED_MAX = 40;
+
+function stocksText(stocks: readonly PoolStock[]): string {
+  const more = stocks.length - NAMED_MAX;
+  return `${stocks.slice(0, NAMED_MAX).map(stockText).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+function byMissing(one: PoolStock, other: PoolStock): number {
+  return other.asked - other.free - (one.asked - one.free) || (stockText(one) < stockText(other) ? -1 : 1);
+}
+
+/** `IPv4 in segment s0 of network n: 3 asked, 1 free`. */
+function stockText({ nic, segment, version, asked, free }: PoolStock): string {
+  const { network } = nic.need;
+  const where = segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
+  return `IPv${version} ${where}: ${asked} asked, ${free} free`;
 }
 
 /** For a host on which everything else fits. */

@@ -37,7 +37,9 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'segment-unreachable': (facts) => unreachableWords(facts),
   'segment-excluded': ({ network }) => `only segments of network ${network} within reach that failed before`,
   'addresses-exhausted': (facts) =>
-    `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} asked, ${facts['free']} free`,
+    facts['short'] !== undefined
+      ? `too few free addresses: ${facts['short']}`
+      : `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} asked, ${facts['free']} free`,
   'instance-cap': ({ instancesPerHostMax }) => `full: ${instancesPerHostMax} instances at most`,
   'several-causes': () => 'stopped by several further causes',
 };

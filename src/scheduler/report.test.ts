@@ -168,6 +168,21 @@ describe('the report of a request that nothing fits', () => {
     `);
   });
 
+  test('names-every-segment-and-version-that-is-short', () => {
+    const dual = nic('n', { ...choice('s0'), takes: [4, 6] }, { ...choice('s1'), takes: [4, 6] });
+    const report = reportOf(
+      request({ nics: [dual, dual] }),
+      ...segment('s0', 'n', 1, 0),
+      ...segment('s1', 'n', 0, 1),
+      host('b', { physicalNetworks: ['p-s0', 'p-s1'] }),
+    );
+    expect(reportSentences(report)).toMatchInlineSnapshot(`
+      [
+        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 2 asked, 0 free; IPv6 in segment s0 of network n: 2 asked, 0 free; IPv6 in segment s1 of network n: 2 asked, 0 free; IPv4 in segment s0 of network n: 2 asked, 1 free.",
+      ]
+    `);
+  });
+
   test('tells-which-segment-has-too-few-addresses-and-how-many', () => {
     const two = nic('n', choice('s0'), choice('s1'));
     const report = reportOf(
@@ -191,8 +206,21 @@ describe('the report of a request that nothing fits', () => {
           "filter": "segments",
         },
         {
-          "after": 1,
+          "after": 2,
           "before": 3,
+          "cause": "addresses-exhausted",
+          "facts": {
+            "asked": 3,
+            "free": 1,
+            "network": "n",
+            "segment": "s0",
+            "version": 4,
+          },
+          "filter": "addresses",
+        },
+        {
+          "after": 1,
+          "before": 2,
           "cause": "addresses-exhausted",
           "facts": {
             "asked": 3,
@@ -209,9 +237,10 @@ describe('the report of a request that nothing fits', () => {
           "cause": "addresses-exhausted",
           "facts": {
             "asked": 3,
-            "free": 1,
+            "free": 0,
             "network": "n",
-            "segment": "s0",
+            "segment": "s1",
+            "short": "IPv4 in segment s1 of network n: 3 asked, 0 free; IPv4 in segment s0 of network n: 3 asked, 1 free",
             "version": 4,
           },
           "filter": "addresses",
@@ -221,8 +250,9 @@ describe('the report of a request that nothing fits', () => {
     expect(reportSentences(report)).toMatchInlineSnapshot(`
       [
         "1 of 4 hosts: no segment of network n within reach.",
-        "2 of 3 hosts: too few free IPv4 addresses in segment s1 of network n: 3 asked, 0 free.",
-        "1 of 1 host: too few free IPv4 addresses in segment s0 of network n: 3 asked, 1 free.",
+        "1 of 3 hosts: too few free IPv4 addresses in segment s0 of network n: 3 asked, 1 free.",
+        "1 of 2 hosts: too few free IPv4 addresses in segment s1 of network n: 3 asked, 0 free.",
+        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 3 asked, 0 free; IPv4 in segment s0 of network n: 3 asked, 1 free.",
       ]
     `);
   });
