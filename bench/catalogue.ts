@@ -12,6 +12,7 @@ import { journalBenchmarks } from './journal/benchmarks.ts';
 import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
+import { previewPiecesBenchmark } from './preview-pieces.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
 import { scaleInWholeBenchmark } from './scale-in-whole.ts';
 import { schedulerDecisionBenchmark } from './scheduler-decision.ts';
@@ -24,6 +25,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   schedulerPackingBenchmark,
   electionBenchmark,
   ...scaleInPlanBenchmarks,
+  previewPiecesBenchmark,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...checksBenchmarks,

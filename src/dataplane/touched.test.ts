@@ -8,6 +8,7 @@ import { network, port, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
 import { hostsSharing } from './relations.ts';
+import { allSteps } from '../hosts/index.ts';
 import { touchedBy } from './touched.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
@@ -51,7 +52,7 @@ test('tunnels-go-to-all-that-share-something-and-stay', () => {
       fc.subarray(['f'], { maxLength: 1 }),
       (ports, leavers, far) => {
         const fleet = fleetWith(ports, far);
-        for (const { host, tunnels, byPeer } of touchedBy(fleet, leavers, 100)) {
+        for (const { host, tunnels, byPeer } of allSteps(touchedBy(fleet, leavers, 100))) {
           const isPeer = (one: string) => !leavers.includes(one) && !far.includes(one) && !far.includes(host);
           const expected = [...hostsSharing(fleet, host)].filter(isPeer).sort();
           expect([host, tunnels, byPeer.map((peer) => peer.host)]).toEqual([host, expected.length, expected]);

@@ -14,14 +14,17 @@ import { peerPiece } from './compile-basics.ts';
 import { LeavingZones, NOBODY, type Ends } from './leaving-zone.ts';
 import { hostsOfService } from './relations.ts';
 
-export const touchedBy: TouchedBy = (fleet, leavers, limit) => {
+export const touchedBy: TouchedBy = function* touchedSteps(fleet, leavers, limit) {
   const zones = new LeavingZones(fleet, new Set(leavers));
+  const all: Touched[] = [];
   let left = limit;
-  return leavers.map((id) => {
+  for (const id of leavers) {
     const touched = touchedOf({ fleet, zones }, id, left);
     left -= touched.byPeer.length;
-    return touched;
-  });
+    all.push(touched);
+    yield;
+  }
+  return all;
 };
 
 interface Leaving {

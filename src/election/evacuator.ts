@@ -2,12 +2,16 @@
 // matter which of the two comes first. What has no presence elsewhere ends with the host.
 import { idOf, put, valueOf, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
 import {
+  allSteps,
   findHost,
   isTombstoned,
   type Evacuating,
   type Evacuation,
   type Evacuator,
   type Host,
+  type Leavers,
+  type PlanHow,
+  type PlanSteps,
   type Tenant,
   isOutOfControl,
 } from '../hosts/index.ts';
@@ -53,17 +57,8 @@ export const designationEvacuator: Evacuator = {
     return count;
   },
 
-  plan: (fleet, leavers, nowMs) => {
-    const poll = new Poll(fleet);
-    const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
-    // In the order of services, whichever host they are on: as elections choose.
-    const planned = new Map(
-      [...all]
-        .sort((one, other) => (one.tenant.id < other.tenant.id ? -1 : 1))
-        .map((one) => [one, evacuationOf(poll, one, nowMs)]),
-    );
-    return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
-  },
+  plan: (fleet, leavers, nowMs) => allSteps(planSteps(fleet, leavers, { nowMs })),
+  planSteps,
 
   begin: (fleet, planned, how) => {
     const services = planned
@@ -95,6 +90,18 @@ export const designationEvacuator: Evacuator = {
     return { changes, operations: isBegun ? [operation] : [] };
   },
 };
+
+function* planSteps(fleet: FleetReader, leavers: readonly Leavers[], { nowMs }: PlanHow): PlanSteps {
+  const poll = new Poll(fleet);
+  const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
+  const planned = new Map<(typeof all)[number], Evacuation>();
+  // In the order of services, whichever host they are on: as elections choose.
+  for (const one of [...all].sort((a, b) => (a.tenant.id < b.tenant.id ? -1 : 1))) {
+    planned.set(one, evacuationOf(poll, one, nowMs));
+    yield;
+  }
+  return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
+}
 
 /** Whether a service left a host by this leaving of it. A host that is drained again leaves by another operation. */
 function leftBy(leaving: NonNullable<Host['leaving']>, { cameFrom, designated }: Service): boolean {

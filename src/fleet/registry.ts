@@ -26,6 +26,14 @@ export interface Projected {
   apply(change: Applied): void;
 }
 
+/** One that plans can be made on for longer than a turn of the event loop, while the original follows the fleet. */
+export interface Forkable extends Projected {
+  /** A copy of its own, as it is now. It may share what no plan changes. */
+  fork(): Forkable;
+  /** Of a fork: what it shares is another now, so that a plan on it means nothing. */
+  readonly isOutdated?: boolean;
+}
+
 export interface Projection<P extends Projected = Projected> {
   readonly name: string;
   readonly kinds: readonly string[];

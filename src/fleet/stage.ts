@@ -8,7 +8,7 @@ import type { Applied, Index, Projected, Projection } from './registry.ts';
 import { StagedKeys } from './staged-keys.ts';
 
 /** What can be staged upon. */
-interface Ground extends FleetReader {
+export interface Ground extends FleetReader {
   projectedFor(kind: string): readonly Projected[];
 }
 
@@ -24,7 +24,7 @@ interface Shelf {
   more: number;
 }
 
-class Overlay implements Ground {
+export class Overlay implements Ground {
   protected ground: Ground;
   readonly #shelves = new Map<string, Shelf>();
   protected readonly commits: (readonly Applied[])[] = [];
@@ -46,7 +46,7 @@ class Overlay implements Ground {
       const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
       const applied: Applied = { kind, before: this.#replace(kind, id, after), after };
       commit.push(applied);
-      for (const one of this.ground.projectedFor(kind)) one.apply(applied);
+      for (const one of this.projectedFor(kind)) one.apply(applied);
     }
     return commit;
   }
@@ -75,7 +75,7 @@ class Overlay implements Ground {
   drop(): void {
     for (const commit of this.commits.reverse()) {
       for (const { kind, before, after } of commit.toReversed()) {
-        for (const one of this.ground.projectedFor(kind)) one.apply({ kind, before: after, after: before });
+        for (const one of this.projectedFor(kind)) one.apply({ kind, before: after, after: before });
       }
     }
     this.commits.length = 0;

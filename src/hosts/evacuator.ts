@@ -75,6 +75,8 @@ export interface Evacuator {
   readonly plan: (fleet: FleetReader, leavers: readonly Leavers[], nowMs: number) => readonly Evacuating[];
   /** The same in steps of well below a millisecond, for who lets others have a turn in between. The trial is its own. */
   readonly planSteps?: (trial: Trial, leavers: readonly Leavers[], how: PlanHow) => PlanSteps;
+  /** The kinds of documents that its plan adds to a trial. */
+  readonly triesOut?: readonly string[];
   /** Begins what is planned for these; those that wait or end are left out. Answers the operations that do it. */
   readonly begin: (
     fleet: FleetReader,

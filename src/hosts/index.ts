@@ -43,7 +43,9 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { allSteps, planOn } from './evacuator.ts';
+export { allSteps } from './evacuator.ts';
+export { planInSlices, type Slices, type Steps } from './plan-slices.ts';
+export { planTogetherSteps } from './preview-plan.ts';
 export type * from './evacuator.ts';
 export type { Touched, TouchedBy } from './touched.ts';
 export { builtElsewhere } from './built-elsewhere.ts';

@@ -26,7 +26,13 @@ export const BLOCKED = Type.Array(
   { description: 'what cannot go now, each with what it lacks' },
 );
 
+export const REVISIONS = Type.Object(
+  { first: Type.Integer(), last: Type.Integer() },
+  { description: 'of the fleet, when the plan was begun and when it was done: in between it follows the fleet' },
+);
+
 export const PREVIEW = Type.Object({
+  revisions: REVISIONS,
   plan: Type.String({
     description: 'names this plan: a start that is given it is refused if the plan is another by then',
   }),

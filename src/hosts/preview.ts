@@ -2,13 +2,14 @@
 // would carry it out. It writes nothing, and does not depend on the order in which the hosts are named.
 import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
-import type { Evacuating, Evacuation, Evacuator, Tenant } from './evacuator.ts';
+import { allSteps, type Evacuating, type Evacuation, type Evacuator, type Tenant } from './evacuator.ts';
 import type { ConnectionState, HostState } from './model.ts';
 import { estimateOf, type Budgets, type Estimate } from './preview-estimate.ts';
 import { planChanged, planHashOf, type Hash } from './preview-hash.ts';
 import { leaversOf } from './preview-leavers.ts';
 import { loadsOf, type Loads } from './preview-loads.ts';
-import { planTogether, type PlannedBy } from './preview-plan.ts';
+import type { Slices, Steps } from './plan-slices.ts';
+import { planTogether, planTogetherSteps, type PlannedBy } from './preview-plan.ts';
 
 export interface PreviewScaleIn {
   /** In any form; the same one twice counts once. */
@@ -68,23 +69,64 @@ export interface Interrupted {
   readonly interruption: Interruption;
 }
 
+/** In one go, for who holds up nobody. */
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
-  { hosts: names, site, nowMs, hash, budgets, explained }: PreviewScaleIn,
+  asked: PreviewScaleIn,
 ): ScaleInPreview | Refusal {
-  const hosts = leaversOf(fleet, names, site);
+  const hosts = leaversOf(fleet, asked.hosts, asked.site);
   if ('code' in hosts) return hosts;
-  const planned = planTogether(fleet, evacuators, { hosts, within: () => site, nowMs, explained: explained ?? 0 });
+  const { nowMs, explained = 0 } = asked;
+  const planned = planTogether(fleet, evacuators, { hosts, within: () => asked.site, nowMs, explained });
+  return allSteps(assemble({ fleet, evacuators, hosts, planned }, asked));
+}
+
+/** The same a slice at a time: what is planned first and what is planned last may be on different revisions of the fleet. */
+export function* previewSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  asked: PreviewScaleIn,
+): Steps<ScaleInPreview | Refusal> {
+  const { fleet } = slices;
+  const hosts = leaversOf(fleet, asked.hosts, asked.site);
+  if ('code' in hosts) return hosts;
+  const { nowMs, explained = 0 } = asked;
+  const how = { hosts, within: () => asked.site, nowMs, explained };
+  const planned = yield* planTogetherSteps(slices, evacuators, how);
+  return yield* assemble({ fleet, evacuators, hosts, planned }, asked);
+}
+
+interface Assembled {
+  readonly fleet: FleetReader;
+  readonly evacuators: readonly Evacuator[];
+  readonly hosts: readonly StoredHost[];
+  readonly planned: readonly PlannedBy[];
+}
+
+function* assemble(
+  { fleet, evacuators, hosts, planned }: Assembled,
+  { hash, budgets }: PreviewScaleIn,
+): Steps<ScaleInPreview> {
   const all = planned.flatMap(({ evacuating }) => evacuating);
   const byHost = { evacuators, all: Map.groupBy(all, ({ host }) => host) };
+  const previews: HostPreview[] = [];
+  for (const host of hosts) {
+    previews.push(hostPreview(fleet, host, byHost));
+    yield;
+  }
+  const loads = loadsOf(fleet, planned);
+  yield;
+  const interruptions = interruptionsOf(all);
+  const estimate = estimateOf(fleet, planned, budgets);
+  yield;
   return {
-    hosts: hosts.map((host) => hostPreview(fleet, host, byHost)),
+    hosts: previews,
     blocked: all.filter(({ evacuation }) => evacuation.kind === 'wait'),
     designations: promisedIn(planned).flatMap(designationMove),
-    loads: loadsOf(fleet, planned),
-    interruptions: interruptionsOf(all),
-    estimate: estimateOf(fleet, planned, budgets),
+    loads,
+    interruptions,
+    estimate,
     planHash: hashOf(hosts, planned, hash),
   };
 }

@@ -2,19 +2,20 @@
 import { Type } from 'typebox';
 import { answer, closed, ID, read, refused, seesSite, type Caller, type Route } from '../access/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
-import { accept, type Decision } from '../journal/index.ts';
 import { withinOf, type Explain } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuating, Evacuator } from './evacuator.ts';
 import { HOSTS_BY_STATE } from './model.ts';
-import { planTogether } from './preview-plan.ts';
-import { BLOCKED, shownBlocked } from './preview-view.ts';
+import { planInSlices, type Steps } from './plan-slices.ts';
+import { planTogetherSteps, type PlanTogether } from './preview-plan.ts';
+import { BLOCKED, REVISIONS, shownBlocked } from './preview-view.ts';
 import { DRAIN_KIND, openWork } from './scale-in-work.ts';
 
 const SHOWN_DEFAULT = 100;
 const SHOWN_MAX = 1000;
 
 const ANSWER = Type.Object({
+  revisions: REVISIONS,
   count: Type.Integer({ description: 'how many cannot go now, shown or not' }),
   blocked: BLOCKED,
 });
@@ -41,23 +42,27 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
       ),
     }),
     answers: { 200: { about: 'what cannot go now', schema: ANSWER } },
-    // Decided where the drains decide, on what is true there, and not committed.
-    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, sightOf }) => {
-      const nowMs = clock.nowMs();
-      const decide = (fleet: FleetReader): Decision<object> => {
+    // Planned where the drains decide, on what is true there, and not committed.
+    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
+      const nowMs = world.clock.nowMs();
+      const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object> {
+        const { fleet } = slices;
         const hosts = drainingHosts(fleet, caller, site);
         const within = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
-        const how = { hosts, within, nowMs, explained: limit, of: 'staying' } as const;
-        const blocked = planTogether(fleet, evacuators, how).flatMap(({ evacuating }) => evacuating.filter(isWaiting));
-        const telling = { explain, sight: sightOf(caller, fleet) };
+        const how = { hosts, within, nowMs, explained: limit, listed: staying };
+        const planned = yield* planTogetherSteps(slices, evacuators, how);
+        const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
+        const telling = { explain, sight: world.sightOf(caller, fleet) };
         const shown = blocked.slice(0, limit).map((one) => shownBlocked(one, telling));
-        return accept([], { count: blocked.length, blocked: shown });
-      };
-      const outcome = await submit(authority, { decide });
-      return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
+        return { count: blocked.length, blocked: shown };
+      });
+      return 'code' in made ? refused(made) : answer({ revisions: made.revisions, ...made.plan });
     },
   });
 }
+
+const staying: NonNullable<PlanTogether['listed']> = (evacuator, fleet, host) =>
+  (evacuator.staying ?? evacuator.inventory)(fleet, host);
 
 function isWaiting({ evacuation }: Evacuating): boolean {
   return evacuation.kind === 'wait';

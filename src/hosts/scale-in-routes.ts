@@ -13,11 +13,12 @@ import {
   type World,
 } from '../access/index.ts';
 import { idOf, valueOf, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
-import { accept, refuse, type Decision } from '../journal/index.ts';
+import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { PREVIEW, shownPreview, type Telling } from './preview-view.ts';
-import { previewScaleIn } from './preview.ts';
+import { planInSlices, type Steps } from './plan-slices.ts';
+import { previewSteps } from './preview.ts';
 import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 import { scaleInBlockedRoute } from './scale-in-blocked-routes.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
@@ -131,21 +132,23 @@ function previewRoute({ evacuators, touchedBy, explain }: ScaleInRoutes): Route 
       ),
     }),
     answers: { 200: { about: 'the plan', schema: PREVIEW } },
-    // Decided where a start would be, on what is true there, and not committed.
-    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, { submit, clock, hash, sightOf }) => {
+    // Planned where a start would be, on what is true there, and not committed.
+    handle: async ({ body: { hosts, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
+      const { clock, hash } = world;
       const nowMs = clock.nowMs();
-      const decide = (fleet: FleetReader): Decision<object> => {
+      const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object | Refusal> {
+        const { fleet } = slices;
         const budgets = valueOf(fleet, SCALE_IN);
         const asked = { hosts, site: caller.site, nowMs, hash, budgets, explained: limit };
-        const preview = previewScaleIn(fleet, evacuators, asked);
-        const sight = sightOf(caller, fleet);
-        if ('code' in preview) return refuse(told(preview, { explain, sight }));
+        const preview = yield* previewSteps(slices, evacuators, asked);
+        const sight = world.sightOf(caller, fleet);
+        if ('code' in preview) return told(preview, { explain, sight });
         const leavers = preview.hosts.map(({ host }) => host);
-        const touched = touchedBy(fleet, leavers, sight === undefined ? limit : SHOWN_MAX);
-        return accept([], shownPreview(preview, { caller, sight, explain, limit, touched }));
-      };
-      const outcome = await submit(authority, { decide });
-      return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
+        const touched = yield* touchedBy(fleet, leavers, sight === undefined ? limit : SHOWN_MAX);
+        return shownPreview(preview, { caller, sight, explain, limit, touched });
+      });
+      if ('code' in made) return refused(made);
+      return 'code' in made.plan ? refused(made.plan) : answer({ ...made.plan, revisions: made.revisions });
     },
   });
 }

@@ -27,4 +27,8 @@ export const TOUCHED = Type.Object(
 export type Touched = Static<typeof TOUCHED> & { readonly host: string };
 
 /** For each of these, were they to leave together; at most `limit` peers are named in all. Costs what they have, not the fleet. */
-export type TouchedBy = (fleet: FleetReader, leavers: readonly string[], limit: number) => readonly Touched[];
+export type TouchedBy = (
+  fleet: FleetReader,
+  leavers: readonly string[],
+  limit: number,
+) => Generator<undefined, readonly Touched[]>;

@@ -50,6 +50,7 @@ export const instanceEvacuator: Evacuator = {
 
   plan: (fleet, leavers, nowMs) => onTrial(fleet, (trial) => allSteps(planSteps(trial, leavers, { nowMs }))),
   planSteps,
+  triesOut: [CLAIM.name],
 
   begin: (fleet, planned, how) => {
     const moved = begunWith(planned, 'move', (ids) =>

@@ -1,10 +1,11 @@
 // What is said of each instance that has no place to go, before anybody starts a move.
 import { describe, expect, test } from 'vitest';
-import { merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { idOf, merged, onTrial, put, type Change, type FleetReader } from '../fleet/index.ts';
 import { allSteps, findHost, HOST, type Evacuating } from '../hosts/index.ts';
 import { schedulerModel } from '../scheduler/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from './instances-fixture.ts';
+import { GROUP, type Group } from './model.ts';
 import { move } from './moves-fixture.ts';
 import { fixtureF, flavor, hostF } from './reference-fixture.ts';
 
@@ -14,6 +15,8 @@ function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
   if (found === undefined) throw new Error('the scheduler has an index of hosts');
   return fleet.projection(found) as unknown as { slots: () => Iterable<number> };
 }
+
+const ALONE: Group = { name: 'g', project: 'default', policy: 'affinity', changedBy: 'test', changedAtMs: 0 };
 
 /** As a preview plans it: with the hosts leaving. */
 function planned(fleet: FleetReader, hosts: readonly string[], explained: number): readonly Evacuating[] {
@@ -70,6 +73,17 @@ describe('an instance that has no place to go', () => {
     };
     expect(messages(world.fleet, ['h2'])).toHaveLength(5);
     expect(looks).toBe(1);
+  });
+
+  test('a-group-that-it-is-alone-in-is-not-what-keeps-it', async () => {
+    const world = await World.of(
+      merged([...fixtureF(), put(GROUP, idOf(GROUP, 'g'), ALONE), hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2')]),
+    );
+    await world.create({ place: { group: 'g' } });
+    await world.settle();
+    const [message] = messages(world.fleet, ['h2']);
+    expect(message).toContain('out of reach of segment seg0');
+    expect(message).not.toContain('group');
   });
 
   test('beyond-what-was-asked-for, and in a drain, it is told where to ask', async () => {

@@ -1,8 +1,8 @@
 // Why instances that are to leave a host have no place to go: for each of them what stopped how many hosts, with its own ports and
 // addresses. A look at every host is shared by all that need the same, and made in steps.
-import { idOf, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
+import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
 import type { Evacuating, Leavers } from '../hosts/index.ts';
-import { segmentOfPool } from '../network/index.ts';
+import { CLAIM, claimId, segmentOfPool } from '../network/index.ts';
 import {
   reportSteps,
   reportText,
@@ -60,7 +60,7 @@ export function* explainNowhere(
     left -= 1;
     const request = leavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
     const key = needsKey(request);
-    const known = reports.get(key) ?? (yield* reportSteps(trial, request));
+    const known = reports.get(key) ?? (yield* reportWithoutClaim(trial, instance.id, request));
     reports.set(key, known);
     const reason = {
       code: NO_VALID_HOST,
@@ -71,6 +71,15 @@ export function* explainNowhere(
     yield;
   }
   return explained;
+}
+
+/** What it has at its host is no neighbour of its own: a group that it is alone in keeps it from nowhere. */
+function* reportWithoutClaim(trial: Trial, id: string, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
+  const home = trial.get(CLAIM, claimId(id, 'home'));
+  if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
+  const report = yield* reportSteps(trial, request);
+  if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
+  return report;
 }
 
 /** Requests with the same key differ in nothing that a report tells of, but for the addresses that they keep. */

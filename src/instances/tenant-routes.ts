@@ -12,18 +12,20 @@ import {
   type Route,
   type Sight,
 } from '../access/index.ts';
-import { onTrial, put, type FleetReader } from '../fleet/index.ts';
+import type { Refusal } from '../fleet/index.ts';
 import {
-  allSteps,
   findHost,
   HOST,
-  planOn,
+  planInSlices,
+  planTogetherSteps,
   unknownHost,
   type Evacuating,
   type Evacuation,
   type Evacuator,
+  type Slices,
+  type Steps,
+  type StoredHost,
 } from '../hosts/index.ts';
-import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { Explain } from '../operations/index.ts';
 
 export interface TenantRoutes {
@@ -69,21 +71,19 @@ export function tenantRoutes({ evacuators, explain }: TenantRoutes): Route[] {
         ),
       }),
       answers: { 200: { about: 'the tenants of the host', schema: Tenants } },
-      // Decided where an evacuation would be, on what is true there, and not committed.
-      handle: async (
-        { params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority },
-        { submit, clock, sightOf },
-      ) => {
-        const nowMs = clock.nowMs();
-        const decide = (fleet: FleetReader): Decision<object> => {
+      // Planned where an evacuation would be, on what is true there, and not committed.
+      handle: async ({ params: { id }, query: { limit = LIMIT_DEFAULT }, caller, authority }, world) => {
+        const nowMs = world.clock.nowMs();
+        const made = await planInSlices(world, authority, function* livingSteps(slices): Steps<object | Refusal> {
+          const { fleet } = slices;
           const host = findHost(fleet, id);
-          if (host === undefined || !seesSite(caller, host.doc.site)) return refuse(unknownHost(id));
-          const { count, tenants } = livingOn(fleet, id, { evacuators, limit, within: caller.site, nowMs });
-          const showing = { caller, explain, sight: sightOf(caller, fleet) };
-          return accept([], { host: id, count, tenants: tenants.map((one) => shown(one, showing)) });
-        };
-        const outcome = await submit(authority, { decide });
-        return outcome.kind === 'refused' ? refused(outcome.refusal) : answer(outcome.answer);
+          if (host === undefined || !seesSite(caller, host.doc.site)) return unknownHost(id);
+          const { count, tenants } = yield* livingOn(slices, host, { evacuators, limit, within: caller.site, nowMs });
+          const showing = { caller, explain, sight: world.sightOf(caller, fleet) };
+          return { host: id, count, tenants: tenants.map((one) => shown(one, showing)) };
+        });
+        if ('code' in made) return refused(made);
+        return 'code' in made.plan ? refused(made.plan) : answer(made.plan);
       },
     }),
   ];
@@ -103,21 +103,22 @@ interface Planning {
 }
 
 /** How many tenants a host has, and what would be done for the first of them. */
-function livingOn(fleet: FleetReader, host: string, { evacuators, limit, within, nowMs }: Planning): Living {
-  return onTrial(fleet, (trial) => {
-    const stored = findHost(trial, host);
-    // As a scale-in finds it: nothing leaves a host that stays.
-    if (stored?.doc.state === 'active') trial.add([put(HOST, stored.id, { ...stored.doc, state: 'draining' })]);
-    let count = 0;
-    const tenants = evacuators.flatMap((one) => {
-      const here = one.inventory(trial, host);
+function* livingOn(slices: Slices, host: StoredHost, { evacuators, limit, within, nowMs }: Planning): Steps<Living> {
+  let count = 0;
+  // As a scale-in finds it: nothing leaves a host that stays.
+  const planned = yield* planTogetherSteps(slices, evacuators, {
+    hosts: [host],
+    within: () => within,
+    nowMs,
+    explained: limit,
+    listed: (evacuator, fleet, id) => {
+      const here = evacuator.inventory(fleet, id);
       const first = here.slice(0, Math.max(0, limit - count));
       count += here.length;
-      const leavers = [{ host, tenants: first, within }];
-      return onTrial(trial, (own) => allSteps(planOn(one, own, leavers, { nowMs, explained: first.length })));
-    });
-    return { count, tenants };
+      return first;
+    },
   });
+  return { count, tenants: planned.flatMap(({ evacuating }) => evacuating) };
 }
 
 interface Showing {

@@ -1,6 +1,6 @@
 // The stock of addresses: per pool and version how many there are, how many are held, promised and free, and which is the
 // lowest free one. It follows subnets, ports and claims in whatever order they come; it keeps nothing that they do not say.
-import type { Applied, FleetReader, Projected, Projection } from '../fleet/index.ts';
+import type { Applied, FleetReader, Forkable, Projection } from '../fleet/index.ts';
 import { CLAIM, type Claim } from './claim.ts';
 import type { IpVersion } from './ip.ts';
 import { PORT, SUBNET, type Address, type Port, type Subnet } from './model.ts';
@@ -35,6 +35,16 @@ class Sum implements LiveStock {
   /** The subnets that addresses are picked from, in id order. */
   readonly subnets: SubnetStock[] = [];
 
+  copy(): Sum {
+    const copy = new Sum();
+    copy.total = this.total;
+    copy.held = this.held;
+    copy.claimed = this.claimed;
+    copy.left = this.left;
+    copy.subnets.push(...this.subnets);
+    return copy;
+  }
+
   get free(): bigint {
     return this.total - this.held - this.claimed;
   }
@@ -49,9 +59,17 @@ class Sum implements LiveStock {
 const VERSIONS: readonly (readonly IpVersion[])[] = [[], [6], [4], [4, 6]];
 const NO_ADDRESSES: readonly Address[] = [];
 
-export class Stock implements Projected {
-  readonly #subnets = new Map<string, SubnetStock>();
+export class Stock implements Forkable {
+  #subnets = new Map<string, SubnetStock>();
   readonly #sums = new Map<PoolKey, Readonly<Record<IpVersion, Sum>>>();
+
+  /** For plans: claims are counted in it alone. What ports hold it shares, and shows as it is. Costs O(pools). */
+  fork(): Stock {
+    const fork = new Stock();
+    fork.#subnets = this.#subnets;
+    for (const [pool, sums] of this.#sums) fork.#sums.set(pool, { 4: sums[4].copy(), 6: sums[6].copy() });
+    return fork;
+  }
 
   apply({ kind, before, after }: Applied): void {
     const was = before?.doc;

@@ -20,6 +20,13 @@ export class Bits {
     return this.#size;
   }
 
+  copy(): Bits {
+    const copy = new Bits();
+    for (const page of this.#pages) copy.#pages.push(page === undefined ? undefined : new Uint32Array(page));
+    copy.#size = this.#size;
+    return copy;
+  }
+
   has(slot: number): boolean {
     const page = this.#pages[Math.floor(slot / PAGE_SLOTS)];
     return page !== undefined && (((page[(slot >>> 5) % PAGE_WORDS] as number) >>> (slot & 31)) & 1) === 1;
@@ -90,6 +97,12 @@ export class Tags {
 
   get(tag: string): Bits | undefined {
     return this.#byTag.get(tag);
+  }
+
+  copy(): Tags {
+    const copy = new Tags();
+    for (const [tag, bits] of this.#byTag) copy.#byTag.set(tag, bits.copy());
+    return copy;
   }
 
   all(): Iterable<readonly [tag: string, bits: Bits]> {

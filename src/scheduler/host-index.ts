@@ -1,6 +1,6 @@
 // The fleet as the scheduler sees it: hosts by slot with what they have left, sets of slots by zone, site, aggregate and
 // trait, and what claims and failed builds take. A function of the documents alone, in whatever order they come.
-import type { Applied, FleetReader, Projected, Projection, Stored } from '../fleet/index.ts';
+import type { Applied, FleetReader, Forkable, Projection, Stored } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { CLAIM, type Claim } from '../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from './build-failures.ts';
@@ -12,20 +12,70 @@ import type { SortedChoices } from './nic-options.ts';
 import { Profiles } from './profiles.ts';
 import { WaitingSets } from './waiting-sets.ts';
 
-export class HostIndex implements Projected {
-  readonly table = new HostTable();
-  readonly profiles = new Profiles(this.table);
-  readonly clusters = new Clusters();
+/** What a fork shares with its original: it changes when hosts come, go or are edited. */
+interface Layout {
+  readonly clusters: Clusters;
+  readonly sites: Tags;
+  readonly zones: Tags;
+  readonly aggregates: Tags;
+  readonly traits: Tags;
+  /** Grows with every change of it. */
+  version: number;
+}
+
+const newLayout = (): Layout => ({
+  clusters: new Clusters(),
+  sites: new Tags(),
+  zones: new Tags(),
+  aggregates: new Tags(),
+  traits: new Tags(),
+  version: 0,
+});
+
+export class HostIndex implements Forkable {
+  readonly table: HostTable;
+  readonly profiles: Profiles;
+  readonly #layout: Layout;
+  readonly #layoutVersion: number;
+  readonly clusters: Clusters;
   /** What searches work with: one ends before the next begins. */
   readonly sortedChoices: SortedChoices = new WeakMap();
   readonly waiting = new WaitingSets();
-  readonly sites = new Tags();
-  readonly zones = new Tags();
-  readonly aggregates = new Tags();
-  readonly traits = new Tags();
-  readonly #versions = new Tags();
-  readonly #ledger = new Ledger();
+  readonly sites: Tags;
+  readonly zones: Tags;
+  readonly aggregates: Tags;
+  readonly traits: Tags;
+  #versions = new Tags();
+  #ledger = new Ledger();
   #size = 0;
+
+  constructor(table = new HostTable(), layout = newLayout()) {
+    this.table = table;
+    this.profiles = new Profiles(table);
+    this.#layout = layout;
+    this.#layoutVersion = layout.version;
+    ({
+      clusters: this.clusters,
+      sites: this.sites,
+      zones: this.zones,
+      aggregates: this.aggregates,
+      traits: this.traits,
+    } = layout);
+  }
+
+  /** For plans: claims, and hosts that leave, are counted in it alone. Which hosts there are it shares. Costs O(hosts). */
+  fork(): HostIndex {
+    const fork = new HostIndex(this.table.copy(), this.#layout);
+    fork.#versions = this.#versions.copy();
+    fork.#ledger = this.#ledger.copy();
+    fork.#size = this.#size;
+    return fork;
+  }
+
+  /** Of a fork: hosts have come, gone or were edited since. */
+  get isOutdated(): boolean {
+    return this.#layout.version !== this.#layoutVersion;
+  }
 
   apply({ kind, before, after }: Applied): void {
     if (kind === CLAIM.name) this.#claim(before?.doc as Claim | undefined, after?.doc as Claim | undefined);
@@ -97,6 +147,7 @@ export class HostIndex implements Projected {
   }
 
   #add({ id, doc }: StoredHost): void {
+    this.#layout.version += 1;
     const reach = this.clusters.reachOf(doc.physicalNetworks);
     const slot = this.clusters.take({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
     this.#size += 1;
@@ -109,6 +160,7 @@ export class HostIndex implements Projected {
   }
 
   #remove({ id, doc }: StoredHost): void {
+    this.#layout.version += 1;
     const taken = this.#ledger.of(id) as Readonly<Taken>;
     const { slot } = taken;
     this.sites.delete(doc.site, slot);
@@ -126,8 +178,11 @@ export class HostIndex implements Projected {
     const taken = this.#ledger.of(id) as Readonly<Taken>;
     const { slot } = taken;
     // A document that was changed elsewhere keeps its lists.
-    if (was.aggregates !== is.aggregates) replace(this.aggregates, slot, was.aggregates, is.aggregates);
-    if (was.traits !== is.traits) replace(this.traits, slot, was.traits, is.traits);
+    if (was.aggregates !== is.aggregates || was.traits !== is.traits) {
+      this.#layout.version += 1;
+      replace(this.aggregates, slot, was.aggregates, is.aggregates);
+      replace(this.traits, slot, was.traits, is.traits);
+    }
     replace(this.#versions, slot, versionsOf(was), versionsOf(is));
     this.#show(taken, id, is, this.table.reaches[slot] as Reach);
   }

@@ -51,6 +51,12 @@ export function promised(total: number, ratio: number): number {
 class Column {
   readonly #pages: (Float64Array | undefined)[] = [];
 
+  copy(): Column {
+    const copy = new Column();
+    for (const page of this.#pages) copy.#pages.push(page === undefined ? undefined : new Float64Array(page));
+    return copy;
+  }
+
   at(slot: number): number {
     return this.#pages[Math.floor(slot / BLOCK)]?.[slot % BLOCK] ?? 0;
   }
@@ -65,15 +71,15 @@ class Column {
 export type { Column };
 
 export class HostTable {
-  readonly ids: string[] = [];
-  readonly hosts: (Host | undefined)[] = [];
-  readonly reaches: (Reach | undefined)[] = [];
+  ids: string[] = [];
+  hosts: (Host | undefined)[] = [];
+  reaches: (Reach | undefined)[] = [];
   /** FIGURES a slot. Memory, vcpus and disk are what is left of them; less than 0 when a host's capacity was lowered. */
   figures = new Float64Array(0);
   /** One over the memory and the vcpus that may be promised: what shares of a host are worked out with. */
   perWhole = new Float64Array(0);
   standings = new Uint8Array(0);
-  readonly schedulable = new Bits();
+  schedulable = new Bits();
   /** Grow whenever anything of a block changes, or of a bay. */
   blockVersions = new Uint32Array(0);
   bayVersions = new Uint32Array(0);
@@ -84,6 +90,26 @@ export class HostTable {
   #isOutOfOrder = new Uint8Array(0);
   /** By bay: no host was ever put into this slot or one behind it. */
   #ends = new Uint32Array(0);
+
+  /** With every block changed: nobody has looked at the copy. */
+  copy(): HostTable {
+    const copy = new HostTable();
+    copy.ids = this.ids.slice();
+    copy.hosts = this.hosts.slice();
+    copy.reaches = this.reaches.slice();
+    copy.figures = this.figures.slice();
+    copy.perWhole = this.perWhole.slice();
+    copy.standings = this.standings.slice();
+    copy.schedulable = this.schedulable.copy();
+    copy.blockVersions = this.blockVersions.slice();
+    copy.bayVersions = this.bayVersions.slice();
+    for (const [resource, column] of this.#columns) copy.#columns.set(resource, column.copy());
+    copy.#isChanged = new Uint8Array(this.blocks).fill(1);
+    copy.#changed = Array.from({ length: this.blocks }, (_, block) => block);
+    copy.#isOutOfOrder = this.#isOutOfOrder.slice();
+    copy.#ends = this.#ends.slice();
+    return copy;
+  }
 
   get blocks(): number {
     return this.blockVersions.length;

@@ -26,6 +26,14 @@ export class GroupTally {
   readonly #hostsWith = new Map<number, number>();
   #most = 0;
 
+  copy(): GroupTally {
+    const copy = new GroupTally();
+    for (const [host, claims] of this.#hosts) copy.#hosts.set(host, claims);
+    for (const [claims, hosts] of this.#hostsWith) copy.#hostsWith.set(claims, hosts);
+    copy.#most = this.#most;
+    return copy;
+  }
+
   /** The most claims on any one host. */
   get most(): number {
     return this.#most;
@@ -66,6 +74,19 @@ export class GroupTally {
 export class Ledger {
   readonly #byHost = new Map<string, Taken>();
   readonly #groups = new Map<string, GroupTally>();
+  /** Of a copy: the groups that it has not changed are as those it was copied from. */
+  #original: Ledger | undefined;
+
+  /** What is taken on hosts is copied, groups only when they change: there may be as many as instances. */
+  copy(): Ledger {
+    const copy = new Ledger();
+    for (const [host, taken] of this.#byHost) {
+      const resources = taken.resources === undefined ? undefined : new Map(taken.resources);
+      copy.#byHost.set(host, { ...taken, resources });
+    }
+    copy.#original = this;
+    return copy;
+  }
 
   of(host: string): Readonly<Taken> | undefined {
     return this.#byHost.get(host);
@@ -77,7 +98,9 @@ export class Ledger {
   }
 
   group(id: string): GroupTally | undefined {
-    return this.#groups.get(id);
+    const tally = this.#groups.get(id);
+    if (tally === undefined) return this.#original?.group(id);
+    return tally.size === 0 ? undefined : tally;
   }
 
   /** Counts a claim in, or out again; answers what is taken on its host then. */
@@ -95,9 +118,12 @@ export class Ledger {
 
   #countInGroup(group: string, host: string, by: 1 | -1): void {
     let tally = this.#groups.get(group);
-    if (tally === undefined) this.#groups.set(group, (tally = new GroupTally()));
+    if (tally === undefined) {
+      this.#groups.set(group, (tally = this.#original?.group(group)?.copy() ?? new GroupTally()));
+    }
     tally.change(host, by);
-    if (tally.size === 0) this.#groups.delete(group);
+    // In a copy it stays, empty: without it the original's would show.
+    if (tally.size === 0 && this.#original === undefined) this.#groups.delete(group);
   }
 
   setFailures(host: string, failures: number): Readonly<Taken> {

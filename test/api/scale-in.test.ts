@@ -63,7 +63,7 @@ interface BlockedAnswer {
 
 describe('what cannot leave a host that is being emptied', () => {
   test('each-instance-is-told-what-it-lacks, without a move, to those who see its site', async () => {
-    expect(await blockedNow()).toEqual({ count: 0, blocked: [] });
+    expect(await blockedNow()).toMatchObject({ count: 0, blocked: [] });
     await start(['central-0']);
     const told = await blockedNow();
     expect(told.blocked.filter(({ kind }) => kind === 'instance')).toMatchInlineSnapshot(`
@@ -86,7 +86,7 @@ describe('what cannot leave a host that is being emptied', () => {
       count: told.count,
       blocked: { length: 1 },
     });
-    expect(await blockedNow(north)).toEqual({ count: 0, blocked: [] });
+    expect(await blockedNow(north)).toMatchObject({ count: 0, blocked: [] });
   });
 });
 

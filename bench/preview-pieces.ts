@@ -1,0 +1,115 @@
+// How long a preview holds the event loop in one piece, on 10^4 hosts with 10^5 instances. The routes themselves are asked; what their
+// decisions are made by is measured, in processor time, and what it takes to write down the answer. Beside it: the same plan made in one go.
+import { hash } from 'node:crypto';
+import type { Route } from '../src/access/index.ts';
+import { touchedBy } from '../src/dataplane/index.ts';
+import { valueOf, type Fleet } from '../src/fleet/index.ts';
+import { allSteps, SCALE_IN } from '../src/hosts/index.ts';
+import { previewScaleIn } from '../src/hosts/preview.ts';
+import { scaleInRoutes } from '../src/hosts/runtime.ts';
+import { tenantRoutes } from '../src/instances/runtime.ts';
+import { realClock } from '../src/main/clock.ts';
+import { EVACUATORS, explain } from '../src/main/rooms.ts';
+import { below, type Benchmark, type Figure } from './benchmark.ts';
+import { SEGMENTS } from './placements/fleet.ts';
+import { sampleHostId } from './sample-hosts.ts';
+import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
+import type { Scope } from './scope.ts';
+
+const HOSTS = 10_000;
+const INSTANCES = 100_000;
+const SERVICES = 5_000;
+/** Requests that wait this long are not noticed; the lease bears a hundred times as much. */
+const PIECE_LIMIT_MS = 20;
+const ROUNDS = 3;
+const FULL_HOSTS = 20;
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
+const OPERATOR = { name: 'bench', role: 'operator' };
+
+interface Pieces {
+  readonly longestMs: number;
+  readonly count: number;
+  readonly sumMs: number;
+}
+
+/** Asks a route as the API does, with a decider that does nothing else. */
+async function piecesOf(fleet: Fleet, route: Route | undefined, call: object): Promise<Pieces> {
+  const pieces: number[] = [];
+  // Of this thread alone: on a machine that others work on a piece would last as long as they let it.
+  const measured = <T>(work: () => T): T => {
+    const began = process.threadCpuUsage();
+    const made = work();
+    const { user, system } = process.threadCpuUsage(began);
+    pieces.push((user + system) / 1000);
+    return made;
+  };
+  const submit = (_: unknown, { decide }: { decide: (on: Fleet) => { kind: string; answer?: unknown } }) => {
+    const { kind, answer } = measured(() => decide(fleet));
+    if (kind !== 'accept') throw new Error('the plan was refused');
+    return Promise.resolve({ kind: 'accepted', revision: fleet.revision, answer });
+  };
+  const world = { submit, clock: realClock, hash: sha256 };
+  const answered = (await route?.handle({ caller: OPERATOR, authority: {}, ...call } as never, world as never)) as {
+    readonly body?: object;
+  };
+  if (answered.body === undefined) throw new Error(`no answer: ${JSON.stringify(answered)}`);
+  measured(() => JSON.stringify(answered.body));
+  return { longestMs: Math.max(...pieces), count: pieces.length, sumMs: pieces.reduce((sum, one) => sum + one, 0) };
+}
+
+function oneGoMs(fleet: Fleet, hosts: readonly string[]): number {
+  const began = process.threadCpuUsage();
+  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
+  const shown = previewScaleIn(fleet, EVACUATORS, asked);
+  if ('code' in shown) throw new Error(shown.message);
+  allSteps(touchedBy(fleet, [...hosts], 1000));
+  const { user, system } = process.threadCpuUsage(began);
+  return (user + system) / 1000;
+}
+
+/** The median of some rounds, after one that compiles. */
+async function median(scope: Scope, ask: () => Promise<Pieces>): Promise<Pieces> {
+  const rounds: Pieces[] = [];
+  await ask();
+  while (rounds.length < ROUNDS) {
+    scope.check();
+    rounds.push(await ask());
+  }
+  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as Pieces;
+}
+
+function figure(name: string, { longestMs, count, sumMs }: Pieces, beside: string): Figure {
+  const peer = `limit: ${PIECE_LIMIT_MS} ms; ${count} pieces, ${Math.round(sumMs)} ms in all${beside}`;
+  return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
+}
+
+async function run(scope: Scope): Promise<Figure[]> {
+  const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
+  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain });
+  const preview = routes.find(({ path }) => path.endsWith('/preview'));
+  const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
+    const pieces = await median(scope, () => piecesOf(fleet, preview, { body: { hosts } }));
+    return figure(name, pieces, `; in one go: ${Math.round(oneGoMs(fleet, hosts))} ms`);
+  };
+  // All hosts of one segment: no instance has anywhere to go, and each is told why.
+  const segment = Array.from({ length: HOSTS / SEGMENTS }, (_, nth) => sampleHostId(nth * SEGMENTS));
+  const figures = [
+    await previewed('preview-piece-100', leavers(100)),
+    await previewed('preview-piece-1000', leavers(1000)),
+    await previewed('preview-piece-blocked', segment),
+  ];
+  const full = loadedScaleInFleet({ hosts: FULL_HOSTS, instances: INSTANCES, services: FULL_HOSTS });
+  const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain });
+  const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
+  const told = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
+  figures.push(figure('tenants-piece', await median(scope, () => piecesOf(full, tenants, call)), told));
+  return figures;
+}
+
+export const previewPiecesBenchmark: Benchmark = {
+  name: 'preview-pieces',
+  about: `the longest that a preview of 100 and 1000 of ${HOSTS} hosts, and the tenants of a full one, hold the event loop`,
+  seconds: 55,
+  run,
+};

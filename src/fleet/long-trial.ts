@@ -1,0 +1,63 @@
+// A trial that lasts longer than one turn of the event loop, for plans that are made in slices. What it adds is shown by projections of
+// its own, forked when they are first asked for: the fleet's never see it, so that decisions between two slices find them as they
+// are. Documents that it does not change itself are those of the newest fleet, slice after slice.
+import type { Change } from './document.ts';
+import type { FleetReader } from './reader.ts';
+import type { Applied, Forkable, Projected, Projection } from './registry.ts';
+import { Overlay, type Ground } from './stage.ts';
+
+export class LongTrial extends Overlay {
+  readonly #kinds: readonly string[];
+  readonly #forks = new Map<Projected, Forkable>();
+
+  /** Only documents of these kinds can be added. */
+  constructor(fleet: FleetReader, kinds: readonly string[]) {
+    super(fleet as Ground);
+    this.#kinds = kinds;
+  }
+
+  /** What the next slice is made on: the fleet has gone on meanwhile. */
+  rebase(fleet: FleetReader): void {
+    this.ground = fleet as Ground;
+  }
+
+  /** What was planned on it means nothing any more: forks share something that is another now, or the fleet was loaded anew. */
+  get isOutdated(): boolean {
+    if (this.#forks.size === 0) return false;
+    const live = new Set(this.#kinds.flatMap((kind) => this.ground.projectedFor(kind)));
+    for (const [one, fork] of this.#forks) if (fork.isOutdated === true || !live.has(one)) return true;
+    return false;
+  }
+
+  override add(changes: readonly Change[]): readonly Applied[] {
+    const other = changes.find(({ kind }) => !this.#kinds.includes(kind));
+    if (other !== undefined) throw new Error(`a long trial of ${this.#kinds.join(', ')} cannot show a ${other.kind}`);
+    return super.add(changes);
+  }
+
+  override projection<P extends Projected>(projection: Projection<P>): P {
+    const live = this.ground.projection(projection);
+    const fork = this.#forks.get(live);
+    if (fork !== undefined) return fork as unknown as P;
+    if (!isForkable(live) || !projection.kinds.some((kind) => this.#kinds.includes(kind))) return live;
+    return this.#fork(live, projection) as unknown as P;
+  }
+
+  #fork(live: Forkable, { kinds }: Projection): Forkable {
+    const fork = live.fork();
+    this.#forks.set(live, fork);
+    for (const commit of this.commits) {
+      for (const applied of commit) if (kinds.includes(applied.kind)) fork.apply(applied);
+    }
+    return fork;
+  }
+
+  /** Those that nobody asked for yet are told when they are forked; those that cannot be forked show the fleet's. */
+  override projectedFor(kind: string): readonly Projected[] {
+    return this.ground.projectedFor(kind).flatMap((one) => this.#forks.get(one) ?? []);
+  }
+}
+
+function isForkable<P extends Projected>(one: P): one is P & Forkable {
+  return 'fork' in one;
+}
