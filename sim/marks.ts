@@ -108,7 +108,9 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'connections-not-yet': 'seldom: whoever brings connections is mostly faster. src/agent/seeder.test.ts',
   'deposit-cut': 'needs tens of thousands of connections: src/agent/exchange.test.ts, src/agent/seeder.test.ts',
   'drained-host-drains-again': 'nothing is placed on a host that leaves: src/hosts/scale-in-drain.test.ts',
+  'failover-to-the-old-host': 'needs a target that dies in the seconds after a switch: src/election/hand-over.test.ts',
   'hand-over-orphan': 'needs an operation that ends without a word: src/election/hand-over.test.ts',
+  'leave-given-up': 'needs an agent that is heard and answers nothing for minutes: src/hosts/scale-in-leave.test.ts',
   'something-came-while-it-left': 'nothing is placed on a host that leaves: src/hosts/scale-in-end.test.ts',
   'switch-identity-shared': 'needs a switch that was copied: src/agent/switch.test.ts',
 };

@@ -18,6 +18,7 @@ import { removedEverywhere } from './switches.ts';
 import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { commitsEnd, failuresPaused } from './pace.ts';
+import { waitsForItself } from './readiness.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -50,6 +51,7 @@ export const CHECKERS: readonly Checker[] = [
   onlyOneShown,
   makeBeforeBreak,
   toTheAble,
+  waitsForItself,
   forgottenInTime,
   failuresPaused,
   commitsEnd,

@@ -157,7 +157,11 @@ export const toTheAble: Checker = {
         const able = [...presenceOf(truth, is)].filter((one) => couldDo(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
-        if (leaves && able.length > 0) violated(`${id} goes to ${host}, and ${able[0]} could have it`);
+        // Until its hand-over ends the old host has the connections: it goes on if the next one is lost.
+        const { handOver } = was ?? {};
+        const hasConnections = handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host;
+        if (leaves && able.length > 0 && !hasConnections)
+          violated(`${id} goes to ${host}, and ${able[0]} could have it`);
       }
     },
   }),

@@ -55,20 +55,27 @@ export const switchLosesFlows: Fault = {
   },
 };
 
-/** Its next hop outside does not answer there, or what else it needs is missing: no other service of the host is concerned. */
+/**
+ * Its next hop outside does not answer, at one host or at all but its own, or what else it needs is missing: no other service of
+ * those hosts is concerned. One whose host does several is hit more often: they leave together.
+ */
 export const serviceUnpreparable: Fault = {
   name: 'service-unpreparable',
   weight: 4,
   strike: (world) => {
+    const { rng, scheduler, machines } = world;
     const machine = one(world);
     const services = [...world.truth.all(SERVICE)];
     if (machine === undefined || services.length === 0) return undefined;
-    const { id } = world.rng.pick(services);
-    machine.unpreparable.add(id);
-    world.scheduler.after(world.rng.between(1000, 90_000), `${machine.name} can prepare ${id}`, () =>
-      machine.unpreparable.delete(id),
-    );
-    return `${machine.name} ${id}`;
+    const perHost = Map.groupBy(services, ({ doc }) => doc.designated?.host);
+    const together = services.filter(({ doc }) => (perHost.get(doc.designated?.host)?.length ?? 0) > 1);
+    const { id, doc } = rng.pick(together.length === 0 ? services : together);
+    const sick = rng.chance(0.5) ? [machine] : machines.filter(({ name }) => name !== doc.designated?.host);
+    for (const { unpreparable } of sick) unpreparable.add(id);
+    scheduler.after(rng.between(1000, 90_000), `${id} can be prepared`, () => {
+      for (const { unpreparable } of sick) unpreparable.delete(id);
+    });
+    return `${id} at ${sick.map(({ name }) => name).join(', ')}`;
   },
 };
 

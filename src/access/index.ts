@@ -1,4 +1,4 @@
-export { answer, noSuch, refused, resourceAfter } from './answer.ts';
+export { answer, noSuch, readResource, refused, resourceAfter } from './answer.ts';
 export {
   callerOfToken,
   denyUnlessAuthorized,

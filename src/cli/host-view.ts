@@ -40,6 +40,7 @@ export interface Host extends Changed {
   readonly quarantined?: { readonly because: string; readonly as?: string; readonly atMs: number };
   readonly degraded?: readonly { readonly sentence: string; readonly sinceMs: number }[];
   readonly strays?: { readonly names: readonly string[]; readonly count: number; readonly sinceMs: number };
+  readonly unready?: readonly { readonly service: string; readonly because: string; readonly operation: string }[];
   readonly readmitted?: boolean;
   readonly disabled?: Decree;
   readonly forcedDown?: Decree;
@@ -71,6 +72,10 @@ export function hostFacts(host: Host, nowMs: number): Facts {
       `${sentence} (since ${relative(sinceMs, nowMs)})`,
     ]),
     ['Strays', straysText(host)],
+    ...(host.unready ?? []).map(({ service, because, operation }): Facts[number] => [
+      'Not ready',
+      `${service}: ${because} (${operation} waits)`,
+    ]),
     ['Leaving', leavingText(host, nowMs)],
     ['Forced', decree(host.leaving?.forced)],
     ['Quarantined', quarantineText(host, nowMs)],

@@ -145,6 +145,15 @@ export class Poll {
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
 
+  /** Whether a host could go on with a service that it has the connections of: nothing speaks against it but that it leaves. */
+  mayKeep(doc: Service, host: string): boolean {
+    const standing = this.#standings.of(host);
+    const reaches = this.#wayOutOf(doc);
+    if (this.#isUnheard(host) || !hasPresence(this.fleet, doc, host)) return false;
+    const because = this.#because(standing, reaches);
+    return because === undefined || (because === 'tombstoned' && this.#mayFallBackTo(standing, reaches));
+  }
+
   /** Designations minus base weight, as the next choice sees it. */
   scoreOf(host: string): number {
     return this.#score(this.#standings.of(host));

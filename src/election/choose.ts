@@ -1,5 +1,6 @@
 // The one choice: of those that can do a service the one with the lowest score, then the first by id. Whoever chooses for several
 // does so in the order of their ids on one poll: each choice counts for the next, and no order of lists or maps shows.
+import { mark } from '../fleet/index.ts';
 import type { Candidates, Poll } from './candidates.ts';
 import type { Cause, StoredService } from './model.ts';
 import { whyOf, type Choice } from './why.ts';
@@ -13,16 +14,24 @@ export interface Asked {
   readonly fallback: 'leaving' | 'none';
   /** Taken if it can do it at all: it is being built already. */
   readonly prefer?: string | undefined;
+  /** Taken before all others, also while it leaves: it has the connections, and hands them on with the next hand-over. */
+  readonly keeper?: string | undefined;
 }
 
 /** Undefined when nobody can. What is chosen is counted in the poll. */
 export function choose(poll: Poll, asked: Asked, nowMs: number): Choice | undefined {
   const { service, cause, except, fallback } = asked;
   const candidates = poll.candidatesOf(service, except);
-  const host = preferred(poll, asked) ?? best(candidates, fallback);
+  const host = kept(poll, asked) ?? preferred(poll, asked) ?? best(candidates, fallback);
   if (host === undefined) return undefined;
   poll.count(service.doc, host);
   return { host, why: whyOf(cause, candidates, host, nowMs) };
+}
+
+function kept(poll: Poll, { service, keeper }: Asked): string | undefined {
+  if (keeper === undefined || !poll.mayKeep(service.doc, keeper)) return undefined;
+  mark('failover-to-the-old-host');
+  return keeper;
 }
 
 function preferred(poll: Poll, { service, prefer }: Asked): string | undefined {

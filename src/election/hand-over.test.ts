@@ -60,6 +60,43 @@ test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () 
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
+describe('the target after the switch', () => {
+  test.each(['switched', 'retiring', 'reseeding', 'draining'])(
+    'one-that-dies-costs-no-connection-that-the-old-host-still-has: %s',
+    async (phase) => {
+      const world = await leaving();
+      await world.until(NAT, phase);
+      await world.silent('x');
+      await world.look();
+      expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'a', degraded: true } });
+      // And goes on from there, with its connections.
+      world.views.log.length = 0;
+      await world.settle();
+      expect(world.views.log).toContain('seed a y');
+      expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+      expect(world.wrong()).toEqual([]);
+      expect(world.violations).toEqual([]);
+    },
+  );
+
+  test('one-that-dies-once-the-old-host-was-cleared-is-replaced-by-another', async () => {
+    const world = await leaving();
+    await world.settle();
+    await world.silent('x');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 b, subnet-route:s1 b');
+  });
+
+  test('an-old-host-that-is-lost-as-well-is-not-waited-for', async () => {
+    const world = await leaving();
+    await world.until(NAT, 'retiring');
+    await world.silent('a');
+    await world.silent('x');
+    await world.look();
+    expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
+  });
+});
+
 describe('the target before the switch', () => {
   test('one-that-dies-is-replaced-while-the-old-host-serves', async () => {
     const world = await leaving();
@@ -172,18 +209,18 @@ describe('the old host', () => {
   });
 });
 
-test('the-new-host-dies-after-the-switch-and-another-is-elected', async () => {
+test('the-new-host-dies-after-the-switch-and-the-old-one-goes-on', async () => {
   const world = await leaving();
   world.views.behind.add('b');
   await world.until(NAT, 'switched');
   const epoch = service(world.fleet, NAT)?.epoch ?? 0;
   await world.silent('x');
   await world.look();
-  expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
+  expect(world.shown()).toBe('nat:r1 a!, subnet-route:s1 b');
   expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
   world.views.behind.clear();
   await world.settle();
-  expect(stateOf(world)).toBe('switch done elected-anew');
+  expect(stateOf(world)).toBe('clear done; switch done elected-anew');
   expect(world.wrong()).toEqual([]);
 });
 

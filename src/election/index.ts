@@ -17,3 +17,4 @@ export { rebalanceServices } from './rebalance.ts';
 export { electionSentences } from './sentences.ts';
 export { ELECTION, heartbeatsOf } from './settings.ts';
 export { heartbeatPeers, watchedOf, watchersOf } from './watchers.ts';
+export { unreadyServices } from './unready.ts';

@@ -40,6 +40,9 @@ const notToALeavingHost: Invariant = {
     becameOf(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !leaves(fleet, host)) return [];
+      // It has the connections until its hand-over ends: who was to have them is lost.
+      const { handOver } = was ?? {};
+      if (handOver !== undefined && !isBeforeSwitch(handOver) && handOver.from === host) return [];
       const others = new Poll(fleet).candidatesOf({ doc: is }).eligible.listed;
       return others.length === 0 ? [] : [`${id} goes to ${host}, and ${others[0]?.host} could have it`];
     }),

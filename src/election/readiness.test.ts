@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { ALARM } from '../alarms/index.ts';
 import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { serviceRoutes } from './routes.ts';
 import { electionSentences } from './sentences.ts';
+import { unreadyServices } from './unready.ts';
 
 const SICK = 'nat:r1';
 const SILENT = 'next hop 203.0.113.1 does not answer';
@@ -53,6 +55,38 @@ test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which goes whe
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 x');
   expect(alarms(world)).toEqual([]);
   expect(world.wrong()).toEqual([]);
+});
+
+test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks-something', async () => {
+  const world = await leavingWithSickService();
+  await passes(world, 8);
+  const why = serviceRoutes.find(({ path }) => path.endsWith('/:id/why'))!;
+  const call = { params: { id: SICK } } as unknown as Parameters<typeof why.handle>[0];
+  const asked = { journal: { fleet: world.fleet } } as unknown as Parameters<typeof why.handle>[1];
+  const answered = (await why.handle(call, asked)) as { readonly body: { readonly sentences: readonly string[] } };
+  expect(answered.body.sentences).toContain(
+    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. Its old host serves meanwhile.',
+  );
+  const { operation } = world.items().find(({ target }) => target.id === SICK)!;
+  expect(unreadyServices(world.fleet, 'x')).toEqual([{ service: SICK, because: SILENT, operation }]);
+  expect(unreadyServices(world.fleet, 'a')).toEqual([]);
+  world.views.unready.clear();
+  await world.settle();
+  expect(unreadyServices(world.fleet, 'x')).toEqual([]);
+});
+
+test('never: a host that comes back is left for another target', async () => {
+  const world = await leavingWithSickService();
+  await world.put(fitHost('y'), portOn('y', 's1'));
+  const targets = new Set<string | undefined>();
+  world.journal.onCommit(() => targets.add(service(world.fleet, SICK)?.handOver?.to));
+  // Late enough that another host would be tried with the next look.
+  await passes(world, 58);
+  await world.edit('a', { state: 'recovering' });
+  targets.clear();
+  await passes(world, 20);
+  expect([...targets]).toEqual([undefined]);
+  expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'a' } });
 });
 
 test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-nobody-else-is-tried', async () => {

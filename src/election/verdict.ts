@@ -71,10 +71,17 @@ function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstan
       ...(designated !== undefined && { except: [designated.host] }),
       // It has been built there in part, or wholly; or the others send there already.
       prefer: handOver !== undefined && isBeforeSwitch(handOver) ? handOver.to : standby,
+      keeper: keeperOf(service.doc),
     },
     nowMs,
   );
   return choice && { kind: 'elect', choice };
+}
+
+/** Who still has the connections of a service: until the hand-over ends, the host that it is handed over from. */
+function keeperOf({ type, exclusion, handOver }: Service): string | undefined {
+  if (type !== 'nat' || exclusion === 'hard' || handOver === undefined) return undefined;
+  return isBeforeSwitch(handOver) ? undefined : handOver.from;
 }
 
 /**

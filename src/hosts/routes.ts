@@ -1,6 +1,7 @@
 // The HTTP surface of hosts: join them, look at them, edit them, take them in and out of maintenance.
 import { Type } from 'typebox';
 import {
+  answer,
   BY_ID,
   closed,
   editRoute,
@@ -10,9 +11,9 @@ import {
   listResources,
   optionalFields,
   read,
+  readResource,
   resourceAfter,
   scansFleet,
-  showRoute,
   write,
   type Listing,
   type Resource,
@@ -79,7 +80,49 @@ const Edit = closed(
   { minProperties: 1 },
 );
 
-export const hostRoutes: readonly Route[] = [
+/** A service that this host cannot provide yet, in its agent's words. */
+export interface UnreadyService {
+  readonly service: string;
+  readonly because: string;
+  /** The operation that waits for it. */
+  readonly operation: string;
+}
+
+export interface HostRouteParts {
+  /** What hand-overs wait for at a host. Costs what services it does or is to do. */
+  readonly unreadyServices: (fleet: FleetReader, host: string) => readonly UnreadyService[];
+}
+
+const SHOWN = Type.Object({
+  ...HOST_VIEW.schema.properties,
+  unready: Type.Optional(
+    Type.Array(Type.Object({ service: Type.String(), because: Type.String(), operation: Type.String() }), {
+      description: 'services that it is to take over and cannot provide yet, with the reason of its agent',
+    }),
+  ),
+});
+
+function showHostRoute({ unreadyServices }: HostRouteParts): Route {
+  return read({
+    method: 'GET',
+    path: `${HOSTS.path}/:id`,
+    tag: HOSTS.what,
+    params: BY_ID,
+    about: 'Show a host',
+    access: 'viewer',
+    scope: 'site',
+    answers: { 200: { about: 'the host', schema: SHOWN } },
+    handle: (call, { journal: { fleet }, sightOf }) => {
+      const found = readResource(fleet, HOST_VIEW, call, sightOf(call.caller, fleet));
+      const unready = found.kind === 'refuse' ? [] : unreadyServices(fleet, call.params.id);
+      if (found.kind === 'refuse' || unready.length === 0) return found;
+      // Without an ETag: what is not ready changes while the host's document does not.
+      return answer({ ...(JSON.parse(found.text ?? '{}') as object), unready });
+    },
+  });
+}
+
+export const hostRoutes = (parts: HostRouteParts): readonly Route[] => [
   read({
     method: 'GET',
     path: '/api/v1/hosts',
@@ -96,7 +139,7 @@ export const hostRoutes: readonly Route[] = [
     handle: (call, { journal: { fleet }, sightOf }) =>
       listResources(fleet, LISTING, withoutRemoved(fleet, call), sightOf(call.caller, fleet)),
   }),
-  showRoute(HOSTS, { scope: 'site' }),
+  showHostRoute(parts),
   editRoute(HOSTS, {
     about: 'Edit what operators say of a host; only the fields given change',
     access: 'operator',

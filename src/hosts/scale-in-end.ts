@@ -9,6 +9,7 @@ import {
   record,
   wait,
   type ActionOutcome,
+  type Item,
   type Next,
   type OperationKind,
   type RecordStep,
@@ -35,8 +36,15 @@ export interface EndOptions {
 }
 
 const ENDER = 'operation:scale-in-end';
-/** A host that goes by force is not waited for any longer than this. */
+/** A host that goes by force is not waited for any longer than this; no other is given up on sooner after somebody was told of it. */
 const LEAVE_PATIENCE_MS = 60_000;
+/** An agent that does well wipes its host and answers within a second or two: one that does not is told of after this time. */
+const LEAVE_ANSWER_MS = 10_000;
+/** Longer than it takes to miss a host: one that is down by then is removed without its answer. */
+const LEAVE_DEADLINE_MS = 5 * 60_000;
+const UNANSWERED = 'leave-unanswered';
+const LEAVER_SILENT = 'leaver-silent';
+const SILENT: readonly string[] = [UNANSWERED, LEAVER_SILENT];
 const LOOK_AGAIN_MS = 1000;
 const LEAVE_AGAIN_MS = 10_000;
 
@@ -54,9 +62,7 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     },
     observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
     task: (fleet, { doc }) =>
-      doc.step === 'disconnect' && doc.state === 'running'
-        ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } }
-        : undefined,
+      isTold(doc) ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } } : undefined,
     answered: (fleet, item, answer, nowMs) => answered(fleet, item, answer, nowMs),
   };
 }
@@ -103,10 +109,25 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
     mark('forced-out-unheard');
     return [onNewest(look, judgedAgain)];
   }
+  const host = item.doc.target.id;
+  const waitedMs = nowMs - begunAtMs;
+  // Somebody was told of it for a while. One that answers that it cannot is asked again instead.
+  const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
+  const isToldOf = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
+  if (forced === undefined && isToldOf && waitedMs >= LEAVE_DEADLINE_MS) {
+    mark('leave-given-up');
+    return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
+  }
   // It does not answer while it is silent, and it is not known yet whether it is down.
-  if (doc.connection.state !== 'up') return [wait(item, { code: 'leaver-silent', host: item.doc.target.id })];
+  if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host })];
+  if (isTold(item.doc)) return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host })];
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [onNewest(look, asked)];
+}
+
+/** It is told for as long as it has not answered, also when somebody has been told that it does not. */
+function isTold({ step, state, reason }: Item): boolean {
+  return step === 'disconnect' && (state === 'running' || (state === 'waiting' && reason?.code === UNANSWERED));
 }
 
 /** Each time that it is told to leave, also by a retry of long ago: it wipes what it has, so nothing may live there. */

@@ -110,6 +110,8 @@ export class World extends TestWorld {
   readonly unable = new Set<string>();
   /** What hosts find when they are told to leave, and the fleet does not know. */
   readonly strays = new Map<string, readonly string[]>();
+  /** Hosts whose agents are heard and answer nothing. */
+  readonly mute = new Set<string>();
   #keeper: ScaleInController | undefined;
 
   static async of(...changes: readonly Change[]): Promise<World> {
@@ -170,6 +172,7 @@ export class World extends TestWorld {
       if (this.host(doc.host)?.connection.state !== 'up') continue;
       const task = kind?.task?.(this.fleet, item);
       if (task === undefined) continue;
+      if (this.mute.has(doc.host)) continue;
       this.left.push(`${task.kind} ${doc.host}`);
       const strays = task.args['force'] === true ? undefined : this.strays.get(doc.host);
       const outcome = this.unable.has(doc.host) || strays !== undefined ? 'failed' : 'done';

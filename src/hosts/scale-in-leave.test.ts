@@ -73,6 +73,46 @@ test('work-that-a-host-has-to-do-keeps-it-while-it-is-heard, and it is named', a
   expect(await world.commit(world.ending(['c1']))).toMatchObject({ hosts: [{ result: 'accepted' }] });
 });
 
+test.each(['up', 'suspect'] as const)(
+  'one-that-is-told-to-leave-and-does-not-answer-is-told-of-within-15-s-and-given-up-after-5-minutes: %s',
+  async (state) => {
+    const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+    world.mute.add('c1');
+    const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
+    const begunMs = world.nowMs;
+    await world.connect('c1', state);
+    while (world.nowMs - begunMs <= 10_000) await world.tick();
+    expect(world.nowMs - begunMs).toBeLessThanOrEqual(15_000);
+    expect(world.item(operation, 'c1')?.reason).toMatchObject({
+      code: state === 'up' ? 'leave-unanswered' : 'leaver-silent',
+      host: 'c1',
+    });
+    while (world.nowMs - begunMs < 5 * 60_000) await world.tick();
+    await world.tick();
+    expect(world.item(operation, 'c1')).toMatchObject({
+      state: 'failed',
+      reason: { code: 'leave-given-up', connection: state },
+    });
+    expect(world.host('c1')).toMatchObject({ state: 'drained', credential: 't-c1' });
+    // Asked again once it is there, it goes.
+    world.mute.clear();
+    await world.connect('c1', 'up');
+    await world.commit(world.ending(['c1'], { disconnect: true }));
+    await world.settle();
+    expect(world.states('c1')).toBe('c1 removed');
+  },
+);
+
+test('an-answer-that-comes-late-counts', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  world.mute.add('c1');
+  await world.commit(world.ending(['c1'], { disconnect: true }));
+  for (let tick = 0; tick < 6; tick += 1) await world.tick();
+  world.mute.clear();
+  await world.settle();
+  expect(world.states('c1')).toBe('c1 removed');
+});
+
 test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
   const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
   world.unable.add('c1');

@@ -41,6 +41,8 @@ test('all-of-them', () => {
       "host-works: Host c1 still has work to do, such as destroying what was left of instances that moved away.",
       "not-begun: Nothing could be begun for host c1: No.",
       "not-left: Host c1 could not leave: the switch does not answer. It is asked again.",
+      "leave-unanswered: Host c1 was told to leave and has not answered yet: its agent is heard and does not finish. It is waited for, 5 minutes in all; look at the agent there, or go on without it with "muster scale-in end c1 --force --reason <why>".",
+      "leave-given-up: Host c1 was told to leave and did not answer within 5 minutes; its connection is up. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end c1 --force --reason <why>".",
       "leaver-silent: Host c1 was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down c1".",
       "has-left: Host c1 has left and is about to be removed.",
       "brought-back: Host c1 was brought back meanwhile.",

@@ -33,6 +33,10 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} still has work to do, such as destroying what was left of instances that moved away.`,
   'not-begun': ({ host, message }) => `Nothing could be begun for host ${said(host)}: ${said(message)}`,
   'not-left': ({ host, problems }) => `Host ${said(host)} could not leave: ${said(problems)}. It is asked again.`,
+  'leave-unanswered': ({ host }) =>
+    `Host ${said(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It is waited for, 5 minutes in all; look at the agent there, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
+  'leave-given-up': ({ host, connection }) =>
+    `Host ${said(host)} was told to leave and did not answer within 5 minutes; its connection is ${said(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
   'leaver-silent': ({ host }) =>
     `Host ${said(host)} was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down ${said(host)}".`,
   'has-left': ({ host }) => `Host ${said(host)} has left and is about to be removed.`,

@@ -6,7 +6,7 @@ import { ALARM, type Alarm } from '../alarms/index.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
 import { touchedBy } from '../dataplane/index.ts';
-import { SERVICE, type Service } from '../election/index.ts';
+import { SERVICE, unreadyServices, type Service } from '../election/index.ts';
 import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
@@ -54,7 +54,7 @@ export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIs
     routes: [
       ...tokenRoutes({ site: SITE, host: HOST }),
       ...siteRoutes(SITE_USES),
-      ...hostRoutes,
+      ...hostRoutes({ unreadyServices }),
       ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
       ...operationRoutes({ views: operations, kinds: OPERATION_KINDS }),
       ...alarmRoutes(alarms),

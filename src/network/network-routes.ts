@@ -51,7 +51,7 @@ const create = createRoute(NETWORKS, {
     backEnd: Type.Optional(Type.Enum(BACK_ENDS)),
     ...optionalFields(NETWORK_FACTS),
   }),
-  decide: (fleet, body, asked) => createNetwork(fleet, { ...body, ...asked }),
+  decide: (fleet, body, { by, nowMs, admin }) => createNetwork(fleet, { ...body, by, nowMs, admin }),
 });
 
 const edit = editRoute(NETWORKS, {
@@ -65,7 +65,7 @@ const edit = editRoute(NETWORKS, {
     },
     { minProperties: 1 },
   ),
-  decide: (fleet, command, asked) => editNetwork(fleet, { ...command, ...asked }),
+  decide: (fleet, command, { by, nowMs, admin }) => editNetwork(fleet, { ...command, by, nowMs, admin }),
 });
 
 const stock = read({

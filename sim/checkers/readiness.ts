@@ -1,0 +1,81 @@
+// Services that hosts cannot prepare: whoever waits does so for its own service. A host that lacks something for one is as fast for
+// the others as if it lacked nothing.
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
+import { ITEM, type Item } from '../../src/operations/index.ts';
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+
+/** What a host said before it was cured may be believed for as long as a silent host counts as heard. */
+const SAID_BEFORE_MS = 60_000;
+/** Far more than the steps of a hand-over and the pauses between its tries take while nothing else goes wrong. */
+const OWN_STEPS_MS = 45_000;
+
+export const waitsForItself: Checker = {
+  name: 'never: a healthy service waits for a sick one beyond its own steps',
+  watch: (world, violated) => {
+    /** When a host last could not prepare a service, by `<host> <service>`. */
+    const sickMs = new Map<string, number>();
+    /** Since when nothing else was wrong with a host. */
+    const calmMs = new Map<string, number>();
+    let epoch = 0;
+    return {
+      onApplied: (truth, applied, { fence }) => {
+        const { nowMs } = world.scheduler;
+        if (fence?.epoch !== epoch) calmMs.clear();
+        epoch = fence?.epoch ?? 0;
+        for (const machine of world.machines) {
+          for (const service of machine.unpreparable) sickMs.set(`${machine.name} ${service}`, nowMs);
+          if (isDisturbed(truth, machine)) calmMs.delete(machine.name);
+          else if (!calmMs.has(machine.name)) calmMs.set(machine.name, nowMs);
+        }
+        for (const { service, host, isSaid } of waitingIn(truth, applied)) {
+          const sick = othersOf(world, host, service.id);
+          const ownMs = sickMs.get(`${host} ${service.id}`) ?? -Infinity;
+          if (sick.length === 0 || nowMs - ownMs < SAID_BEFORE_MS) continue;
+          const what = `${service.id} waits at ${host}, which cannot prepare ${sick.join(', ')}`;
+          if (isSaid) violated(what);
+          const sinceMs = Math.max(calmMs.get(host) ?? nowMs, service.sinceMs);
+          if (nowMs - sinceMs > OWN_STEPS_MS) violated(`${what}, for ${nowMs - sinceMs} ms`);
+        }
+      },
+    };
+  },
+};
+
+interface Waiting {
+  readonly service: { readonly id: string; readonly sinceMs: number };
+  readonly host: string;
+  /** The host is said to lack something for this very service. */
+  readonly isSaid: boolean;
+}
+
+/** Hand-overs that say with this commit that they wait for the next host. */
+function waitingIn(truth: Fleet, applied: readonly Applied[]): Waiting[] {
+  return applied.flatMap(({ kind, after }): Waiting[] => {
+    if (kind !== ITEM.name || after === undefined) return [];
+    const { target, step, state, reason } = after.doc as Item;
+    if (target.kind !== SERVICE.name || step !== 'prepare' || state !== 'waiting') return [];
+    const doc: Service | undefined = truth.get(SERVICE, idOf(SERVICE, target.id))?.doc;
+    if (doc?.handOver === undefined) return [];
+    const { to, sinceMs } = doc.handOver;
+    const isSaid = reason?.code === 'service-not-ready';
+    if (!isSaid && reason?.code !== 'hosts-behind') return [];
+    return [{ service: { id: target.id, sinceMs }, host: to, isSaid }];
+  });
+}
+
+function othersOf({ machines }: World, host: string, service: string): string[] {
+  const sick = machines.find(({ name }) => name === host)?.unpreparable ?? [];
+  return [...sick].filter((one) => one !== service);
+}
+
+function isDisturbed(truth: Fleet, { name, life, link, switch: { faults }, diskFull }: Machine): boolean {
+  const { cut, slowMs, losePercent, misroutePercent } = link;
+  const isUp = truth.get(HOST, idOf(HOST, name))?.doc.connection.state === 'up';
+  if (!isUp || life === undefined || life.program.paused || diskFull) return true;
+  if (cut || slowMs > 0 || losePercent > 0 || misroutePercent > 0) return true;
+  return faults.down || faults.dead || faults.slowMs > 0 || faults.losesFlows > 0;
+}

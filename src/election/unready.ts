@@ -1,0 +1,22 @@
+// What hand-overs wait for at a host: services that its agent cannot provide yet, in the agent's words. As the operations say it, so
+// that every server answers the same.
+import type { FleetReader } from '../fleet/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey } from '../operations/index.ts';
+import { SERVICE, SERVICES_TOUCHING_HOST } from './model.ts';
+import { SERVICE_NOT_READY } from './seeding.ts';
+
+interface Unready {
+  readonly service: string;
+  readonly because: string;
+  readonly operation: string;
+}
+
+export function unreadyServices(fleet: FleetReader, host: string): Unready[] {
+  return [...fleet.find(SERVICES_TOUCHING_HOST, host)].flatMap(({ id: service }) =>
+    [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, service))].flatMap(({ doc }) => {
+      const { reason, operation } = doc;
+      const isHere = reason?.code === SERVICE_NOT_READY && reason['host'] === host;
+      return isHere ? [{ service, because: String(reason['because']), operation }] : [];
+    }),
+  );
+}
