@@ -40,6 +40,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
         .argParser(demoHosts)
         .default(demo.fallback),
     )
+    .option('--simulated-agents', 'every host that joins gets a simulated agent in this process, also with --demo none')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
 }
 
@@ -79,6 +80,7 @@ export function demoCommand(cli: Cli): Command {
     command,
     ['twelve hosts in two sites', 'muster demo'],
     ['start with an empty fleet', 'muster demo --demo none'],
+    ['an empty fleet whose hosts come up by themselves', 'muster demo --demo none --simulated-agents'],
   );
   return starting(cli, command, 'demo');
 }

@@ -142,7 +142,7 @@ function gone(item: StoredItem): { readonly code: string; readonly host: string 
 
 export const joinSentences: ReasonSentences = {
   'agent-not-joined': ({ host }) =>
-    `Host ${said(host)} has no agent yet. Get a join token with "muster hosts join-token ${said(host)}" and start "muster agent" there.`,
+    `Host ${said(host)} has no agent yet. Get a join token with "muster hosts join-token ${said(host)}" and start "muster agent" there ("muster agent --simulate" to try it without a machine).`,
   'agent-not-heard': ({ host }) =>
     `The agent of host ${said(host)} is not heard. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>

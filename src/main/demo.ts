@@ -21,7 +21,8 @@ export function demo(options: ServeOptions, version: string): Promise<number> {
   });
 }
 
-function banner(plane: ControlPlane, { data, demo: asked }: ServeOptions, version: string): string {
+function banner(plane: ControlPlane, options: ServeOptions, version: string): string {
+  const { data, demo: asked, simulatedAgents = false } = options;
   const hosts = plane.journal.fleet.count(HOST);
   const empty = hosts === 0 && (asked === '0' || asked === 'none');
   const muster = `npx muster${flags(plane, data)}`;
@@ -37,15 +38,29 @@ function banner(plane: ControlPlane, { data, demo: asked }: ServeOptions, versio
     'Try, in another terminal in this folder:',
     '',
     `  ${muster} hosts list`,
-    empty
-      ? `  ${muster} hosts join compute-99 --vcpus 16 --memory 64GiB --wait`
-      : `  ${muster} instances create web --flavor small --network routed --count 3 --wait`,
+    ...(empty
+      ? firstHost(plane, muster, simulatedAgents)
+      : [`  ${muster} instances create web --flavor small --network routed --count 3 --wait`]),
     `  ${muster} watch`,
     '',
+    ...(empty && !simulatedAgents
+      ? ['Hosts get simulated agents by themselves with: muster demo --demo none --simulated-agents', '']
+      : []),
     'Ctrl-C stops it; the fleet is kept and is here at the next start.',
     '',
     '',
   ].join('\n');
+}
+
+/** A host needs an agent: one in this process where that was asked for, else one that is started beside it. */
+function firstHost({ url }: ControlPlane, muster: string, simulatedAgents: boolean): readonly string[] {
+  const join = `  ${muster} hosts join compute-99 --vcpus 16 --memory 64GiB`;
+  if (simulatedAgents) return [`${join} --wait`];
+  const server = url === DEFAULT_URL ? '' : ` --server ${url}`;
+  return [
+    join,
+    `  MUSTER_JOIN_TOKEN=$(${muster} hosts join-token compute-99) npx muster agent --simulate${server} --state ./agent-compute-99`,
+  ];
 }
 
 /** What has to be said because it is not the default. */

@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly networkCredentials?: string;
   /** How many simulated hosts, as text. */
   readonly demo: string;
+  /** Hosts that join get simulated agents, also where no host is simulated from the beginning. */
+  readonly simulatedAgents?: boolean;
   readonly logLevel: string;
 }
 
@@ -100,9 +102,14 @@ function demandAddress({ listen, advertise }: ServeOptions, store: string): void
 }
 
 async function withDemo(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {
-  if (options.demo === '0' || options.demo === 'none') return plane;
+  const isEmpty = options.demo === '0' || options.demo === 'none';
+  if (isEmpty && options.simulatedAgents !== true) return plane;
   const { startDemoFleet } = await import('./demo-fleet.ts');
-  const fleet = await startDemoFleet(plane, { hosts: Number(options.demo), dataFolder: options.data, log });
+  const fleet = await startDemoFleet(plane, {
+    hosts: isEmpty ? 0 : Number(options.demo),
+    dataFolder: options.data,
+    log,
+  });
   return {
     ...plane,
     stop: async () => {

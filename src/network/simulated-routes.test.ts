@@ -21,7 +21,7 @@ function surface() {
 describe('the simulated network over HTTP', () => {
   test('only-administrators-reach-it-and-only-at-the-deciding-server', () => {
     const faces = surface().routes.map(({ access, elsewhere }: Route) => ({ access, elsewhere }));
-    expect(faces).toHaveLength(5);
+    expect(faces).toHaveLength(6);
     expect(new Set(faces.map((face) => JSON.stringify(face)))).toEqual(
       new Set(['{"access":"admin","elsewhere":"forward"}']),
     );
@@ -56,7 +56,9 @@ describe('the simulated network over HTTP', () => {
   test('events-are-switched', async () => {
     const { call, create, bind, news } = surface();
     await create([{}]);
+    expect(await call('GET', 'events')).toMatchObject({ body: { enabled: true } });
     expect(await call('PUT', 'events', { body: { enabled: false } })).toMatchObject({ body: { enabled: false } });
+    expect(await call('GET', 'events')).toMatchObject({ status: 200, body: { enabled: false } });
     await bind('h1', [{}]);
     expect(news).toEqual([]);
     await call('PUT', 'events', { body: { enabled: true } });

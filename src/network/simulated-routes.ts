@@ -48,7 +48,7 @@ const CALL = Type.Object({
 const EVENTS = closed({ enabled: Type.Boolean() });
 
 export function simulatedNetworkRoutes(network: SimulatedNetwork): Route[] {
-  return [...faultRoutes(network), callsRoute(network), eventsRoute(network)];
+  return [...faultRoutes(network), callsRoute(network), ...eventsRoutes(network)];
 }
 
 function faultRoutes({ faults }: SimulatedNetwork): Route[] {
@@ -105,18 +105,30 @@ function callsRoute({ calls }: SimulatedNetwork): Route {
   });
 }
 
-function eventsRoute(network: SimulatedNetwork): Route {
-  return read({
-    ...FACE,
-    method: 'PUT',
-    path: '/api/v1/simulated-network/events',
-    about: 'Switch on or off that the simulated network says when a port is connected',
-    body: EVENTS,
-    answers: { 200: { about: 'as it is now', schema: EVENTS } },
-    handle: ({ body }) => {
-      // Switched where it is carried out: this state belongs to no journal.
-      network.eventsEnabled = body.enabled;
-      return answer({ enabled: network.eventsEnabled });
-    },
-  });
+function eventsRoutes(network: SimulatedNetwork): Route[] {
+  const path = '/api/v1/simulated-network/events';
+  const answers = { 200: { about: 'as it is now', schema: EVENTS } };
+  return [
+    read({
+      ...FACE,
+      method: 'GET',
+      path,
+      about: 'Show whether the simulated network says when a port is connected',
+      answers,
+      handle: () => answer({ enabled: network.eventsEnabled }),
+    }),
+    read({
+      ...FACE,
+      method: 'PUT',
+      path,
+      about: 'Switch on or off that the simulated network says when a port is connected',
+      body: EVENTS,
+      answers,
+      handle: ({ body }) => {
+        // Switched where it is carried out: this state belongs to no journal.
+        network.eventsEnabled = body.enabled;
+        return answer({ enabled: network.eventsEnabled });
+      },
+    }),
+  ];
 }

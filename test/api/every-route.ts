@@ -154,6 +154,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/simulated-network/faults': { who: RULE_FLEET, body: { op: 'bind', outcome: 'binding-failed' } },
   'DELETE /api/v1/simulated-network/faults': { who: RULE_FLEET },
   'GET /api/v1/simulated-network/calls': { who: RULE_FLEET },
+  'GET /api/v1/simulated-network/events': { who: RULE_FLEET },
   'PUT /api/v1/simulated-network/events': { who: RULE_FLEET, body: { enabled: false } },
   'GET /api/v1/flavors': { who: SEE_FLEET },
   'GET /api/v1/flavors/:id': { who: SEE_FLEET },

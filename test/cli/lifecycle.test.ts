@@ -160,8 +160,11 @@ describe('the demonstration', () => {
       Try, in another terminal in this folder:
 
         npx muster --server URL --data DATA hosts list
-        npx muster --server URL --data DATA hosts join compute-99 --vcpus 16 --memory 64GiB --wait
+        npx muster --server URL --data DATA hosts join compute-99 --vcpus 16 --memory 64GiB
+        MUSTER_JOIN_TOKEN=$(npx muster --server URL --data DATA hosts join-token compute-99) npx muster agent --simulate --server URL --state ./agent-compute-99
         npx muster --server URL --data DATA watch
+
+      Hosts get simulated agents by themselves with: muster demo --demo none --simulated-agents
 
       Ctrl-C stops it; the fleet is kept and is here at the next start.
 
@@ -171,6 +174,31 @@ describe('the demonstration', () => {
     expect(JSON.parse(hosts.out)).toEqual([]);
     signalGroup(npm.child, 'SIGINT');
     expect((await npm.ended).err).toContain('Stopping');
+  });
+
+  test('an empty fleet whose hosts get simulated agents when that is asked for', async () => {
+    const data = newFolder();
+    const demo = start(['demo', '--demo', 'none', '--simulated-agents', '--data', data, '--listen', '127.0.0.1:0']);
+    await demo.said(/Ctrl-C stops it/);
+    expect(demo.out()).toContain('runs with an empty fleet.');
+    const [, url = ''] = /Address +(\S+)/.exec(demo.out()) ?? [];
+    const joined = await run([
+      'hosts',
+      'join',
+      'compute-99',
+      '--vcpus',
+      '4',
+      '--memory',
+      '8GiB',
+      '--wait',
+      '--server',
+      url,
+      '--data',
+      data,
+    ]);
+    expect(joined.err + joined.out).toContain('succeeded');
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toMatchObject({ code: 0 });
   });
 
   test('the fleet comes into service, and is there at the second start with its agents heard', async () => {
