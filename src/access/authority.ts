@@ -10,6 +10,8 @@ import { permits, type Access, type Caller } from './role.ts';
 export interface Demand {
   readonly access: Access;
   readonly scope?: 'fleet' | 'site';
+  /** Whether a caller that is bound to a project has anything to do here. */
+  readonly forProjects?: true;
 }
 
 export type StoredToken = Stored<'token', Token>;
@@ -39,8 +41,15 @@ export function refuseToken(trouble: TokenTrouble): Refusal {
 }
 
 export function callerOfToken({ id, doc }: StoredToken): Caller {
-  const { name, role, site, host } = doc;
-  return { name, role, token: id, ...(site !== undefined && { site }), ...(host !== undefined && { host }) };
+  const { name, role, site, project, host } = doc;
+  return {
+    name,
+    role,
+    token: id,
+    ...(site !== undefined && { site }),
+    ...(project !== undefined && { project }),
+    ...(host !== undefined && { host }),
+  };
 }
 
 /** Why nothing may be done for this caller on this fleet at this time; undefined when it may. */
@@ -74,13 +83,14 @@ export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boo
 }
 
 function isSameCaller(one: Token, other: Token): boolean {
-  return one.name === other.name && one.role === other.role && one.site === other.site && one.host === other.host;
+  const isSamePlace = one.site === other.site && one.project === other.project && one.host === other.host;
+  return one.name === other.name && one.role === other.role && isSamePlace;
 }
 
 /** Why a caller that is who it says may not do this. `host` is the one that the request names. */
 export function denyUnlessSufficient(
   caller: Caller,
-  { access, scope }: Demand,
+  { access, scope, forProjects }: Demand,
   host: string | undefined,
 ): Refusal | undefined {
   if (!permits(caller, access)) {
@@ -90,6 +100,10 @@ export function denyUnlessSufficient(
   if (caller.site !== undefined && scope !== 'site') {
     const message = `Your token is bound to site "${caller.site}"; this route concerns the whole fleet.`;
     return { kind: 'forbidden', code: 'site-bound', message };
+  }
+  if (caller.project !== undefined && forProjects !== true) {
+    const message = `Your token is bound to project "${caller.project}"; this route is not for projects.`;
+    return { kind: 'forbidden', code: 'project-bound', message };
   }
   if (caller.host !== undefined && host !== undefined && host !== caller.host) {
     const message = `Your token speaks for host "${caller.host}" and no other.`;

@@ -12,6 +12,8 @@ export function createToken(fleet: FleetReader, { id, ...token }: NewToken): Dec
   const forHost = token.role === 'agent' || token.role === 'join';
   if (forHost !== (token.host !== undefined)) return refuse(forHost ? hostMissing(token.role) : hostUnused(token.role));
   if (forHost && token.site !== undefined) return refuse(siteUnused(token.role));
+  if (token.project !== undefined && token.role !== 'viewer' && token.role !== 'operator')
+    return refuse(projectUnused(token.role));
   if (token.expiresAtMs !== undefined && token.expiresAtMs <= token.createdAtMs) return refuse(alreadyExpired());
   if (fleet.get(TOKEN, id) !== undefined) throw new Error(`token id ${id} is taken`);
   return accept([put(TOKEN, id, token)], id);
@@ -123,6 +125,11 @@ function hostUnused(role: string): Refusal {
 function siteUnused(role: string): Refusal {
   const message = `A token with the role "${role}" belongs to its host's site already. Leave the site out.`;
   return { kind: 'invalid', code: 'site-not-allowed', message, field: '/site' };
+}
+
+function projectUnused(role: string): Refusal {
+  const message = `A token that is bound to a project is a viewer or an operator; "${role}" is for more than one. Leave the project out, or choose another role.`;
+  return { kind: 'invalid', code: 'project-not-allowed', message, field: '/project' };
 }
 
 function alreadyExpired(): Refusal {

@@ -29,6 +29,7 @@ export const TokenDoc = Type.Object(
       Type.Literal('join'),
     ]),
     site: Type.Optional(Type.String()),
+    project: Type.Optional(Type.String()),
     host: Type.Optional(Type.String()),
     hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
     createdAtMs: Type.Integer(),

@@ -26,6 +26,8 @@ interface Reading {
   readonly access?: Access;
   /** `site` when a site-bound caller sees some of them. */
   readonly scope?: 'fleet' | 'site';
+  /** When projects see their own of them. */
+  readonly forProjects?: true;
 }
 
 interface Listed<K extends string, D extends AnyDoc> extends Reading {
@@ -37,6 +39,7 @@ interface Listed<K extends string, D extends AnyDoc> extends Reading {
 export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed: Listed<K, D>): Route {
   const { path, what, tag = what } = of;
   const { listing, about = `List ${what}`, access = 'viewer', scope = 'fleet', schema = listing.view.schema } = listed;
+  const { forProjects } = listed;
   return read({
     method: 'GET',
     path,
@@ -44,6 +47,7 @@ export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed:
     about,
     access,
     scope,
+    ...(forProjects && { forProjects }),
     query: listQuery(listing),
     scansFleet: (call) => scansFleet(listing, call),
     answers: { 200: { about: `a page of ${what}`, schema: listAnswer(schema) } },
@@ -54,13 +58,14 @@ export function listRoute<K extends string, D extends AnyDoc>(of: Named, listed:
 
 export function showRoute<K extends string, D extends AnyDoc>(of: Resource<K, D>, reading: Reading = {}): Route {
   const { view, one } = of;
-  const { about = `Show a ${one}`, access = 'viewer', scope = 'fleet' } = reading;
+  const { about = `Show a ${one}`, access = 'viewer', scope = 'fleet', forProjects } = reading;
   return read({
     ...faceOfOne(of),
     method: 'GET',
     about,
     access,
     scope,
+    ...(forProjects && { forProjects }),
     answers: { 200: { about: `the ${one}`, schema: view.schema } },
     handle: (call, { journal, sightOf }) =>
       readResource(journal.fleet, view, call, sightOf(call.caller, journal.fleet)),
@@ -70,9 +75,9 @@ export function showRoute<K extends string, D extends AnyDoc>(of: Resource<K, D>
 /** Both of them. */
 export function readRoutes<K extends string, D extends AnyDoc>(
   of: Resource<K, D>,
-  { listing, scope = 'fleet' }: { readonly listing: Listing<K, D>; readonly scope?: 'fleet' | 'site' },
+  { listing, ...reading }: Omit<Reading, 'about'> & { readonly listing: Listing<K, D> },
 ): Route[] {
-  return [listRoute(of, { listing, scope }), showRoute(of, { scope })];
+  return [listRoute(of, { listing, ...reading }), showRoute(of, reading)];
 }
 
 /** Who asks for a change, and when. */
@@ -88,7 +93,7 @@ function askedBy({ caller }: Call, { clock }: World): Asked {
   return { by: caller.name, nowMs: clock.nowMs(), admin: permits(caller, 'admin'), callerSite: caller.site };
 }
 
-interface Writing extends Pick<RouteFace, 'about' | 'access' | 'scope' | 'asksForNames'> {
+interface Writing extends Pick<RouteFace, 'about' | 'access' | 'scope' | 'forProjects' | 'asksForNames'> {
   readonly access: 'operator' | 'admin';
 }
 

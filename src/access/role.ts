@@ -13,6 +13,8 @@ export interface Caller {
   readonly token?: Id<'token'>;
   /** Set for a token that sees and touches only one site. */
   readonly site?: string;
+  /** Set for a token that sees and touches only what one project has. */
+  readonly project?: string;
   /** Set for a token that speaks for one host. */
   readonly host?: string;
 }
@@ -30,10 +32,15 @@ export function permits(caller: Caller, access: Access): boolean {
 
 /** Whether it sees and touches only a part of the fleet. */
 export function isBound(caller: Caller): boolean {
-  return caller.site !== undefined;
+  return caller.site !== undefined || caller.project !== undefined;
 }
 
 /** Whether something of this site is the caller's to see. What belongs to no site is hidden from a site-bound caller. */
 export function seesSite(caller: Caller, site: string | undefined): boolean {
   return caller.site === undefined || caller.site === site;
+}
+
+/** Whether something of this project is the caller's to see; `true` is everybody's, and undefined no project's. */
+export function seesProject(caller: Caller, project: string | true | undefined): boolean {
+  return caller.project === undefined || project === true || project === caller.project;
 }

@@ -110,6 +110,8 @@ export interface RouteFace {
   readonly access: Access;
   /** `fleet` (the default) refuses site-bound callers; `site` says that the handler shows each its own. */
   readonly scope?: 'fleet' | 'site';
+  /** Set where a caller that is bound to a project has something to do, and is shown its own. */
+  readonly forProjects?: true;
   /**
    * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or tell the caller
    * to go there itself (`misdirect`, 421).

@@ -17,6 +17,7 @@ const LISTING: Listing<'token', Token> = {
     role: { schema: TokenDoc.properties.role, of: (doc) => [doc.role] },
     host: { schema: ID, of: (doc) => [doc.host] },
     site: { schema: ID, of: (doc) => [doc.site] },
+    project: { schema: ID, of: (doc) => [doc.project] },
     revoked: { schema: Type.Boolean(), of: (doc) => [doc.revoked !== undefined] },
   },
   sorts: { name: (doc) => doc.name, createdAtMs: (doc) => doc.createdAtMs },
@@ -28,6 +29,9 @@ const NewToken = closed({
     description: 'agents get their own token by joining with a `join` token',
   }),
   site: Type.Optional(ID),
+  project: Type.Optional(
+    Type.String({ ...ID, description: 'sees and touches only what this project has; for viewers and operators' }),
+  ),
   host: Type.Optional(ID),
   expiresAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
@@ -113,6 +117,7 @@ const whoAmI = read({
   about: 'Show whom the token belongs to and what it may do',
   access: 'viewer',
   scope: 'site',
+  forProjects: true,
   answers: {
     200: {
       about: 'the caller',
@@ -121,6 +126,7 @@ const whoAmI = read({
         role: Type.String(),
         token: Type.Optional(Type.String()),
         site: Type.Optional(Type.String()),
+        project: Type.Optional(Type.String()),
       }),
     },
   },

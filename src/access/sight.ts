@@ -1,6 +1,6 @@
-// What a caller that is bound to a site may be told of others: nothing. Documents and reasons of its own site may name hosts,
+// What a caller that is bound to a site or a project may be told of others: nothing. Documents and reasons of its own site may name hosts,
 // instances and ports elsewhere, as the end of a move or as what is in the way; such names are taken out of what it is shown.
-import type { FleetReader, Id, Reason } from '../fleet/index.ts';
+import type { FleetReader, Id, Reason, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
 import { isSeenBy, type View } from './view.ts';
 
@@ -17,11 +17,14 @@ export class Sight {
   readonly caller: Caller;
   readonly #fleet: FleetReader;
   readonly #named: readonly View[];
+  /** Words that are no secret, because the caller said them. */
+  readonly #said: ReadonlySet<string>;
 
-  constructor(caller: Caller, fleet: FleetReader, named: readonly View[]) {
+  constructor(caller: Caller, fleet: FleetReader, named: readonly View[], said: Iterable<string> = []) {
     this.caller = caller;
     this.#fleet = fleet;
     this.#named = named;
+    this.#said = new Set(said);
   }
 
   /** Whether there is something of this kind and name that the caller may see. */
@@ -31,7 +34,7 @@ export class Sight {
 
   /** A text that this program has written, without the names of what the caller may not see. */
   text(text: string): string {
-    return text.replaceAll(WORD, (word) => (this.#tellsOfOthers(word) ? HIDDEN : word));
+    return text.replaceAll(WORD, (word) => (!this.#said.has(word) && this.#tellsOfOthers(word) ? HIDDEN : word));
   }
 
   /** The same for text that a caller gave: to its own author it is shown as it was written. */
@@ -45,6 +48,16 @@ export class Sight {
 
   facts<F extends object>(facts: F): F {
     return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, this.#fact(fact)])) as F;
+  }
+
+  /**
+   * A refusal without what is in the way elsewhere. Words of the request stay, whether they name something or not: else what is left out
+   * would tell which names exist.
+   */
+  refusal(refusal: Refusal, sent: string): Refusal {
+    const sight = new Sight(this.caller, this.#fleet, this.#named, sent.match(WORD) ?? []);
+    const { message, facts, ...rest } = refusal;
+    return { ...rest, message: sight.text(message), ...(facts !== undefined && { facts: sight.facts(facts) }) };
   }
 
   #fact(fact: unknown): unknown {
@@ -81,7 +94,10 @@ export class Sight {
   #look(view: View, id: string): 'seen' | 'foreign' | 'nothing' {
     const stored = this.#fleet.get(view.kind, id as Id<string>);
     if (stored === undefined) return 'nothing';
-    return isSeenBy(this.caller, view, { stored, fleet: this.#fleet }) ? 'seen' : 'foreign';
+    // What is no site's own may be named to everybody of any site.
+    const { site: _, ...anywhere } = this.caller;
+    const caller = view.isPlaced ? this.caller : anywhere;
+    return isSeenBy(caller, view, { stored, fleet: this.#fleet }) ? 'seen' : 'foreign';
   }
 }
 
@@ -90,6 +106,9 @@ export type SightOf = (caller: Caller, fleet: FleetReader) => Sight | undefined;
 
 /** From how every kind is shown. */
 export function sightOf(named: readonly View<string, never>[]): SightOf {
-  const views = (named as unknown as readonly View[]).filter(({ isPlaced }) => isPlaced);
-  return (caller, fleet) => (isBound(caller) ? new Sight(caller, fleet, views) : undefined);
+  const views = named as unknown as readonly View[];
+  const placed = views.filter(({ isPlaced }) => isPlaced);
+  const owned = views.filter(({ isPlaced, isOwned }) => isPlaced || isOwned);
+  return (caller, fleet) =>
+    isBound(caller) ? new Sight(caller, fleet, caller.project === undefined ? placed : owned) : undefined;
 }

@@ -2,10 +2,13 @@
 // is rendered to text once, however often it is read.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
-import { seesSite, type Caller } from './role.ts';
+import { seesProject, seesSite, type Caller } from './role.ts';
 import type { Sight } from './sight.ts';
 
 export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
+
+/** The project that has it; `true` for what every project may see, undefined for what none may. */
+export type ProjectOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | true | undefined;
 
 export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<K, D>;
@@ -13,6 +16,9 @@ export interface View<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly access: 'viewer' | 'operator' | 'admin';
   /** The site it belongs to; undefined for what belongs to the whole fleet. */
   readonly siteOf: SiteOf<D>;
+  readonly projectOf: ProjectOf<D>;
+  /** Whether some of them are a project's own. */
+  readonly isOwned: boolean;
   /** Whether some of them are a site's own, so that their names are nobody else's to know. */
   readonly isPlaced: boolean;
   /** The document as it is shown; for a caller that sees a part of the fleet, without what it says of others. */
@@ -34,6 +40,7 @@ export interface ViewOptions<K extends string, D extends AnyDoc> {
   readonly kind: Kind<K, D>;
   readonly access?: 'viewer' | 'operator' | 'admin';
   readonly siteOf?: SiteOf<D>;
+  readonly projectOf?: ProjectOf<D>;
   readonly show?: (doc: D) => object;
   /** The document without what it says of others, for a caller that may not see them. */
   readonly limit?: (doc: D, sight: Sight) => D;
@@ -43,7 +50,7 @@ export interface ViewOptions<K extends string, D extends AnyDoc> {
 
 export function viewOf<K extends string, D extends AnyDoc>(options: ViewOptions<K, D>): View<K, D> {
   const { kind, access = 'viewer', siteOf = () => undefined, show = (doc: D) => doc, fields } = options;
-  const { limit } = options;
+  const { limit, projectOf = () => undefined } = options;
   // Keyed by the stored document, which is replaced and never changed: what is forgotten there is forgotten here.
   const texts = new WeakMap<Shown<D>, string>();
   const render = ({ id, revision }: Shown<D>, doc: D): string => JSON.stringify({ id, revision, ...show(doc) });
@@ -59,7 +66,18 @@ export function viewOf<K extends string, D extends AnyDoc>(options: ViewOptions<
   const showTo = (doc: D, sight?: Sight): object =>
     show(sight === undefined || limit === undefined ? doc : limit(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
-  return { kind, access, siteOf, isPlaced: options.siteOf !== undefined, show: showTo, schema, text };
+  const isOwned = options.projectOf !== undefined;
+  return {
+    kind,
+    access,
+    siteOf,
+    projectOf,
+    isOwned,
+    isPlaced: options.siteOf !== undefined,
+    show: showTo,
+    schema,
+    text,
+  };
 }
 
 /** The document, when it exists and the caller may know that it does. */
@@ -76,8 +94,9 @@ export function seen<K extends string, D extends AnyDoc>(
 /** Whether a document is the caller's to see, as far as its place goes. */
 export function isSeenBy<D extends AnyDoc>(
   caller: Caller,
-  view: Pick<View<string, D>, 'siteOf'>,
+  view: Pick<View<string, D>, 'siteOf' | 'projectOf'>,
   { stored, fleet }: { readonly stored: { readonly id: string; readonly doc: D }; readonly fleet: FleetReader },
 ): boolean {
-  return caller.site === undefined || seesSite(caller, view.siteOf(stored.doc, stored.id, fleet));
+  if (caller.site !== undefined && !seesSite(caller, view.siteOf(stored.doc, stored.id, fleet))) return false;
+  return caller.project === undefined || seesProject(caller, view.projectOf(stored.doc, stored.id, fleet));
 }

@@ -2,7 +2,7 @@
 // callers who try out names. It sees every refusal on its way out and never changes one.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { ADDRESS_UNAVAILABLE, NAME_UNAVAILABLE, type Caller } from '../access/index.ts';
+import { ADDRESS_UNAVAILABLE, isBound, NAME_UNAVAILABLE, type Caller } from '../access/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
@@ -73,7 +73,7 @@ export class AuditTrail {
   /** Before anything is made by a name that the caller chose. */
   demandNameBudget(request: FastifyRequest): void {
     const caller = request.admitted?.caller;
-    if (caller?.site !== undefined) this.#probes.demandBudget(caller, this.#options.clock.nowMs());
+    if (caller !== undefined && isBound(caller)) this.#probes.demandBudget(caller, this.#options.clock.nowMs());
   }
 
   #write(line: RefusalLine, audience: Audience): void {

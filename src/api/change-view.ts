@@ -1,7 +1,7 @@
 // Commits as a caller may see them: kinds and sites that are not the caller's are left out, and what must stay inside is
 // never in it. A commit of which nothing is left is not shown at all.
-import { isBound, permits, seesSite, type Caller, type Sight, type View } from '../access/index.ts';
-import type { Change, FleetReader } from '../fleet/index.ts';
+import { isBound, permits, seesProject, seesSite, type Caller, type Sight, type View } from '../access/index.ts';
+import type { AnyDoc, Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 
@@ -23,12 +23,26 @@ interface ShownChange {
   readonly doc: object | null;
 }
 
+/** Whose a document is. */
+interface Belonging {
+  readonly site: string | undefined;
+  readonly project: string | true | undefined;
+}
+
+function belongingOf(
+  view: AnyView,
+  { id, doc }: { readonly id: string; readonly doc: AnyDoc },
+  fleet: FleetReader,
+): Belonging {
+  return { site: view.siteOf(doc, id, fleet), project: view.projectOf(doc, id, fleet) };
+}
+
 export class ChangeViews {
   readonly #views: ReadonlyMap<string, AnyView>;
   /** A change is the same for everybody who may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
-  /** Where a deleted document was, for as long as its commit is in memory. */
-  readonly #deletedAt = new WeakMap<Change, string>();
+  /** Whose a deleted document was, for as long as its commit is in memory. */
+  readonly #deletedOf = new WeakMap<Change, Belonging>();
 
   constructor(views: readonly View<string, never>[]) {
     this.#views = new Map(views.map((view) => [view.kind.name, view as unknown as AnyView]));
@@ -42,14 +56,14 @@ export class ChangeViews {
     return this.#views.get(kind);
   }
 
-  /** Remembers the sites of deleted documents from now on. */
+  /** Remembers whose deleted documents were, from now on. */
   follow(journal: Journal): () => void {
     return journal.onCommit((commit, applied) => {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
-        const site = this.#views.get(change.kind)?.siteOf(before.doc, before.id, journal.fleet);
-        if (site !== undefined) this.#deletedAt.set(change, site);
+        const view = this.#views.get(change.kind);
+        if (view !== undefined) this.#deletedOf.set(change, belongingOf(view, before, journal.fleet));
       }
     });
   }
@@ -71,8 +85,9 @@ export class ChangeViews {
     if (view === undefined || !this.isShown(change.kind, audience)) return false;
     const { fleet, caller } = audience;
     if (!isBound(caller)) return true;
-    const site = change.doc === null ? this.#deletedAt.get(change) : view.siteOf(change.doc, change.id, fleet);
-    return seesSite(caller, site);
+    const { id, doc } = change;
+    const of = doc === null ? this.#deletedOf.get(change) : belongingOf(view, { id, doc }, fleet);
+    return seesSite(caller, of?.site) && seesProject(caller, of?.project);
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */

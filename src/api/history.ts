@@ -75,6 +75,7 @@ export function historyRoute(views: ChangeViews, workload: Workload): Route {
     about: 'Show who changed what, when and why, newest first',
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     query: Query,
     answers: {
       200: {

@@ -41,6 +41,7 @@ export interface RefusalLine {
   readonly token?: string;
   readonly role?: string;
   readonly site?: string;
+  readonly project?: string;
   readonly host?: string;
   readonly address: string;
   readonly method: string;
@@ -141,12 +142,13 @@ export class Refusals {
   }
 }
 
-function whoIs({ name, token, role, site, host }: Caller) {
+function whoIs({ name, token, role, site, project, host }: Caller) {
   return {
     by: name,
     ...(token !== undefined && { token }),
     role,
     ...(site !== undefined && { site }),
+    ...(project !== undefined && { project }),
     ...(host !== undefined && { host }),
   };
 }

@@ -12,6 +12,7 @@ import {
   type Write,
   type Written,
 } from '../access/index.ts';
+import type { Refusal } from '../fleet/index.ts';
 import { NotHolder } from '../journal/index.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Forwarder } from './forward.ts';
@@ -148,7 +149,8 @@ function writer(route: Kind<'write'>, { world, replies, recall }: Serving): Hand
     const write = route.handle(call, world);
     if ('kind' in write) throw refusalProblem(write.refusal);
     const outcome = await submit(write, call, { request, world });
-    if (outcome.kind === 'refused') return replies.problem(reply, refusalProblem(outcome.refusal));
+    if (outcome.kind === 'refused')
+      return replies.problem(reply, refusalProblem(limitRefusal(outcome.refusal, { request, world })));
     const written = outcome.answer;
     if (written.kind === 'written') return replies.answer(reply, written.answer, outcome.revision);
     const path = request.url.split('?', 1)[0] ?? '';
@@ -215,7 +217,20 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
   };
 }
 
+/** What a caller that sees a part of the fleet is told of a refusal. */
+function limitRefusal(refusal: Refusal, { request, world }: Asking): Refusal {
+  const sight = world.sightOf(callerOf(request), world.journal.fleet);
+  if (sight === undefined) return refusal;
+  return sight.refusal(
+    refusal,
+    `${JSON.stringify(request.params)} ${request.url} ${JSON.stringify(request.body ?? '')}`,
+  );
+}
+
 function sendAnswered(reply: FastifyReply, answered: Answered, { replies, world }: Serving): FastifyReply {
-  if (answered.kind === 'refuse') return replies.problem(reply, refusalProblem(answered.refusal));
+  if (answered.kind === 'refuse') {
+    const { request } = reply;
+    return replies.problem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world })));
+  }
   return replies.answer(reply, answered, world.journal.fleet.revision);
 }

@@ -43,6 +43,7 @@ export function watchRoute(views: ChangeViews, workload: Workload): Route {
     about: 'Watch changes as server-sent events, from any revision that is still kept',
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     query: Query,
     answers: {
       200: { about: 'events `open`, `commit`, `gone`; the event id is the revision', type: 'text/event-stream' },

@@ -15,6 +15,7 @@ interface Token {
   readonly name: string;
   readonly role: string;
   readonly site?: string;
+  readonly project?: string;
   readonly host?: string;
   readonly createdAtMs: number;
   readonly createdBy: string;
@@ -42,8 +43,11 @@ function columns(nowMs: number): readonly Column<Token>[] {
   ];
 }
 
-function boundTo({ site, host }: Token): string {
-  return host === undefined ? (site === undefined ? '' : `site ${site}`) : `host ${host}`;
+function boundTo({ site, project, host }: Token): string {
+  const places = { site, project, host };
+  return Object.entries(places)
+    .flatMap(([what, name]) => (name === undefined ? [] : [`${what} ${name}`]))
+    .join(', ');
 }
 
 function stateOf({ revoked, consumed, expiresAtMs }: Token, nowMs: number): string {
@@ -75,6 +79,7 @@ function listTokens(cli: Cli): Command {
 interface CreateOptions {
   readonly role: string;
   readonly site?: string;
+  readonly project?: string;
   readonly host?: string;
   readonly expires?: number;
 }
@@ -89,17 +94,19 @@ function createToken(cli: Cli): Command {
         .makeOptionMandatory(),
     )
     .option('--site <name>', 'sees and touches only this site')
+    .option('--project <name>', 'sees and touches only what this project has')
     .option('--host <name>', 'the host that a join token is for')
     .option('--expires <time>', 'how long it is good for, such as 90d', parseDuration);
   examples(
     command,
     ['for a dashboard', 'muster token create wallboard --role viewer --expires 365d'],
     ["a shop's own operator", 'muster token create shop-7 --role operator --site edge-7'],
+    ["a project's own operator", 'muster token create acme-ops --role operator --project acme'],
   );
   return act<CreateOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { role, site, host, expires } = options;
+    const { role, site, project, host, expires } = options;
     const expiresAtMs = expires === undefined ? undefined : session.nowMs() + expires;
-    const body = said({ name, role, site, host, expiresAtMs });
+    const body = said({ name, role, site, project, host, expiresAtMs });
     const token = await session.client.write<Token>('POST', TOKENS, { body });
     if (session.output !== 'table') await session.value(token);
     else {

@@ -229,7 +229,8 @@ function shownResult(
   { explain, sight }: Telling,
   shared?: string,
 ): object {
-  const limited = (of: Reason): Reason => sight?.reason(of) ?? of;
+  // What nobody knows was said by the caller: it is told the same whether another site has it or not.
+  const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.reason(of) ?? of));
   const why = reason === undefined ? undefined : limited(reason);
   return {
     ...one,

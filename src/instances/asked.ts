@@ -41,6 +41,8 @@ export interface CreateInstances {
   readonly admin: boolean;
   /** The site that whoever asks is bound to: hosts of others are not there for them. */
   readonly boundTo?: string | undefined;
+  /** Whoever asks sees its own project alone: what others have, and every host, is not there for it. */
+  readonly isOfProject?: boolean;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly credentials: boolean;
   readonly nowMs: number;
@@ -74,7 +76,17 @@ export function understood(fleet: FleetReader, command: CreateInstances): Asked 
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
   const { networks, admin, by, nowMs, securityGroups } = command;
-  const ask = { networks, project, admin, count, instance: name, by, nowMs, securityGroups };
+  const ask = {
+    networks,
+    project,
+    admin,
+    isBound: command.isOfProject === true,
+    count,
+    instance: name,
+    by,
+    nowMs,
+    securityGroups,
+  };
   const resolved = resolveNetworks(fleet, ask);
   if ('code' in resolved) return resolved;
   const { nics, changes } = resolved;
@@ -96,17 +108,21 @@ function networkOf(nic: ResolvedNic): string {
   return nic.kind === 'port' ? nic.port.doc.network : nic.network;
 }
 
-function placeProblem(fleet: FleetReader, { place, project, boundTo }: CreateInstances): Refusal | undefined {
+function placeProblem(
+  fleet: FleetReader,
+  { place, project, boundTo, isOfProject }: CreateInstances,
+): Refusal | undefined {
   const { group, site, onlyHost } = place;
   if (group !== undefined) {
     const stored = fleet.get(GROUP, idOf(GROUP, group))?.doc;
     if (stored === undefined) return unknownGroup(group, '/group');
-    if (stored.project !== project) return groupOfOther(group, project);
+    if (stored.project !== project)
+      return isOfProject === true ? unknownGroup(group, '/group') : groupOfOther(group, project);
   }
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return unknownSite(site, '/site');
   if (onlyHost === undefined) return undefined;
   const host = findHost(fleet, onlyHost);
-  const isThere = host !== undefined && (boundTo === undefined || host.doc.site === boundTo);
+  const isThere = host !== undefined && isOfProject !== true && (boundTo === undefined || host.doc.site === boundTo);
   return isThere ? undefined : { ...unknownHost(onlyHost), field: '/host' };
 }
 

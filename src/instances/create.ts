@@ -94,11 +94,12 @@ function make(fleet: FleetReader, command: CreateInstances, of: One, show: Show)
 }
 
 function begun(command: CreateInstances, made: readonly Made[]): Change[] {
-  const { operation, by, why, nowMs, deadlineMs, place: where } = command;
+  const { operation, by, why, nowMs, deadlineMs, project, place: where } = command;
   const title = made.length === 1 ? `build instance ${made[0]?.name}` : `build ${made.length} instances`;
   const items = made.map((one) => one.item);
   const { site } = where;
-  return newOperation({ id: operation, kind: 'instance-build', title, by, why, site, nowMs, deadlineMs, items });
+  const of = { by, why, site, project, nowMs, deadlineMs };
+  return newOperation({ id: operation, kind: 'instance-build', title, ...of, items });
 }
 
 function tooFew(

@@ -34,7 +34,7 @@ const FLAVORS: Resource<'flavor', Flavor> = {
 const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
 
 export const flavorRoutes: readonly Route[] = [
-  ...readRoutes(FLAVORS, { listing: LISTING }),
+  ...readRoutes(FLAVORS, { listing: LISTING, forProjects: true }),
   createRoute(FLAVORS, {
     about: 'Create a flavor: what one instance of it takes of a host, and what that host must have',
     access: 'operator',

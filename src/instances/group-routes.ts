@@ -38,7 +38,7 @@ const GROUPS: Resource<'group', Group> = {
 };
 
 export const groupRoutes: readonly Route[] = [
-  ...readRoutes(GROUPS, { listing: LISTING }),
+  ...readRoutes(GROUPS, { listing: LISTING, forProjects: true }),
   createRoute(GROUPS, {
     about: 'Create a server group: its instances are kept together or apart, strictly or as far as it goes',
     access: 'operator',

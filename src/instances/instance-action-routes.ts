@@ -38,12 +38,14 @@ export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {
     }),
     action(credentials, {
       verb: 'shelve',
+      forProjects: true,
       about: 'Take an instance off its host and keep it, with its ports and addresses',
       fields: {},
       decide: (fleet, { id, asked, given }) => shelveInstance(fleet, { id, ...asked, credentials: given }),
     }),
     action(credentials, {
       verb: 'unshelve',
+      forProjects: true,
       about: 'Find a shelved instance a host and build it there',
       fields: {},
       decide: (fleet, { id, asked, given }) => unshelveInstance(fleet, { id, ...asked, credentials: given }),
@@ -77,6 +79,7 @@ interface Ask<B> {
 interface Action<F extends TProperties> {
   readonly verb: string;
   readonly about: string;
+  readonly forProjects?: true;
   /** What may be said beside a reason and a deadline. */
   readonly fields: F;
   readonly decide: (
@@ -85,7 +88,10 @@ interface Action<F extends TProperties> {
   ) => Decision<{ readonly operation: OperationId }>;
 }
 
-function action<F extends TProperties>(credentials: () => boolean, { verb, about, fields, decide }: Action<F>): Route {
+function action<F extends TProperties>(
+  credentials: () => boolean,
+  { verb, about, forProjects, fields, decide }: Action<F>,
+): Route {
   return write({
     method: 'POST',
     path: `/api/v1/instances/:id/${verb}`,
@@ -93,6 +99,7 @@ function action<F extends TProperties>(credentials: () => boolean, { verb, about
     about,
     access: 'operator',
     scope: 'site',
+    ...(forProjects && { forProjects }),
     params: BY_ID,
     body: closed({ ...fields, ...ASKED }),
     answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },

@@ -1,13 +1,13 @@
-// An instance as a caller of one site may see it. It may have been tried, or be on its way, where that caller may not look.
+// An instance as a caller of one site or project may see it: a project does not see hosts at all. It may have been tried, or be on its way, where that caller may not look.
 import type { Sight } from '../access/index.ts';
 import { reportWithinSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
 export function limitInstance(doc: Instance, sight: Sight): Instance {
-  const { attempts, move, fault } = doc;
-  if (attempts.length === 0 && move === undefined && fault === undefined) return doc;
+  const { attempts, move, fault, host } = doc;
   return {
     ...doc,
+    ...(host !== undefined && { host: sight.text(host) }),
     attempts: attempts.map((one) => limitAttempt(one, sight)),
     ...(move !== undefined && { move: limitMove(move, sight) }),
     ...(fault !== undefined && { fault: limitFault(fault, doc, sight) }),

@@ -1,7 +1,7 @@
 // What people may ask for when they ask for instances, and the command that it means. What cannot be said by a schema is
 // refused here: a minimum above the count, a name that leaves no room for the numbers, a site that is not the caller's.
 import { Type, type Static } from 'typebox';
-import { answer, closed, ID, type Answer, type Caller } from '../access/index.ts';
+import { answer, closed, ID, type Answer, type Caller, denyOtherProject } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { DEFAULT_PROJECT, REQUESTED_NETWORKS } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -75,7 +75,8 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
   } = body;
   const { caller, nowMs, credentials, operation, newId } = given;
   const called = body.name ?? generatedName(flavor, newId('i'));
-  const problem = countProblem(called, count, minCount) ?? siteProblem(caller, body.site);
+  const problem =
+    countProblem(called, count, minCount) ?? siteProblem(caller, body.site) ?? denyOtherProject(caller, body.project);
   if (problem !== undefined) return problem;
   const nics = typeof networks === 'string' ? 1 : Math.max(1, networks.length);
   return {
@@ -84,7 +85,7 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     minCount,
     flavor,
     image: from,
-    project: body.project ?? DEFAULT_PROJECT,
+    project: body.project ?? caller.project ?? DEFAULT_PROJECT,
     place: placeOf(body, caller),
     networks,
     securityGroups,
@@ -95,6 +96,7 @@ export function createCommand(body: NewInstances, given: Given): CreateInstances
     why: reason,
     admin: caller.role === 'admin',
     boundTo: caller.site,
+    isOfProject: caller.project !== undefined,
     credentials,
     nowMs,
     deadlineMs: body.deadlineMs ?? BUILD_DEADLINE_MS,

@@ -89,7 +89,10 @@ function listInstances(): Route {
       changedAtMs: (doc) => doc.changedAtMs,
     },
   };
-  return listRoute({ path: INSTANCES, what: 'instances' }, { listing, scope: 'site', schema: SHOWN_INSTANCE });
+  return listRoute(
+    { path: INSTANCES, what: 'instances' },
+    { listing, scope: 'site', forProjects: true, schema: SHOWN_INSTANCE },
+  );
 }
 
 function getInstance(): Route {
@@ -101,6 +104,7 @@ function getInstance(): Route {
     about: 'Show an instance with its ports, what was tried for it, and on a fault why',
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     params: BY_ID,
     answers: { 200: { about: 'the instance, its ports in the order of its NICs', schema } },
     handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
@@ -121,6 +125,7 @@ function createRoute({ credentials }: InstanceRoutes): Route {
     about: 'Create instances: take or make their ports, find each a host, and start the operation that builds them',
     access: 'operator',
     scope: 'site',
+    forProjects: true,
     asksForNames: true,
     body: NEW_INSTANCES,
     answers: {
@@ -180,6 +185,7 @@ function previewRoute({ credentials }: InstanceRoutes): Route {
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     asksForNames: true,
     elsewhere: 'forward',
     body: NEW_INSTANCES,
@@ -211,7 +217,7 @@ function previewAnswer({ placed, report }: Preview, { count, caller }: PreviewAs
   return answer({
     count,
     placed: placed.length,
-    ...(permits(caller, 'operator') && { places: placed }),
+    ...(permits(caller, 'operator') && caller.project === undefined && { places: placed }),
     ...(report !== undefined && {
       report: explainedReport(caller.site === undefined ? report : reportWithinSite(report)),
     }),
@@ -226,6 +232,7 @@ function deleteRoute(): Route {
     about: 'Delete an instance: the ports made for it go with it, ports of users are handed back',
     access: 'operator',
     scope: 'site',
+    forProjects: true,
     params: BY_ID,
     answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED) } },
     handle: ({ params, caller }, { clock, ids }) => {

@@ -10,6 +10,14 @@ export function siteOfInstance({ host, place }: Placed, _id: string, fleet: Flee
   return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
 }
 
+/** The project of an operation on instances: none when they are of several. */
+export function projectOfWork(instances: readonly { readonly doc: Pick<Instance, 'project'> }[]): {
+  readonly project?: string;
+} {
+  const [project, ...others] = new Set(instances.map(({ doc }) => doc.project));
+  return project === undefined || others.length > 0 ? {} : { project };
+}
+
 /** The site of an operation on instances: none when they are in several. */
 export function siteOfWork(
   fleet: FleetReader,

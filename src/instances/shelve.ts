@@ -27,7 +27,7 @@ export function shelveInstance(
   const instance = instanceNamed(fleet, id);
   if ('code' in instance) return refuse(instance);
   if (instance.doc.state !== 'active') return refuse(notActive(instance, 'shelved'));
-  const said = { ...(why !== undefined && { why }), ...siteOfWork(fleet, [instance]) };
+  const said = { ...(why !== undefined && { why }), ...siteOfWork(fleet, [instance]), project: instance.doc.project };
   const began = { id: operation, by, ...said, nowMs, deadlineMs };
   return accept(begun(instance, began), { operation });
 }
@@ -37,6 +37,7 @@ interface Began {
   readonly by: string;
   readonly why?: string;
   readonly site?: string;
+  readonly project?: string;
   readonly nowMs: number;
   readonly deadlineMs: number;
 }

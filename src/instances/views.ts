@@ -23,8 +23,16 @@ import {
 import { instanceSentences } from './sentences.ts';
 
 /** Flavors and groups belong to the whole fleet. */
-export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({ kind: FLAVOR, fields: FLAVOR_SCHEMA.properties });
-export const GROUP_VIEW = viewOf<'group', Group>({ kind: GROUP, fields: GROUP_SCHEMA.properties });
+export const FLAVOR_VIEW = viewOf<'flavor', Flavor>({
+  kind: FLAVOR,
+  projectOf: () => true,
+  fields: FLAVOR_SCHEMA.properties,
+});
+export const GROUP_VIEW = viewOf<'group', Group>({
+  kind: GROUP,
+  projectOf: (doc) => doc.project,
+  fields: GROUP_SCHEMA.properties,
+});
 
 const { fault: _fault, ...PLAIN_FIELDS } = INSTANCE_SCHEMA.properties;
 
@@ -45,6 +53,7 @@ export const Report = Type.Object({
 export const INSTANCE_VIEW: View<'instance', Instance> = viewOf<'instance', Instance>({
   kind: INSTANCE,
   siteOf: siteOfInstance,
+  projectOf: (doc) => doc.project,
   limit: limitInstance,
   show: (doc) => {
     const report = doc.fault?.report;

@@ -2,7 +2,7 @@
 // with an item for each of them.
 import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { newOperation, type OperationId } from '../operations/index.ts';
-import { siteOfWork } from './instance-site.ts';
+import { projectOfWork, siteOfWork } from './instance-site.ts';
 import { INSTANCE } from './model.ts';
 import type { StoredInstance } from './place.ts';
 
@@ -67,6 +67,7 @@ export function beginWork(
     by,
     ...(why !== undefined && { why }),
     ...siteOfWork(fleet, instances),
+    ...projectOfWork(instances),
     within,
     nowMs,
     deadlineMs,

@@ -26,16 +26,18 @@ export interface CreatePort {
   readonly pciRequest?: string;
   readonly dnsName?: string;
   readonly admin: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isBound?: boolean;
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function createPort(fleet: FleetReader, command: CreatePort): Decision<{ readonly id: string }> {
-  const { project = DEFAULT_PROJECT, admin } = command;
+  const { project = DEFAULT_PROJECT, admin, isBound = false } = command;
   const network = findNetwork(fleet, command.network);
   if (network === undefined) return refuse(unknown('network', command.network, '/network'));
   const problem =
-    useProblem(network, { project, admin }, '/network') ??
+    useProblem(network, { project, admin, isBound }, '/network') ??
     securityProblem(network, command) ??
     macProblem(fleet, command) ??
     portQuotaRefusal(fleet, project, 1);

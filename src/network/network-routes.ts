@@ -83,7 +83,7 @@ const stock = read({
 });
 
 export const networkOnlyRoutes: readonly Route[] = [
-  ...readRoutes(NETWORKS, { listing: LISTING }),
+  ...readRoutes(NETWORKS, { listing: LISTING, forProjects: true }),
   create,
   edit,
   deleteRoute(NETWORKS, {

@@ -60,6 +60,7 @@ export function deletePort(fleet: FleetReader, { id, operation, by, nowMs }: Del
     id: operation,
     kind: portDelete.name,
     title: `delete port ${id}`,
+    project: port.doc.project,
     by,
     nowMs,
     deadlineMs: DELETE_DEADLINE_MS,

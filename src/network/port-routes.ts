@@ -1,6 +1,9 @@
 // The HTTP surface of ports: those that users make, and those that Muster makes for instances.
 import { Type } from 'typebox';
 import {
+  refused,
+  projectAsked,
+  denyOtherProject,
   BY_ID,
   closed,
   editRoute,
@@ -52,6 +55,7 @@ const create = write({
   tag: 'ports',
   about: 'Create a port; how it gets its addresses follows from its network and from what is asked',
   access: 'operator',
+  forProjects: true,
   body: closed({
     network: ID,
     project: Type.Optional(project),
@@ -73,7 +77,10 @@ const create = write({
   answers: { 201: { about: 'the port', schema: PORT_VIEW.schema } },
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('port');
-    const command = { ...body, id, admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
+    const other = denyOtherProject(caller, body.project);
+    if (other !== undefined) return refused(other);
+    const who = { by: caller.name, admin: permits(caller, 'admin'), ...projectAsked(caller, body.project) };
+    const command = { ...body, ...who, id, nowMs: clock.nowMs() };
     return {
       why: `create port ${id}`,
       decide: (fleet) => createPort(fleet, command),
@@ -85,6 +92,7 @@ const create = write({
 const edit = editRoute(PORTS, {
   about: 'Edit the name, the security groups, the QoS policy or the DNS name of a port; null takes one away',
   access: 'operator',
+  forProjects: true,
   body: closed(
     {
       name: Type.Optional(Type.Union([name, Type.Null()])),
@@ -103,6 +111,7 @@ const end = write({
   tag: 'ports',
   about: 'Delete a port that no instance has; a back end outside Muster is told first',
   access: 'operator',
+  forProjects: true,
   params: BY_ID,
   answers: {
     200: { about: 'the port as it was', schema: PORT_VIEW.schema },
@@ -118,9 +127,9 @@ const end = write({
       target: { view: PORT_VIEW, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
-      answer: ({ port, operation: begun }) =>
+      answer: ({ port, operation: begun }, { sight }) =>
         begun === undefined
-          ? { kind: 'answer', status: 200, text: PORT_VIEW.text(port) }
+          ? { kind: 'answer', status: 200, text: PORT_VIEW.text(port, sight) }
           : {
               kind: 'answer',
               status: 202,
@@ -132,7 +141,7 @@ const end = write({
 });
 
 export const portRoutes: readonly Route[] = [
-  ...readRoutes(PORTS, { listing: LISTING, scope: 'site' }),
+  ...readRoutes(PORTS, { listing: LISTING, scope: 'site', forProjects: true }),
   create,
   edit,
   end,

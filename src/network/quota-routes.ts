@@ -42,7 +42,12 @@ function withUsage(stored: Stored<'quota', Quota>, fleet: FleetReader): string {
 
 const ONE = Type.Object({ ...QUOTA_VIEW.schema.properties, used: USED });
 
-const list = listRoute(QUOTAS, { listing: LISTING, about: 'List quotas, with what is used of them', schema: ONE });
+const list = listRoute(QUOTAS, {
+  listing: LISTING,
+  about: 'List quotas, with what is used of them',
+  schema: ONE,
+  forProjects: true,
+});
 
 const get = read({
   method: 'GET',
@@ -50,6 +55,7 @@ const get = read({
   tag: 'quotas',
   about: 'Show a quota, with what is used of it',
   access: 'viewer',
+  forProjects: true,
   params: BY_ID,
   answers: { 200: { about: 'the quota', schema: ONE } },
   handle: ({ params, caller }, { journal: { fleet } }) => {

@@ -40,6 +40,8 @@ export interface NetworkAsk {
   readonly networks: RequestedNetworks;
   readonly project: string;
   readonly admin: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isBound?: boolean;
   readonly count: number;
   readonly securityGroups?: readonly string[] | undefined;
   /** The name of the first one. */
@@ -215,10 +217,11 @@ function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field
 /** Whether somebody may put ports on a network. */
 export function useProblem(
   { id, doc }: StoredNetwork,
-  user: { readonly project: string; readonly admin: boolean },
+  user: { readonly project: string; readonly admin: boolean; readonly isBound?: boolean },
   field: string,
 ): Refusal | undefined {
   if (user.admin || doc.shared || (doc.project === user.project && !doc.external)) return undefined;
+  if (user.isBound === true && doc.project !== user.project) return unknown('network', id, field);
   const why = doc.external
     ? 'leads outside and is not shared'
     : `belongs to project "${doc.project}" and is not shared`;
@@ -246,6 +249,7 @@ function resolvePort(fleet: FleetReader, id: string, { ask, field: at }: Where):
 function portProblem({ id, doc }: StoredPort, ask: NetworkAsk, field: string): Refusal | undefined {
   const facts = { port: id };
   if (doc.project !== ask.project) {
+    if (ask.isBound === true) return unknown('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts });
   }

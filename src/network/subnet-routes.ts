@@ -59,7 +59,7 @@ const edit = editRoute(SUBNETS, {
 });
 
 export const subnetRoutes: readonly Route[] = [
-  ...readRoutes(SUBNETS, { listing: LISTING }),
+  ...readRoutes(SUBNETS, { listing: LISTING, forProjects: true }),
   create,
   edit,
   deleteRoute(SUBNETS, {

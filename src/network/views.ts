@@ -1,6 +1,6 @@
 // How networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones are shown. Ports are shown as they are: nothing of them is a secret.
 import { Type } from 'typebox';
-import { viewOf } from '../access/index.ts';
+import { viewOf, type Sight } from '../access/index.ts';
 import { findHost } from '../hosts/index.ts';
 import {
   NETWORK,
@@ -16,6 +16,7 @@ import {
   type Segment,
   type Subnet,
 } from './model.ts';
+import { findNetwork } from './topology.ts';
 import { QUOTA, QUOTA_SCHEMA, type Quota } from './quota.ts';
 import {
   FLOATING_ADDRESS,
@@ -30,10 +31,25 @@ import {
 } from './router-model.ts';
 
 /** These belong to the whole fleet: no site-bound caller sees them. */
-export const NETWORK_VIEW = viewOf<'network', Network>({ kind: NETWORK, fields: NETWORK_SCHEMA.properties });
+export const NETWORK_VIEW = viewOf<'network', Network>({
+  kind: NETWORK,
+  projectOf: ({ shared, project }) => (shared ? true : project),
+  fields: NETWORK_SCHEMA.properties,
+});
 export const SEGMENT_VIEW = viewOf<'segment', Segment>({ kind: SEGMENT, fields: SEGMENT_SCHEMA.properties });
-export const SUBNET_VIEW = viewOf<'subnet', Subnet>({ kind: SUBNET, fields: SUBNET_SCHEMA.properties });
-export const QUOTA_VIEW = viewOf<'quota', Quota>({ kind: QUOTA, fields: QUOTA_SCHEMA.properties });
+export const SUBNET_VIEW = viewOf<'subnet', Subnet>({
+  kind: SUBNET,
+  projectOf: (doc, _, fleet) => {
+    const network = findNetwork(fleet, doc.network)?.doc;
+    return network?.shared === true ? true : network?.project;
+  },
+  fields: SUBNET_SCHEMA.properties,
+});
+export const QUOTA_VIEW = viewOf<'quota', Quota>({
+  kind: QUOTA,
+  projectOf: (doc) => doc.project,
+  fields: QUOTA_SCHEMA.properties,
+});
 
 export const ROUTER_VIEW = viewOf<'router', Router>({ kind: ROUTER, fields: ROUTER_SCHEMA.properties });
 export const FLOATING_ADDRESS_VIEW = viewOf<'floating-address', FloatingAddress>({
@@ -45,10 +61,18 @@ export const TRANSPORT_ZONE_VIEW = viewOf<'transport-zone', TransportZone>({
   fields: TRANSPORT_ZONE_SCHEMA.properties,
 });
 
+/** Where a port is bound is for those to know who see the host. */
+function limitPort(doc: Port, sight: Sight): Port {
+  const { binding } = doc;
+  return binding === undefined ? doc : { ...doc, binding: { ...binding, host: sight.text(binding.host) } };
+}
+
 /** A port belongs to the site of the host that it is bound to, and else to the whole fleet. */
 export const PORT_VIEW = viewOf<'port', Port>({
   kind: PORT,
   siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
+  projectOf: (doc) => doc.project,
+  limit: limitPort,
   show: (doc) => ({ ...doc, attached: doc.instance !== undefined }),
   fields: {
     ...PORT_SCHEMA.properties,

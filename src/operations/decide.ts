@@ -23,6 +23,7 @@ export interface NewOperation {
   readonly by: string;
   readonly why?: string | undefined;
   readonly site?: string | undefined;
+  readonly project?: string | undefined;
   readonly within?: string | undefined;
   readonly nowMs: number;
   readonly deadlineMs: number;
@@ -43,7 +44,7 @@ export interface NewItem {
 
 /** The documents of a new operation. They are committed together with whatever the request itself changes. */
 export function newOperation(wanted: NewOperation): Change[] {
-  const { id, kind, title, by, why, site, within, nowMs, deadlineMs, items } = wanted;
+  const { id, kind, title, by, why, site, project, within, nowMs, deadlineMs, items } = wanted;
   const doc: Operation = {
     kind,
     title,
@@ -55,6 +56,7 @@ export function newOperation(wanted: NewOperation): Change[] {
   };
   if (why !== undefined) doc.why = why;
   if (site !== undefined) doc.site = site;
+  if (project !== undefined) doc.project = project;
   if (within !== undefined) doc.within = within;
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }

@@ -46,6 +46,8 @@ const OPERATION_SCHEMA = Type.Object(
     by: Type.String(),
     why: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
+    /** The project whose things it works on, when they are all of one. */
+    project: Type.Optional(Type.String()),
     /** What it moves stays inside this site: whoever asked for it may not write to others. Holds for every retry. */
     within: Type.Optional(Type.String()),
     createdAtMs: Type.Integer(),

@@ -54,6 +54,7 @@ export function operationViews(explain: Explain): OperationViews {
   const operation = viewOf<'operation', Operation>({
     kind: OPERATION,
     siteOf: (doc) => doc.site,
+    projectOf: (doc) => doc.project,
     limit: (doc, sight) => ({
       ...doc,
       title: sight.textBy(doc.title, doc.by),
@@ -68,6 +69,7 @@ export function operationViews(explain: Explain): OperationViews {
       by: Type.String(),
       why: Type.Optional(Type.String()),
       site: Type.Optional(Type.String()),
+      project: Type.Optional(Type.String()),
       within: Type.Optional(Type.String({ description: 'what it moves stays inside this site' })),
       createdAtMs: Type.Integer(),
       deadlineMs: Type.Integer(),
@@ -82,6 +84,7 @@ export function operationViews(explain: Explain): OperationViews {
   const item = viewOf<'item', Item>({
     kind: ITEM,
     siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
+    projectOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
     limit: (doc, sight) => {
       const { host, reason, ...rest } = doc;
       return {
@@ -152,7 +155,7 @@ function listOperations({ operation: view }: OperationViews): Route {
     sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
     text: (stored, fleet, sight) => withCounts(view, stored, { fleet, sight }),
   };
-  return listRoute({ path: '/api/v1/operations', what: 'operations' }, { listing, scope: 'site' });
+  return listRoute({ path: '/api/v1/operations', what: 'operations' }, { listing, scope: 'site', forProjects: true });
 }
 
 function getOperation({ operation: view }: OperationViews): Route {
@@ -163,6 +166,7 @@ function getOperation({ operation: view }: OperationViews): Route {
     about: 'Show an operation with its counters',
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     params: BY_ID,
     answers: { 200: { about: 'the operation', schema: view.schema } },
     handle: ({ params, caller }, { journal: { fleet }, sightOf }) => {
@@ -203,7 +207,7 @@ function listItems(views: OperationViews): Route {
   const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
   const about = 'List the items of all operations, such as what is under way for one resource';
   const items = { path: '/api/v1/operation-items', what: 'items', tag: 'operations' };
-  return listRoute(items, { listing, about, scope: 'site' });
+  return listRoute(items, { listing, about, scope: 'site', forProjects: true });
 }
 
 function listItemsOf(views: OperationViews): Route {
@@ -216,6 +220,7 @@ function listItemsOf(views: OperationViews): Route {
     about: 'List the items of an operation, with why they wait or failed',
     access: 'viewer',
     scope: 'site',
+    forProjects: true,
     params: BY_ID,
     query: closed(query),
     // Those of one operation are found by its index; anything else that is asked for sifts them.

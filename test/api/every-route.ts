@@ -24,19 +24,25 @@ export const CALLERS = [
   'agent',
   'superseded agent',
   'join',
+  'project viewer',
+  'project operator',
+  'other project operator',
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
 /** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS. */
-const PUBLIC = '+ + + +  + + +  + + + +  + + +';
-const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -';
-const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -';
-const OPERATE = '? ? ? ?  - + +  - + + 0  - - -';
-const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -';
-const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -';
-const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -';
-const AGENT = '? ? ? ?  - - -  - - - -  + - -';
-const JOIN = '? ? ? ?  - - -  - - - -  - - +';
+const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +';
+const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -  - - -';
+const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -  - - -';
+const OPERATE = '? ? ? ?  - + +  - + + 0  - - -  - - -';
+const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -  - - -';
+const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -  - - -';
+const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -  - - -';
+const AGENT = '? ? ? ?  - - -  - - - -  + - -  - - -';
+const JOIN = '? ? ? ?  - - -  - - - -  - - +  - - -';
+
+/** The same where a project has something to do: its own viewer and operator, and the operator of another one. */
+const forProjects = (who: string, three: string): string => `${who.slice(0, -'- - -'.length)}${three}`;
 
 interface Row {
   readonly who: string;
@@ -48,9 +54,9 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /readyz': { who: PUBLIC },
   'GET /api/v1/openapi.json': { who: PUBLIC },
   'GET /metrics': { who: SEE_FLEET },
-  'GET /api/v1/whoami': { who: SEE_LIST },
-  'GET /api/v1/watch': { who: SEE_LIST },
-  'GET /api/v1/history': { who: SEE_LIST },
+  'GET /api/v1/whoami': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/watch': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/history': { who: forProjects(SEE_LIST, '+ + +') },
   'GET /api/v1/audit': { who: RULE_FLEET },
   'GET /api/v1/settings': { who: SEE_FLEET },
   'GET /api/v1/settings/:name': { who: SEE_FLEET },
@@ -68,7 +74,10 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/hosts': { who: SEE_LIST },
   'GET /api/v1/hosts/:id': { who: SEE_SITE },
   // Joining names a site of one's own, or is refused.
-  'POST /api/v1/hosts': { who: '? ? ? ?  - + +  - + + -  - - -', body: { hosts: [{ name: 'new', site: 'central' }] } },
+  'POST /api/v1/hosts': {
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
+    body: { hosts: [{ name: 'new', site: 'central' }] },
+  },
   'PATCH /api/v1/hosts/:id': { who: OPERATE, body: { baseWeight: 2 } },
   'POST /api/v1/hosts/:id/disable': { who: OPERATE, body: { reason: 'x' } },
   'POST /api/v1/hosts/:id/enable': { who: OPERATE },
@@ -83,20 +92,20 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/scale-in/end': { who: OPERATE, body: { hosts: ['central-0'] } },
   'POST /api/v1/scale-in/recover': { who: OPERATE, body: { hosts: ['central-0'] } },
   'POST /api/v1/scale-out': {
-    who: '? ? ? ?  - + +  - + + -  - - -',
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
     body: { hosts: [{ name: 'new', site: 'central' }] },
   },
-  'GET /api/v1/operations': { who: SEE_LIST },
-  'GET /api/v1/operations/:id': { who: SEE_SITE },
-  'GET /api/v1/operations/:id/items': { who: SEE_SITE },
-  'GET /api/v1/operation-items': { who: SEE_LIST },
+  'GET /api/v1/operations': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/operations/:id': { who: forProjects(SEE_SITE, '0 0 0') },
+  'GET /api/v1/operations/:id/items': { who: forProjects(SEE_SITE, '0 0 0') },
+  'GET /api/v1/operation-items': { who: forProjects(SEE_LIST, '+ + +') },
   'POST /api/v1/operations/:id/cancel': { who: OPERATE },
   'POST /api/v1/operations/:id/retry': { who: OPERATE },
   'GET /api/v1/hosts/:id/segments': { who: SEE_SITE },
   'GET /api/v1/hosts/:id/tenants': { who: SEE_SITE },
   'GET /api/v1/hosts/:id/dataplane': { who: SEE_SITE },
-  'GET /api/v1/networks': { who: SEE_FLEET },
-  'GET /api/v1/networks/:id': { who: SEE_FLEET },
+  'GET /api/v1/networks': { who: forProjects(SEE_FLEET, '+ + +') },
+  'GET /api/v1/networks/:id': { who: forProjects(SEE_FLEET, '+ + 0') },
   'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
   'POST /api/v1/networks': { who: OPERATE_FLEET, body: { name: 'new' } },
   'PATCH /api/v1/networks/:id': { who: OPERATE_FLEET, body: { qosPolicy: 'gold' } },
@@ -106,21 +115,21 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/segments/:id/stock': { who: SEE_FLEET },
   'POST /api/v1/segments': { who: OPERATE_FLEET, body: { name: 'new', network: 'lan', type: 'flat' } },
   'DELETE /api/v1/segments/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/subnets': { who: SEE_FLEET },
-  'GET /api/v1/subnets/:id': { who: SEE_FLEET },
+  'GET /api/v1/subnets': { who: forProjects(SEE_FLEET, '+ + +') },
+  'GET /api/v1/subnets/:id': { who: forProjects(SEE_FLEET, '+ + 0') },
   'POST /api/v1/subnets': {
     who: OPERATE_FLEET,
     body: { name: 'new', network: 'lan', segment: 'rack', cidr: '10.1.0.0/24' },
   },
   'PATCH /api/v1/subnets/:id': { who: OPERATE_FLEET, body: { gateway: '10.0.0.1' } },
   'DELETE /api/v1/subnets/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/ports': { who: SEE_LIST },
-  'GET /api/v1/ports/:id': { who: SEE_SITE },
-  'POST /api/v1/ports': { who: OPERATE_FLEET, body: { network: 'lan' } },
-  'PATCH /api/v1/ports/:id': { who: OPERATE_FLEET, body: { name: 'uplink' } },
-  'DELETE /api/v1/ports/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/quotas': { who: SEE_FLEET },
-  'GET /api/v1/quotas/:id': { who: SEE_FLEET },
+  'GET /api/v1/ports': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/ports/:id': { who: forProjects(SEE_SITE, '+ + 0') },
+  'POST /api/v1/ports': { who: forProjects(OPERATE_FLEET, '- + +'), body: { network: 'lan' } },
+  'PATCH /api/v1/ports/:id': { who: forProjects(OPERATE_FLEET, '- + 0'), body: { name: 'uplink' } },
+  'DELETE /api/v1/ports/:id': { who: forProjects(OPERATE_FLEET, '- + 0') },
+  'GET /api/v1/quotas': { who: forProjects(SEE_FLEET, '+ + +') },
+  'GET /api/v1/quotas/:id': { who: forProjects(SEE_FLEET, '+ + 0') },
   'PUT /api/v1/quotas/:id': { who: RULE_FLEET, body: { instances: 5 } },
   'DELETE /api/v1/quotas/:id': { who: RULE_FLEET },
   'GET /api/v1/routers': { who: SEE_FLEET },
@@ -156,27 +165,30 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/simulated-network/calls': { who: RULE_FLEET },
   'GET /api/v1/simulated-network/events': { who: RULE_FLEET },
   'PUT /api/v1/simulated-network/events': { who: RULE_FLEET, body: { enabled: false } },
-  'GET /api/v1/flavors': { who: SEE_FLEET },
-  'GET /api/v1/flavors/:id': { who: SEE_FLEET },
+  'GET /api/v1/flavors': { who: forProjects(SEE_FLEET, '+ + +') },
+  'GET /api/v1/flavors/:id': { who: forProjects(SEE_FLEET, '+ + +') },
   'POST /api/v1/flavors': { who: OPERATE_FLEET, body: { name: 'new', vcpus: 1, memoryMiB: 1, diskGiB: 0 } },
   'DELETE /api/v1/flavors/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/groups': { who: SEE_FLEET },
-  'GET /api/v1/groups/:id': { who: SEE_FLEET },
+  'GET /api/v1/groups': { who: forProjects(SEE_FLEET, '+ + +') },
+  'GET /api/v1/groups/:id': { who: forProjects(SEE_FLEET, '+ + 0') },
   'POST /api/v1/groups': { who: OPERATE_FLEET, body: { name: 'new', policy: 'affinity' } },
   'PATCH /api/v1/groups/:id': { who: OPERATE_FLEET, body: { movesAtOnce: 2 } },
   'DELETE /api/v1/groups/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/instances': { who: SEE_LIST },
-  'GET /api/v1/instances/:id': { who: SEE_SITE },
+  'GET /api/v1/instances': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/instances/:id': { who: forProjects(SEE_SITE, '+ + 0') },
   // Asking for instances names a site of one's own, or is refused.
   'POST /api/v1/instances': {
-    who: '? ? ? ?  - + +  - + + -  - - -',
+    who: '? ? ? ?  - + +  - + + -  - - -  - + +',
     body: { flavor: 'small', networks: [{ network: 'lan' }], site: 'central' },
   },
-  'POST /api/v1/instances/preview': { who: SEE_LIST, body: { flavor: 'small', networks: 'none' } },
-  'DELETE /api/v1/instances/:id': { who: OPERATE },
+  'POST /api/v1/instances/preview': {
+    who: forProjects(SEE_LIST, '+ + +'),
+    body: { flavor: 'small', networks: 'none' },
+  },
+  'DELETE /api/v1/instances/:id': { who: forProjects(OPERATE, '- + 0') },
   'POST /api/v1/instances/:id/move': { who: OPERATE, body: { kind: 'live' } },
-  'POST /api/v1/instances/:id/shelve': { who: OPERATE },
-  'POST /api/v1/instances/:id/unshelve': { who: OPERATE },
+  'POST /api/v1/instances/:id/shelve': { who: forProjects(OPERATE, '- + 0') },
+  'POST /api/v1/instances/:id/unshelve': { who: forProjects(OPERATE, '- + 0') },
   'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
   'GET /api/v1/gates': { who: SEE_FLEET },
   'GET /api/v1/alarms': { who: SEE_LIST },
@@ -256,6 +268,9 @@ async function callersOf(world: World): Promise<Map<CallerName, string>> {
     ['agent', ['agent', { host: 'central-1' }]],
     ['superseded agent', ['agent', { host: 'central-2' }]],
     ['join', ['join', { host: 'central-0' }]],
+    ['project viewer', ['viewer', { project: 'default' }]],
+    ['project operator', ['operator', { project: 'default' }]],
+    ['other project operator', ['operator', { project: 'acme' }]],
   ];
   for (const [name, token] of wanted) secrets.set(name, await world.token(...token));
   world.clock.ahead(2000);

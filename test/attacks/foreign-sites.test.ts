@@ -111,7 +111,7 @@ describe('never: a caller of one site is told of another', () => {
   test('by what it is refused', async () => {
     const told: string[] = [];
     const wanted = [
-      ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ network: 'lan', addresses: [FAR_IP] }] }],
+      ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ network: 'lan', fixedIp: FAR_IP }] }],
       ['/api/v1/instances', { name: 'a', flavor: 'small', networks: [{ port: 'port-1' }] }],
       ['/api/v1/instances', { name: 'a', flavor: 'small', networks: 'none', count: 90 }],
       ['/api/v1/instances/vm-leaving/move', {}],

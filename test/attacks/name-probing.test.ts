@@ -58,7 +58,7 @@ describe('a name that is taken in another site', () => {
       );
     });
     // Scale-in names what is there already: see below.
-    const creating = routes.filter(({ path }) => !path.startsWith('/api/v1/scale-in/'));
+    const creating = routes.filter(({ path }) => !/^\/api\/v1\/scale-in\/|^\/restconf\/operations\//.test(path));
     expect(creating.map(keyOf).toSorted()).toEqual(Object.keys(BODIES).toSorted());
     expect(creating.filter(({ asksForNames }) => asksForNames !== true)).toEqual([]);
     // A resource whose name is its id is protected before it is opened to sites.
@@ -99,6 +99,13 @@ describe('a name that is taken in another site', () => {
     ['POST /api/v1/scale-in/end', (name: string) => ({ hosts: [name] })],
     ['POST /api/v1/scale-in/recover', (name: string) => ({ hosts: [name] })],
     ['POST /api/v1/scale-in/preview', (name: string) => ({ hosts: [name] })],
+    ...['start', 'end', 'recover'].map(
+      (verb) =>
+        [
+          `POST /restconf/operations/scalein-api:scalein-computes-${verb}`,
+          (name: string) => ({ input: { [`${verb === 'recover' ? verb : 'scalein'}-node-ids`]: [name] } }),
+        ] as const,
+    ),
     ['POST /api/v1/instances', (name: string) => ({ name: 'x', flavor: 'small', networks: 'none', host: name })],
     [
       'POST /api/v1/instances/preview',

@@ -1,0 +1,19 @@
+// What a caller that is bound to a project may ask for: things of that project, which it need not name.
+import type { Refusal } from '../fleet/index.ts';
+import type { Caller } from './role.ts';
+
+/** Undefined unless the request names another project than the caller's own. */
+export function denyOtherProject(caller: Caller, project: string | undefined): Refusal | undefined {
+  if (caller.project === undefined || project === undefined || project === caller.project) return undefined;
+  const message = `Your token is bound to project "${caller.project}": things of another project are not yours to make.`;
+  return { kind: 'forbidden', code: 'other-project', message, field: '/project' };
+}
+
+/** The project of what a request makes, when it or its caller says one. */
+export function projectAsked(
+  caller: Caller,
+  project: string | undefined,
+): { readonly project?: string; readonly isBound: boolean } {
+  const of = project ?? caller.project;
+  return { ...(of !== undefined && { project: of }), isBound: caller.project !== undefined };
+}

@@ -1,0 +1,242 @@
+// Never: a caller that is bound to one project learns anything of another, or of the hosts that both are on. Everything of a hidden
+// project has a marker; every GET of the route table, the preview and what is refused are asked for with tokens of another project.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../src/access/index.ts';
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { GROUP, INSTANCE } from '../../src/instances/index.ts';
+import { CLAIM, claimId, NETWORK, PORT, QUOTA, SUBNET } from '../../src/network/index.ts';
+import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
+import { prepared, requestFor, type Prepared } from '../api/every-route.ts';
+
+const MARKER = 'zq9';
+const HIDDEN = `${MARKER}-project`;
+const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
+const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
+const CHANGED = { changedBy: 'test', changedAtMs: 1 };
+
+let asked: Prepared;
+const secrets = new Map<string, string>();
+
+beforeAll(async () => {
+  asked = await prepared();
+  const { world } = asked;
+  const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'))?.doc;
+  const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;
+  const net = world.journal.fleet.get(NETWORK, idOf(NETWORK, 'lan'))?.doc;
+  if (vm === undefined || port === undefined || net === undefined) throw new Error('the fixture is not whole');
+  const subnet = (name: string, network: string, block: string): Change =>
+    put(SUBNET, idOf(SUBNET, name), {
+      ...{ name, network, cidr: `${block}.0/24`, version: 4 as const, ...CHANGED },
+      pools: [{ first: `${block}.2`, last: `${block}.250` }],
+    });
+  await world.commit(
+    put(NETWORK, idOf(NETWORK, NET), { ...net, name: NET, project: HIDDEN }),
+    put(NETWORK, idOf(NETWORK, 'common'), { ...net, name: 'common', project: 'infra', shared: true }),
+    subnet(`${MARKER}-subnet`, NET, '10.7.0'),
+    subnet('common-v4', 'common', '10.8.0'),
+    put(GROUP, idOf(GROUP, `${MARKER}-group`), {
+      name: `${MARKER}-group`,
+      project: HIDDEN,
+      policy: 'affinity',
+      ...CHANGED,
+    }),
+    put(QUOTA, idOf(QUOTA, HIDDEN), { project: HIDDEN, instances: 5, ...CHANGED }),
+    put(PORT, idOf(PORT, FAR_PORT), {
+      ...{ ...port, project: HIDDEN, network: NET, instance: VM, mac: 'fa:16:3e:00:01:77' },
+      addresses: [{ ip: '10.7.0.177', subnet: `${MARKER}-subnet`, chosenBy: 'bind' }],
+    }),
+    put(INSTANCE, idOf(INSTANCE, VM), { ...vm, name: VM, project: HIDDEN, nics: [{ port: FAR_PORT, network: NET }] }),
+    put(CLAIM, claimId(VM, 'home'), {
+      ...{ instance: VM, role: 'home', host: 'central-0', vcpus: 1, memoryMiB: 64, diskGiB: 1 },
+      ...{ addresses: [], sinceMs: 1 },
+    }),
+    put(INSTANCE, idOf(INSTANCE, 'vm-failed'), {
+      ...{ ...vm, name: 'vm-failed', nics: [], state: 'error' as const },
+      attempts: [
+        {
+          nth: 1,
+          host: 'central-1',
+          site: 'central',
+          pools: [],
+          fault: 'spawn-failed',
+          text: `next to ${VM}`,
+          atMs: 1,
+        },
+      ],
+      fault: {
+        code: 'spawn-failed',
+        message: `Host central-1 has ${VM} of ${HIDDEN}, port ${FAR_PORT} in ${NET}.`,
+        atMs: 1,
+      },
+    }),
+    ...work('op-mine', 'default', 'vm-1'),
+    ...work('op-theirs', HIDDEN, VM),
+  );
+  await world.journal.submit({
+    ...{ by: 'admin', why: `like ${VM} on central-0`, operation: 'op-theirs' },
+    decide: () => ({
+      kind: 'accept',
+      changes: [put(INSTANCE, idOf(INSTANCE, 'vm-1'), { ...vm, changedAtMs: 2 })],
+      answer: 0,
+    }),
+  });
+  secrets.set('viewer', await world.token('viewer', { project: 'default' }));
+  secrets.set('operator', await world.token('operator', { project: 'default' }));
+  secrets.set('of site', await world.token('operator', { project: 'default', site: 'central' }));
+  secrets.set('elsewhere', await world.token('operator', { project: 'default', site: 'north' }));
+});
+afterAll(() => asked.world.close());
+
+function work(id: string, project: string, instance: string): Change[] {
+  const reason = {
+    code: 'not-bound',
+    instance,
+    host: 'central-0',
+    fault: 'unavailable',
+    message: `as ${VM} on central-1`,
+  };
+  return [
+    ...newOperation({
+      ...{ id: idOf(OPERATION, id), kind: 'instance-move', title: `move of ${instance} off central-0`, by: 'admin' },
+      ...{ site: 'central', project, nowMs: 1, deadlineMs: 10 ** 12, items: [], why: 'scale-in of host central-0' },
+    }),
+    put(ITEM, idOf(ITEM, `${id}.${instance}`), {
+      ...{ operation: id, target: { kind: 'instance', id: instance }, host: 'central-0', step: 'move' },
+      ...{ state: 'waiting', reason, attempt: 1, sinceMs: 1 },
+    }),
+  ];
+}
+
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  instances: ['vm-failed'],
+  operations: ['op-mine'],
+  networks: ['common'],
+  subnets: ['common-v4'],
+};
+
+const tracesIn = (text: string): string[] => TRACES.filter((trace) => text.includes(trace));
+const around = (text: string, trace: string): string =>
+  text.slice(Math.max(0, text.indexOf(trace) - 80), text.indexOf(trace) + 40);
+
+function urlsOf(route: Route): string[] {
+  const url = requestFor(route, asked.token).url as string;
+  const ids = route.path.includes('/:id') ? (ALSO[route.path.split('/')[3] ?? ''] ?? []) : [];
+  return [url, ...ids.map((id) => route.path.replace(':id', id))];
+}
+
+async function textOf(secret: string, url: string, route: Route): Promise<string> {
+  if (route.kind !== 'stream') return (await asked.world.call(secret, { url })).body;
+  const answer = await asked.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
+  if (answer.statusCode !== 200) return '';
+  let text = '';
+  const last = `id: ${asked.world.journal.fleet.revision}\n`;
+  for await (const chunk of answer.stream()) {
+    text += String(chunk);
+    if (text.includes(last)) break;
+  }
+  return text;
+}
+
+describe('never: a caller of one project is told of another, or of hosts', () => {
+  test('by any GET of the route table', async () => {
+    const told: string[] = [];
+    let answered = 0;
+    for (const route of asked.world.server.routes.filter(
+      ({ method, access }) => method === 'GET' && access !== 'public',
+    )) {
+      for (const url of urlsOf(route)) {
+        for (const [who, secret] of secrets) {
+          const text = await textOf(secret, url, route);
+          answered += /"code":"(project-bound|site-bound|role-insufficient)"/.test(text) ? 0 : 1;
+          const found = tracesIn(text).filter((trace) => !url.includes(trace));
+          told.push(...found.map((trace) => `${who}: GET ${url} tells ${trace}: ${around(text, trace)}`));
+        }
+      }
+    }
+    expect(told).toEqual([]);
+    expect(answered).toBeGreaterThan(40);
+  });
+
+  test('by a preview', async () => {
+    const payload = { flavor: 'small', networks: [{ network: 'common' }], requiredTraits: ['none'] };
+    const preview = { method: 'POST', url: '/api/v1/instances/preview', payload } as const;
+    const { statusCode, body } = await asked.world.call(secrets.get('operator'), preview);
+    expect([statusCode, tracesIn(body)]).toEqual([200, []]);
+  });
+
+  test('by what it is refused: what others have is as unknown as what nobody has', async () => {
+    const post = async (url: string, payload: object): Promise<Record<string, unknown>> =>
+      (await asked.world.call(secrets.get('operator'), { method: 'POST', url, payload })).json();
+    const build = (more: object) =>
+      post('/api/v1/instances', { name: 'new', flavor: 'small', networks: 'none', ...more });
+    for (const [theirs, nobodys, code] of [
+      [
+        await build({ networks: [{ network: NET }] }),
+        await build({ networks: [{ network: 'none' }] }),
+        'unknown-network',
+      ],
+      [
+        await build({ networks: [{ port: FAR_PORT }] }),
+        await build({ networks: [{ port: 'port-x' }] }),
+        'unknown-port',
+      ],
+      [await build({ group: `${MARKER}-group` }), await build({ group: 'none' }), 'unknown-group'],
+      [await build({ host: 'central-0' }), await build({ host: 'none' }), 'unknown-host'],
+      [
+        await post('/api/v1/ports', { network: NET }),
+        await post('/api/v1/ports', { network: 'none' }),
+        'unknown-network',
+      ],
+    ] as const) {
+      expect([theirs['status'], theirs['code'], nobodys['status'], nobodys['code']]).toEqual(
+        [422, code, 422, code].map((one) => (one === 422 ? nobodys['status'] : one)),
+      );
+    }
+    expect(await build({ project: HIDDEN })).toMatchObject({ status: 403, code: 'other-project' });
+    expect(await build({ name: VM })).toMatchObject({ status: 409, code: 'name-unavailable' });
+  });
+});
+
+test('a-project-makes-what-is-its-own, on shared networks too', async () => {
+  const operator = secrets.get('operator');
+  const payload = { name: 'mine', flavor: 'small', networks: [{ network: 'common' }] };
+  const made = await asked.world.call(operator, { method: 'POST', url: '/api/v1/instances', payload });
+  expect(made.statusCode).toBe(202);
+  const { fleet } = asked.world.journal;
+  expect(fleet.get(INSTANCE, idOf(INSTANCE, 'mine'))?.doc.project).toBe('default');
+  const { operation } = made.json<{ operation: string }>();
+  expect((await asked.world.call(operator, { url: `/api/v1/operations/${operation}` })).statusCode).toBe(200);
+  const port = await asked.world.call(operator, {
+    method: 'POST',
+    url: '/api/v1/ports',
+    payload: { network: 'common' },
+  });
+  expect(port.json()).toMatchObject({ project: 'default', network: 'common' });
+  const ids = async (who: string) =>
+    (await asked.world.call(secrets.get(who), { url: '/api/v1/instances' })).json<{ items: { id: string }[] }>().items;
+  expect((await ids('viewer')).map(({ id }) => id)).toEqual(['mine', 'vm-1', 'vm-failed']);
+  // Bound to both, it sees what is of both.
+  expect((await ids('of site')).map(({ id }) => id)).toContain('vm-1');
+  expect(await ids('elsewhere')).toEqual([]);
+});
+
+test('only-viewers-and-operators-are-bound-to-a-project', async () => {
+  const admin = await asked.world.token('admin');
+  const create = (role: string, host?: string) =>
+    asked.world.call(admin, {
+      ...{ method: 'POST', url: '/api/v1/tokens' },
+      payload: { name: 'x', role, project: 'acme', ...(host !== undefined && { host }) },
+    });
+  expect((await create('admin')).json()).toMatchObject({ status: 422, code: 'project-not-allowed' });
+  expect((await create('join', 'central-0')).json()).toMatchObject({ status: 422, code: 'project-not-allowed' });
+  expect((await create('viewer')).json()).toMatchObject({ project: 'acme' });
+});
+
+test('what-a-project-may-not-do-is-refused-by-its-own-code', async () => {
+  const operator = secrets.get('operator');
+  for (const url of ['/api/v1/scale-in/start', '/api/v1/scale-in/preview', '/api/v1/instances/vm-1/move']) {
+    const payload = url.endsWith('move') ? {} : { hosts: ['central-0'] };
+    const answer = await asked.world.call(operator, { method: 'POST', url, payload });
+    expect(answer.json()).toMatchObject({ status: 403, code: 'project-bound' });
+  }
+});
