@@ -161,6 +161,23 @@ test('why-is-told-with-candidates-rejections-and-scores', () => {
   `);
 });
 
+test('one-that-is-leaving-and-was-chosen-is-not-said-to-be-out-of-the-question', () => {
+  const fleet = fleetWith(fitHost('c1', LEAVING), routers(1), everywhere(['c1'], 1));
+  look(fleet);
+  expect(whySentences(service(fleet, 'nat:r0') as Service)).toEqual([
+    'Nobody had it yet: c1 was chosen, the only candidate, with score 0, although it is leaving: no other host could take it.',
+    'c1 is leaving and has it only because no other host can take it.',
+  ]);
+});
+
+test('a-host-that-was-only-out-of-contact-is-not-said-to-be-lost', () => {
+  const why = { cause: 'host-lost', chosen: 'c2', candidates: [], candidatesInAll: 0 } as const;
+  const doc = { designated: { host: 'c2' }, why: { ...why, rejected: [], rejectedInAll: 0, atMs: 0 } };
+  expect(whySentences(doc as unknown as Service)).toEqual([
+    'Its host was out of contact, forced down or removed: c2 was chosen.',
+  ]);
+});
+
 test('why-stays-small-however-many-hosts-there-are', () => {
   const names = Array.from({ length: 60 }, (_, nth) => `h${nth}`);
   const fleet = fleetWith(

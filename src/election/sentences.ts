@@ -37,6 +37,7 @@ export const electionSentences: ReasonSentences = {
   'host-just-silent': ({ service, host }) =>
     `${said(host)} is silent. ${said(service)} moves if that host is lost, and stays while its whole site is silent.`,
   'service-gone': ({ service }) => `${said(service)} does not exist any more.`,
-  'elected-anew': ({ service }) => `The host of ${said(service)} was lost meanwhile, and it was elected anew.`,
+  'elected-anew': ({ service }) =>
+    `${said(service)} was elected anew meanwhile: this hand-over has nothing left to do. "muster services why ${said(service)}" says why.`,
   'hosts-behind': ({ hosts }) => `Not in line with their views yet: ${said(hosts)}.`,
 };

@@ -25,7 +25,8 @@ export function whyOf(cause: Cause, among: Candidates, chosen: string | undefine
 
 const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   'first-election': 'Nobody had it yet',
-  'host-lost': 'Its host was lost',
+  // Silent, given up by its peers, forced down or removed: it may still have forwarded.
+  'host-lost': 'Its host was out of contact, forced down or removed',
   'data-path-lost': 'The switch of its host was out of control and forwarded nothing',
   'host-leaving': 'Its host is leaving',
   'presence-gone': 'Its host had no port of it any more',
@@ -104,10 +105,26 @@ function sentencesOf({ cause, chosen, candidates, candidatesInAll, rejected, rej
   const others = candidates.filter(({ host }) => host !== chosen);
   const more = candidatesInAll - candidates.length;
   return [
-    `${CAUSE_SENTENCES[cause]}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}.`,
+    `${CAUSE_SENTENCES[cause]}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(chosen, rejected)}.`,
     ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scored).join(', ')}${andMore(more)}.`]),
-    ...cannot(rejected, rejectedInAll),
+    ...cannot(...withoutChosen(rejected, rejectedInAll, chosen)),
   ];
+}
+
+/** What speaks against the host that was chosen for want of a better one. */
+function exceptionOf(chosen: string | undefined, rejected: Why['rejected']): string {
+  const own = rejected.find(({ host }) => host === chosen);
+  return own === undefined ? '' : `, although it ${REJECTION_SENTENCES[own.because]}: no other host could take it`;
+}
+
+/** One that is leaving and was chosen all the same is told of with the choice. */
+function withoutChosen(
+  rejected: Why['rejected'],
+  inAll: number,
+  chosen: string | undefined,
+): [rejected: Why['rejected'], inAll: number] {
+  const others = rejected.filter(({ host }) => host !== chosen);
+  return [others, inAll - (rejected.length - others.length)];
 }
 
 function chosenSentence(chosen: string, candidates: readonly Candidate[]): string {

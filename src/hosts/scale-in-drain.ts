@@ -13,7 +13,7 @@ import { builtElsewhere } from './built-elsewhere.ts';
 import type { StoredHost } from './decide.ts';
 import type { BeginEvacuation, Evacuating, Evacuator, Tenant } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { isWorking, tenantsIn, unsettledOf } from './scale-in-evidence.ts';
+import { tenantsIn, unsettledOf, workLeft } from './scale-in-evidence.ts';
 import { drainHandOvers, drainMoves, fullReason, roomFor } from './scale-in-moves.ts';
 
 export interface DrainLook {
@@ -235,7 +235,8 @@ function emptied(look: DrainLook, step: string): readonly RecordStep[] {
     const told = waits.kind === 'begun' ? undefined : waits.reason;
     return news(item, step, told ?? { code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id });
   }
-  if (isWorking(fleet, host)) return news(item, step, { code: 'host-works', host: id });
+  const work = workLeft(fleet, host);
+  if (work !== undefined) return news(item, step, work);
   const [unsettled] = unsettledOf(fleet, evacuators, id);
   if (unsettled !== undefined) {
     mark('drain-waits-for-what-it-moved');

@@ -60,6 +60,16 @@ function* workOf(fleet: FleetReader, { id, doc }: StoredHost): Iterable<StoredIt
   for (const item of fleet.find(OPEN_ITEMS_BY_HOST, id)) if (!OF_LEAVING.includes(kindOf(fleet, item))) yield item;
 }
 
+/** The first of it, by name; undefined when its agent has none left. */
+export function workLeft(fleet: FleetReader, host: StoredHost): Reason | undefined {
+  const [first] = workOf(fleet, host);
+  return first === undefined ? undefined : workReason(host.id, first);
+}
+
+function workReason(host: string, { doc: { target, operation } }: StoredItem): Reason {
+  return { code: 'host-works', host, kind: target.kind, target: target.id, operation };
+}
+
 export function isWorking(fleet: FleetReader, host: StoredHost): boolean {
   const [first] = workOf(fleet, host);
   return first !== undefined;

@@ -29,8 +29,10 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${said(host)} are under way.`,
   'hand-overs-under-way': ({ host }) => `Services of host ${said(host)} are being handed over.`,
-  'host-works': ({ host }) =>
-    `Host ${said(host)} still has work to do, such as destroying what was left of instances that moved away.`,
+  'host-works': ({ host, kind, target, operation }) =>
+    operation === undefined
+      ? `The agent of host ${said(host)} has work that is not done yet.`
+      : `The agent of host ${said(host)} has work of operation ${said(operation)} for ${said(kind)} ${said(target)} that is not done yet. "muster operations show ${said(operation)}" says what.`,
   'not-begun': ({ host, message }) => `Nothing could be begun for host ${said(host)}: ${said(message)}`,
   'not-left': ({ host, problems }) => `Host ${said(host)} could not leave: ${said(problems)}. It is asked again.`,
   'leave-unanswered': ({ host }) =>
