@@ -5,7 +5,7 @@ import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
 import { boundBeforeHandOver } from './bound-first.ts';
 import type { Checker } from './checker.ts';
-import { onlyCopyKept } from './copies-kept.ts';
+import { onlyCopyKept, removedWithoutOnlyCopy } from './copies-kept.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { forgottenInTime } from './forgotten.ts';
 import { invariants } from './invariants.ts';
@@ -36,6 +36,7 @@ export const CHECKERS: readonly Checker[] = [
   machinesNotOversold,
   copiesAccounted,
   onlyCopyKept,
+  removedWithoutOnlyCopy,
   boundBeforeHandOver,
   oneOwnerThere,
   onePortPerNic,

@@ -5,14 +5,16 @@ import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
+import { hostSteps } from './leaving.ts';
 import { isOurs } from './machines.ts';
 
 /** In these its user has given up what was on its disk, or it begins anew without it. */
 const GIVEN_UP: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
 /** Whether some machine has it: running, stopped by a loss of power, or received from another machine. */
-function hasCopy({ machines }: World, id: string): boolean {
-  return machines.some(({ hypervisor }) => {
+function hasCopy({ machines }: World, id: string, except?: string): boolean {
+  return machines.some(({ name, hypervisor }) => {
+    if (name === except) return false;
     const copy = hypervisor.instance(id);
     return copy !== undefined && copy.awaited !== true;
   });
@@ -46,4 +48,24 @@ export const onlyCopyKept: Checker = {
       },
     };
   },
+};
+
+/** Whoever removes a host by force has said why. Anybody else is told of the instance first. */
+export const removedWithoutOnlyCopy: Checker = {
+  name: 'never: a host is removed on evidence while it has the only copy of an instance that ran',
+  watch: (world, violated) => ({
+    onApplied: (truth, applied, { commit }) => {
+      for (const { id: host, was, is } of hostSteps(applied)) {
+        if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
+        if (is.leaving?.forced !== undefined || was.readmitted === true) continue;
+        const machine = world.machines.find(({ name }) => name === host);
+        for (const { id, awaited } of machine?.hypervisor.instances ?? []) {
+          const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+          if (awaited === true || instance?.wasActive !== true || GIVEN_UP.includes(instance.state)) continue;
+          if (!hasCopy(world, id, host))
+            violated(`${host} has that of ${id} (${instance.state}) at ${commit.revision}`);
+        }
+      }
+    },
+  }),
 };

@@ -41,6 +41,21 @@ export const claimKeptAfterFault: Mutant = {
     ),
 };
 
+export const lateBuildKeepsAll: Mutant = {
+  name: 'late-build-keeps-all',
+  bug: 'a build past its deadline says so and gives nothing back',
+  scenario: INSTANCES,
+  caughtBy: ['never: a build that was given up holds a claim or ports, and nobody gives them back', ONE_HOST],
+  plant: (parts) =>
+    withKinds(parts, ['instance-build'], (kind) => ({
+      ...kind,
+      overdue: (fleet, item, nowMs) => {
+        const { changes = [], expects = [] } = kind.overdue?.(fleet, item, nowMs) ?? {};
+        return { expects, changes: changes.filter(({ kind: of }) => of === INSTANCE.name) };
+      },
+    })),
+};
+
 export const sweepNotStarted: Mutant = {
   name: 'sweep-not-started',
   bug: 'a host that may have a copy of an instance which is elsewhere by now is not swept',

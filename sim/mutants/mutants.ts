@@ -15,6 +15,7 @@ import {
   deleteDoesNotWait,
   destroysWhatIsNotShown,
   eventOfEarlierBinding,
+  lateBuildKeepsAll,
   placedOutsideTheCommit,
   onlyCopyNotHeld,
   portMadeTwice,
@@ -88,6 +89,7 @@ export const MUTANTS: readonly Mutant[] = [
 /** Those that are found in worlds with instances. */
 export const INSTANCE_MUTANTS: readonly Mutant[] = [
   claimKeptAfterFault,
+  lateBuildKeepsAll,
   unbindSkipped,
   releaseSkipped,
   serialNotGrown,

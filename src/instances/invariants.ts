@@ -1,6 +1,7 @@
 // What must never be untrue of instances. Checked after every commit in tests and in the simulation, on what changed.
 import { idOf, type Applied, type FleetReader, type Invariant } from '../fleet/index.ts';
-import { CLAIM, claimId, PORT, type Claim } from '../network/index.ts';
+import { CLAIM, claimId, PORT, PORTS_BY_INSTANCE, type Claim } from '../network/index.ts';
+import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../operations/index.ts';
 import { groupsKept } from '../scheduler/index.ts';
 import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, INSTANCES_MOVING_BY_GROUP, type Instance } from './model.ts';
 
@@ -56,6 +57,30 @@ const portsAttached: Invariant = {
     }),
 };
 
+/** Instances whose documents changed, or work on which began or ended. */
+function workedOn(changed: readonly Applied[]): Set<string> {
+  return new Set(
+    changed.flatMap(({ kind, before, after }): string[] => {
+      if (kind === INSTANCE.name) return after === undefined ? [] : [after.id];
+      const target = kind === ITEM.name ? ((after ?? before)?.doc as Item | undefined)?.target : undefined;
+      return target?.kind === INSTANCE.name ? [target.id] : [];
+    }),
+  );
+}
+
+const givenBack: Invariant = {
+  name: 'never: a build that was given up holds a claim or ports, and nobody gives them back',
+  check: (fleet, changed) =>
+    [...workedOn(changed)].flatMap((id) => {
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+      if (instance?.state !== 'error' || instance.wasActive) return [];
+      if (fleet.countOf(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id)) > 0) return [];
+      const claims = (['home', 'move'] as const).filter((role) => fleet.get(CLAIM, claimId(id, role)) !== undefined);
+      const ports = fleet.countOf(PORTS_BY_INSTANCE, id);
+      return claims.length + ports === 0 ? [] : [`instance ${id} has ${claims.length} claims and ${ports} ports`];
+    }),
+};
+
 const groupsApart = groupsKept((fleet, group) => fleet.get(GROUP, idOf(GROUP, group))?.doc.policy);
 
 /** Of what drains begin: people may move as many as they like. */
@@ -81,6 +106,7 @@ export const INSTANCE_INVARIANTS: readonly Invariant[] = [
   legalStates,
   oneHost,
   portsAttached,
+  givenBack,
   groupsApart,
   groupsSpared,
 ];
