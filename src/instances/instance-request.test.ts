@@ -31,6 +31,7 @@ describe('asking for instances', () => {
       by: 'ann',
       admin: false,
       credentials: true,
+      isOfProject: false,
       nowMs: 5,
       deadlineMs: 3_600_000,
     });
