@@ -9,7 +9,7 @@ import { touchedBy } from '../dataplane/index.ts';
 import { SERVICE, unreadyServices, type Service } from '../election/index.ts';
 import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
 import { HOST, type Host } from '../hosts/index.ts';
-import { HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
+import { byAnyId, HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
 import { INSTANCE, type Instance } from '../instances/index.ts';
 import {
   FLAVOR_VIEW,
@@ -51,7 +51,7 @@ export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIs
   const alarms = alarmView(explain);
   const operations = operationViews(explain);
   return {
-    routes: [
+    routes: withHostIds([
       ...tokenRoutes({ site: SITE, host: HOST }),
       ...siteRoutes(SITE_USES),
       ...hostRoutes({ unreadyServices }),
@@ -69,7 +69,7 @@ export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIs
       ...groupRoutes,
       ...instanceRoutes(networks),
       ...tenantRoutes({ evacuators: EVACUATORS, explain }),
-    ],
+    ]),
     views: [
       TOKEN_VIEW,
       SITE_VIEW,
@@ -93,6 +93,11 @@ export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIs
     ],
     tallies: [HOSTS, OPERATIONS, INSTANCES, SERVICES, ALARMS],
   };
+}
+
+/** Whoever names a host may do so by any of its ids. */
+function withHostIds(routes: readonly Route[]): readonly Route[] {
+  return routes.map(byAnyId);
 }
 
 const HOSTS: Tally<Host> = {
