@@ -11,6 +11,7 @@ import {
   networkCut,
   networkFails,
   networkSlow,
+  portUnplugged,
   silentBackEnd,
 } from './network.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
@@ -48,6 +49,7 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   networkFails,
   backEndErrs,
   hostNotBindable,
+  portUnplugged,
   silentBackEnd,
   foreignAddress,
   taskFails,

@@ -90,6 +90,22 @@ export const hostNotBindable: Fault = {
   },
 };
 
+/** A host loses a port of an instance that runs, or cannot plug the next ones. */
+export const portUnplugged: Fault = {
+  name: 'port-unplugged',
+  weight: 3,
+  strike: ({ rng, network: { backEnd } }) => {
+    const bound = [...backEnd.ports()].flatMap(([id, { binding }]) => (binding === undefined ? [] : [id]));
+    if (bound.length > 0 && rng.chance(0.5)) {
+      const port = rng.pick(bound);
+      return backEnd.unplug(port) ? port : undefined;
+    }
+    const outcome = rng.pick(['plug-failed', 'unplugged', 'hang'] as const);
+    const armed = backEnd.faults.arm({ op: 'plug', outcome, times: rng.between(1, 3) });
+    return armed.kind === 'accept' ? `next: ${outcome}` : undefined;
+  },
+};
+
 export const silentBackEnd: Fault = {
   name: 'back-end-tells-nothing',
   weight: 1,

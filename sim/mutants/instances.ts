@@ -319,3 +319,21 @@ export const eventOfEarlierBinding: Mutant = {
   caughtBy: [eventsTrue.name],
   plant: (parts) => ({ ...parts, news: ({ journal, clock, log }) => new HastyEvents({ journal, clock, log }) }),
 };
+
+export const degradedLeftAlone: Mutant = {
+  name: 'degraded-left-alone',
+  likely: 18,
+  bug: 'nobody looks after instances that run and are not connected',
+  scenario: INSTANCES,
+  caughtBy: [AT_REST],
+  plant: (parts) => ({ ...parts, controllers: [] }),
+};
+
+export const replugNeverTried: Mutant = {
+  name: 'replug-never-tried',
+  likely: 11,
+  bug: 'the work that connects instances again is begun, and never goes on',
+  scenario: INSTANCES,
+  caughtBy: [AT_REST],
+  plant: (parts) => withKinds(parts, ['instance-replug'], (kind) => ({ ...kind, plan: () => [] })),
+};

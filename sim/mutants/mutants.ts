@@ -14,12 +14,14 @@ import {
   claimKeptAfterFault,
   deleteDoesNotWait,
   destroysWhatIsNotShown,
+  degradedLeftAlone,
   eventOfEarlierBinding,
   lateBuildKeepsAll,
   placedOutsideTheCommit,
   onlyCopyNotHeld,
   portMadeTwice,
   releaseSkipped,
+  replugNeverTried,
   serialNotGrown,
   sweepNotStarted,
   targetNotBoundFirst,
@@ -102,6 +104,8 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   portMadeTwice,
   destroysWhatIsNotShown,
   eventOfEarlierBinding,
+  degradedLeftAlone,
+  replugNeverTried,
 ];
 
 /** Those that are found in worlds whose hosts come and go. */

@@ -156,7 +156,15 @@ export class InstanceActs {
 
   #delete(by: string): Command<unknown> | undefined {
     const ids = this.#some(this.#instances());
-    return ids && this.#errand(by, (fleet, errand) => deleteInstances(fleet, { ids, ...errand }));
+    return (
+      ids &&
+      this.#errand(by, (fleet, errand) => {
+        const decision = deleteInstances(fleet, { ids, ...errand });
+        // Somebody else deletes them already: this request is nowhere in the journal, and is not to be looked for there.
+        const isTheirs = decision.kind === 'accept' && decision.answer.operation !== errand.operation;
+        return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By somebody else.' }) : decision;
+      })
+    );
   }
 
   #move(by: string): Command<unknown> | undefined {

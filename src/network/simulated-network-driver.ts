@@ -97,6 +97,14 @@ export class SimulatedNetwork implements NetworkBackEnd {
     if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
   }
 
+  /** A host loses a port that it had connected; the back end says so. False when it is bound nowhere. */
+  unplug(port: string): boolean {
+    const bound = this.#ports.get(port);
+    if (bound?.binding === undefined || bound.instance === undefined) return false;
+    this.#emit({ port, name: 'unplugged', serial: bound.binding.serial, instance: bound.instance });
+    return true;
+  }
+
   /** What it has of a port. */
   port(port: string): ReturnType<SimulatedPorts['get']> {
     return this.#ports.get(port);
