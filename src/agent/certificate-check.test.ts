@@ -57,6 +57,21 @@ test.each<[string, Case, string | undefined]>([
   expect(check.check({ host: 'c1', shown, isRenewal }, nowMs)?.code).toBe(code);
 });
 
+test.each<[string, X509Certificate | undefined, number, object]>([
+  ['none', undefined, NOW_MS, { state: 'none' }],
+  ['good-for-long', c1, NOW_MS, { state: 'valid', expiresAtMs: TO_MS }],
+  ['a-quarter-is-left', c1, TO_MS - AGENT_CERTIFICATE_MS / 4, { state: 'valid', expiresAtMs: TO_MS }],
+  ['less-than-a-quarter', c1, TO_MS - AGENT_CERTIFICATE_MS / 4 + 1, { state: 'renewal-overdue', expiresAtMs: TO_MS }],
+  ['it-is-over', c1, TO_MS + DAY_MS, { state: 'renewal-overdue', expiresAtMs: TO_MS }],
+])('standing-of-the-certificate-that-was-shown-last: %s', (_name, shown, nowMs, standing) => {
+  const check = new CertificateCheck('optional', () => [ours.certificate]);
+  expect(check.standing('c1', nowMs)).toBeUndefined();
+  check.check({ host: 'c1', shown: shown === undefined ? c1 : undefined, isRenewal: false }, NOW_MS);
+  check.check({ host: 'c1', shown, isRenewal: false }, NOW_MS);
+  expect(check.standing('c1', nowMs)).toEqual(standing);
+  expect(check.standing('c2', nowMs)).toBeUndefined();
+});
+
 test('an-authority-that-is-no-longer-in-force-counts-no-more-on-connections-that-are-open', () => {
   let authorities = [ours.certificate, theirs.certificate];
   const check = new CertificateCheck('optional', () => authorities);

@@ -19,6 +19,13 @@ export interface Peer {
 /** Of the agents that were served: with a certificate, with one that should have been renewed, and without. */
 export type CertificateState = 'valid' | 'renewal-overdue' | 'none';
 
+/** How it stands with an agent that was served. */
+export interface CertificateStanding {
+  readonly state: CertificateState;
+  /** Absent where it showed none. */
+  readonly expiresAtMs?: number;
+}
+
 /** Agents renew when a third of the life is left. */
 const OVERDUE_MS = AGENT_CERTIFICATE_MS / 4;
 
@@ -64,11 +71,17 @@ export class CertificateCheck {
     for (const [host, toMs] of this.#expiries) {
       if (!counts(host)) this.#expiries.delete(host);
       else {
-        const state = toMs === 0 ? 'none' : toMs - nowMs < OVERDUE_MS ? 'renewal-overdue' : 'valid';
+        const { state } = standingOf(toMs, nowMs);
         found.set(state, (found.get(state) ?? 0) + 1);
       }
     }
     return found;
+  }
+
+  /** Undefined for an agent that was not served here. */
+  standing(host: string, nowMs: number): CertificateStanding | undefined {
+    const toMs = this.#expiries.get(host);
+    return toMs === undefined ? undefined : standingOf(toMs, nowMs);
   }
 
   #inspect(shown: X509Certificate): AgentCertificate | undefined {
@@ -79,6 +92,11 @@ export class CertificateCheck {
     if (read !== undefined) this.#read.set(shown, read);
     return read;
   }
+}
+
+function standingOf(toMs: number, nowMs: number): CertificateStanding {
+  if (toMs === 0) return { state: 'none' };
+  return { state: toMs - nowMs < OVERDUE_MS ? 'renewal-overdue' : 'valid', expiresAtMs: toMs };
 }
 
 function missing(host: string): Refusal {

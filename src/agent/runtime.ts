@@ -2,6 +2,8 @@ export { newCertificateAuthority, readAuthority } from './agent-certificate.ts';
 export { Agent } from './agent.ts';
 export type { AgentOptions } from './agent.ts';
 export { CertificateCheck } from './certificate-check.ts';
+export type { CertificateOf } from './certificate-routes.ts';
+export { certificateRoutes } from './certificate-routes.ts';
 export { CertificateIssuer } from './certificate-issuer.ts';
 export type { IssuingKeys } from './certificate-issuer.ts';
 export { dataplaneRoutes } from './dataplane-routes.ts';

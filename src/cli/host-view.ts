@@ -50,6 +50,12 @@ export interface Host extends Changed {
   readonly joinedAtMs?: number;
 }
 
+/** What the server that decides has seen of the certificate of its agent. */
+export interface AgentCertificate {
+  readonly state: 'valid' | 'renewal-overdue' | 'none' | 'not-seen' | 'off';
+  readonly expiresAtMs?: number;
+}
+
 export const HOSTS = '/api/v1/hosts';
 
 export function hostPath(name: string): string {
@@ -100,6 +106,28 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Joined', host.joinedAtMs === undefined ? undefined : relative(host.joinedAtMs, nowMs)],
     ...changedFacts(host, nowMs),
   ];
+}
+
+/** Undefined where agents have none. */
+export function certificateText({ state, expiresAtMs }: AgentCertificate, nowMs: number): string | undefined {
+  const expiry = expiresAtMs === undefined ? '' : expiryText(expiresAtMs, nowMs);
+  switch (state) {
+    case 'valid':
+      return expiry;
+    case 'renewal-overdue':
+      return `${expiry}; its renewal is overdue: the log of the agent says why`;
+    case 'none':
+      return 'none: the agent showed none';
+    case 'not-seen':
+      return 'not seen: the agent has not asked since this server decides';
+    case 'off':
+      return undefined;
+  }
+}
+
+function expiryText(expiresAtMs: number, nowMs: number): string {
+  const at = new Date(expiresAtMs).toISOString().slice(0, 16).replace('T', ' ');
+  return `${expiresAtMs > nowMs ? 'expires' : 'expired'} ${at} UTC (${relative(expiresAtMs, nowMs)})`;
 }
 
 /** What its agent reports that the fleet does not know. */

@@ -2,7 +2,16 @@
 import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
-import { hostFacts, hostPath, HOSTS, quarantineOf, straysText, type Host } from './host-view.ts';
+import {
+  certificateText,
+  hostFacts,
+  hostPath,
+  HOSTS,
+  quarantineOf,
+  straysText,
+  type AgentCertificate,
+  type Host,
+} from './host-view.ts';
 import { hostEdit } from './hosts-edit.ts';
 import { hostJoin, hostJoinToken } from './hosts-join.ts';
 import { hostSegments } from './hosts-segments.ts';
@@ -10,6 +19,7 @@ import { hostTenants } from './hosts-tenants.ts';
 import { wholeNumber } from './input-file.ts';
 import { showPages } from './list-output.ts';
 import { sentenceOf, type Item } from './operation-progress.ts';
+import { Refused } from './problem.ts';
 import { each, isFiltered, noneMatch } from './resource-commands.ts';
 import type { Facts, Session } from './session.ts';
 import { gib } from './size.ts';
@@ -119,9 +129,22 @@ function showHost(cli: Cli): Command {
   examples(command, ['one host', 'muster hosts show compute-1']);
   return act(cli, command, async (session, { args: [name = ''] }) => {
     const host = await session.client.get<Host>(hostPath(name));
-    await session.one(host, [...hostFacts(host, session.nowMs()), ...(await underWay(session, host))]);
+    const facts = hostFacts(host, session.nowMs());
+    await session.one(host, [...facts, ...(await certificate(session, host)), ...(await underWay(session, host))]);
     return undefined;
   });
+}
+
+/** Until when the certificate of its agent is good. A server of the version before does not know. Programs ask for it themselves. */
+async function certificate(session: Session, { id }: Host): Promise<Facts> {
+  if (session.output !== 'table') return [];
+  try {
+    const shown = await session.client.get<AgentCertificate>(`${hostPath(id)}/agent-certificate`);
+    return [['Certificate', certificateText(shown, session.nowMs())]];
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return error.status === 404 ? [] : [['Certificate', 'not known: no server that decides can be asked now']];
+  }
 }
 
 /** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */

@@ -1,6 +1,6 @@
 // What a server does about certificates of agents: issues them and checks those that are shown, as its operator wants it.
 import { Gauge, type Registry } from 'prom-client';
-import { CertificateCheck, CertificateIssuer } from '../agent/runtime.ts';
+import { CertificateCheck, CertificateIssuer, type CertificateOf } from '../agent/runtime.ts';
 import type { ServerOptions } from '../api/runtime.ts';
 import { findHost } from '../hosts/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
@@ -12,6 +12,7 @@ export type AgentCertificates = 'off' | 'optional' | 'required';
 interface Handling {
   readonly issuer?: CertificateIssuer;
   readonly check?: NonNullable<ServerOptions['checkPeer']>;
+  readonly certificateOf?: CertificateOf;
   readonly clients?: NonNullable<NonNullable<ServerOptions['tls']>['clients']>;
 }
 
@@ -32,6 +33,7 @@ export function agentCertificatesOf(
   return {
     issuer: new CertificateIssuer(() => keys.issuing(), clock),
     check: (peer, nowMs) => check.check(peer, nowMs),
+    certificateOf: (host, nowMs) => check.standing(host, nowMs),
     // All authorities of Muster have the same name, so it stays right when they are rotated.
     clients: { authority: keys.issuing().authority.certificate },
   };

@@ -240,9 +240,10 @@ function serverOptions(
   { desk, networks, ...parts }: Pick<Rooms, 'desk' | 'networks' | 'keys'> & AgentCertificateParts,
 ) {
   const { insecure, advertise, version, dataFolder } = options;
-  const { issuer, check, clients } = agentCertificatesOf(certificate && options.agentCertificates, { ...parts, clock });
+  const certificates = agentCertificatesOf(certificate && options.agentCertificates, { ...parts, clock });
+  const { check, clients } = certificates;
   return {
-    ...surfaceOf(desk, networks, issuer),
+    ...surfaceOf(desk, networks, certificates),
     ...(check !== undefined && { checkPeer: check }),
     auditFolder: join(dataFolder, AUDIT_FOLDER),
     insecure,

@@ -1,7 +1,14 @@
 // The HTTP surface of all rooms: their routes, and how their kinds are shown to watchers and in the history.
 import { TOKEN_VIEW, type Route, type View } from '../access/index.ts';
 import { tokenRoutes } from '../access/runtime.ts';
-import { agentRoutes, dataplaneRoutes, type CertificateIssuer, type Desk } from '../agent/runtime.ts';
+import {
+  agentRoutes,
+  certificateRoutes,
+  dataplaneRoutes,
+  type CertificateIssuer,
+  type CertificateOf,
+  type Desk,
+} from '../agent/runtime.ts';
 import { ALARM, type Alarm } from '../alarms/index.ts';
 import { alarmRoutes, alarmView } from '../alarms/runtime.ts';
 import { restconfRoutes, type Tally } from '../api/runtime.ts';
@@ -47,7 +54,17 @@ export interface Surface {
   readonly tallies: readonly Tally<never>[];
 }
 
-export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIssuer): Surface {
+/** Absent where agents get no certificates. */
+export interface SurfaceOfCertificates {
+  readonly issuer?: CertificateIssuer | undefined;
+  readonly certificateOf?: CertificateOf | undefined;
+}
+
+export function surfaceOf(
+  desk: Desk,
+  networks: Networks,
+  { issuer, certificateOf }: SurfaceOfCertificates = {},
+): Surface {
   const alarms = alarmView(explain);
   const operations = operationViews(explain);
   return {
@@ -60,6 +77,7 @@ export function surfaceOf(desk: Desk, networks: Networks, issuer?: CertificateIs
       ...alarmRoutes(alarms),
       ...agentRoutes(desk, issuer),
       ...dataplaneRoutes(VIEW_PARTS),
+      ...certificateRoutes(certificateOf),
       ...restconfRoutes({ evacuators: EVACUATORS, explain }),
       ...networkRoutes,
       ...serviceRoutes,

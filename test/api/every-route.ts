@@ -106,6 +106,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/hosts/:id/dataplane': { who: SEE_SITE },
   'GET /api/v1/networks': { who: forProjects(SEE_FLEET, '+ + +') },
   'GET /api/v1/networks/:id': { who: forProjects(SEE_FLEET, '+ + 0') },
+  'GET /api/v1/hosts/:id/agent-certificate': { who: SEE_SITE },
   'GET /api/v1/networks/:id/stock': { who: SEE_FLEET },
   'POST /api/v1/networks': { who: OPERATE_FLEET, body: { name: 'new' } },
   'PATCH /api/v1/networks/:id': { who: OPERATE_FLEET, body: { qosPolicy: 'gold' } },

@@ -83,6 +83,15 @@ test('a-rotation-of-the-authority-interrupts-nobody-and-everybody-has-a-new-cert
   expect(refused).not.toMatch(/muster_requests_refused_total\{[^}]*code="certificate-/);
   expect(await connections()).toEqual(['up', 'up', 'up']);
   agents.forEach(({ state }, at) => expect(heldIn(state).certificate).not.toBe(before[at]));
+  // The new one is shown with the next request.
+  const shown = async (): Promise<void> => {
+    for (const [at, { state }] of agents.entries()) {
+      const { body } = await plane.admin('GET', `/api/v1/hosts/${names[at]}/agent-certificate`);
+      const expiresAtMs = Date.parse(new X509Certificate(heldIn(state).certificate).validTo);
+      expect(body).toEqual({ host: names[at], state: 'valid', expiresAtMs });
+    }
+  };
+  await vi.waitFor(shown, WAIT);
 
   await server.stop();
 });
