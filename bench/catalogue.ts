@@ -1,6 +1,7 @@
 // Every benchmark there is, in the order in which they run.
 import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
+import { signingBenchmark } from './agents/signing.ts';
 import { checksBenchmarks } from './api/checks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
@@ -32,6 +33,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   listsBenchmark,
   ...coldStartBenchmarks,
   ...agentBenchmarks,
+  signingBenchmark,
   ...failoverBenchmarks,
   leaseKeptBenchmark,
   dataplaneBenchmark,
