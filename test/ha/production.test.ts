@@ -16,6 +16,8 @@ import { makeCertificate } from './servers.ts';
 import { startWorld, whyNot, writesGoOn, type World } from './world.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
+/** Beside the servers in use, on one of their machines. */
+const RESTORED_PORT = 7071;
 const reason = await whyNot();
 
 if (reason !== undefined && process.env['CI'] !== 'true') test.skip(`the reference set-up: ${reason}`);
@@ -122,7 +124,28 @@ function suite(): void {
     );
     const known = new Set(original.map(({ id }) => id));
     expect([...there].filter((id) => !known.has(id))).toEqual([]);
+
+    // The servers start on it, with the keys that were kept beside the backup, and show the fleet of the backup.
+    const data = join(world.folder, 'restored');
+    world.servers.copyKeysTo(data);
+    const server = world.servers.serve('m1', { storeUrl: restored, port: RESTORED_PORT, data });
+    onTestFinished(() => server.stop('SIGTERM'));
+    await world.servers.isReady('m1', server, RESTORED_PORT);
+    const at = world.servers.url('m1', RESTORED_PORT);
+    expect(new Set(await namesOf('token', at))).toEqual(there);
+    expect(await namesOf('sites', at)).toEqual(await namesOf('sites'));
+    expect(await namesOf('hosts', at)).toEqual(await namesOf('hosts'));
+    expect(await namesOf('sites', at)).toContain('north');
+    expect(await namesOf('hosts', at)).toContain('c1');
+    await muster('--server', at, 'sites', 'create', 'after-the-restore');
+    expect(await namesOf('sites')).not.toContain('after-the-restore');
   });
+
+  /** What a server lists, by name; of the servers in use unless another one is named. */
+  async function namesOf(kind: string, server = world.servers.url('m2')): Promise<string[]> {
+    const listed = JSON.parse(await muster('--server', server, kind, 'list', '--output', 'json')) as { id: string }[];
+    return listed.map(({ id }) => id).toSorted();
+  }
 
   test('the-database-is-switched-over-by-command', async () => {
     const load = await world.startLoad('patronictl');

@@ -17,6 +17,12 @@ export interface ServersOptions {
   readonly storeUrl: string;
 }
 
+export interface ServeOptions {
+  readonly storeUrl: string;
+  readonly port: number;
+  readonly data: string;
+}
+
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -42,9 +48,13 @@ export class Servers {
   }
 
   #copyKeys(machine: MachineName): void {
-    const to = this.#dataFolder(machine);
-    mkdirSync(to, { recursive: true, mode: 0o700 });
-    copyFileSync(join(this.#dataFolder(MACHINES[0]), KEY_FILE), join(to, KEY_FILE));
+    this.copyKeysTo(this.#dataFolder(machine));
+  }
+
+  /** As an operator does it, from the first machine or from where the secrets are kept. */
+  copyKeysTo(folder: string): void {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    copyFileSync(join(this.#dataFolder(MACHINES[0]), KEY_FILE), join(folder, KEY_FILE));
   }
 
   #dataFolder(machine: MachineName): string {
@@ -52,19 +62,24 @@ export class Servers {
   }
 
   startOne(machine: MachineName): void {
-    const { network, folder, storeUrl } = this.#options;
-    const home = join(folder, machine);
-    const url = this.url(machine);
-    const tls = ['--tls-cert', join(home, 'cert.pem'), '--tls-key', join(home, 'key.pem')];
-    const where = ['--listen', `${network.address(machine)}:${PORT}`, '--advertise', url];
-    const command = [process.execPath, MUSTER, 'serve', '--data', this.#dataFolder(machine), ...where, ...tls] as const;
-    const env = { MUSTER_STORE: storeUrl, NODE_EXTRA_CA_CERTS: this.ca };
-    const namespace = network.namespace(machine);
-    this.#programs.set(machine, new Program({ namespace, command: [...command], log: join(home, 'muster.log'), env }));
+    const { storeUrl } = this.#options;
+    const program = this.serve(machine, { storeUrl, port: PORT, data: this.#dataFolder(machine) });
+    this.#programs.set(machine, program);
   }
 
-  url(machine: MachineName): string {
-    return `https://${this.#options.network.address(machine)}:${PORT}`;
+  /** A server on a machine. Whoever starts one of its own stops it, too. */
+  serve(machine: MachineName, { storeUrl, port, data }: ServeOptions): Program {
+    const { network, folder } = this.#options;
+    const home = join(folder, machine);
+    const tls = ['--tls-cert', join(home, 'cert.pem'), '--tls-key', join(home, 'key.pem')];
+    const where = ['--listen', `${network.address(machine)}:${port}`, '--advertise', this.url(machine, port)];
+    const command = [process.execPath, MUSTER, 'serve', '--data', data, ...where, ...tls] as const;
+    const env = { MUSTER_STORE: storeUrl, NODE_EXTRA_CA_CERTS: this.ca };
+    return new Program({ namespace: network.namespace(machine), command: [...command], log: `${data}.log`, env });
+  }
+
+  url(machine: MachineName, port = PORT): string {
+    return `https://${this.#options.network.address(machine)}:${port}`;
   }
 
   get ca(): string {
@@ -81,12 +96,11 @@ export class Servers {
     return readFileSync(join(this.#dataFolder(MACHINES[0]), 'admin-token'), 'utf8').trim();
   }
 
-  async isReady(machine: MachineName): Promise<void> {
+  async isReady(machine: MachineName, program = this.program(machine), port = PORT): Promise<void> {
     const ca = readFileSync(this.ca, 'utf8');
     await until(`the server on ${machine} to be ready`, async () => {
-      const program = this.program(machine);
       if (!program.isRunning) throw new Error(`the server on ${machine} ended:\n${program.output().slice(-3000)}`);
-      const answer = await ask(`${this.url(machine)}/readyz`, { ca }).catch(() => undefined);
+      const answer = await ask(`${this.url(machine, port)}/readyz`, { ca }).catch(() => undefined);
       return answer?.status === 200 ? true : undefined;
     });
   }
