@@ -142,6 +142,8 @@ function heal(world: World): void {
     machine.diskFull = false;
     machine.hypervisor.disarm();
     machine.unpreparable.clear();
+    machine.regainControl();
+    machine.switch.foreign.clear();
     Object.assign(machine.switch.faults, { down: false, losesFlows: 0 });
   }
   for (const server of world.servers) {

@@ -19,6 +19,7 @@ import { downWasSilent } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { commitsEnd, failuresPaused } from './pace.ts';
 import { waitsForItself } from './readiness.ts';
+import { notFromTheLiving, notToTheUncontrolled } from './out-of-control.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -53,6 +54,8 @@ export const CHECKERS: readonly Checker[] = [
   makeBeforeBreak,
   toTheAble,
   waitsForItself,
+  notToTheUncontrolled,
+  notFromTheLiving,
   forgottenInTime,
   failuresPaused,
   commitsEnd,

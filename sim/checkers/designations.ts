@@ -3,7 +3,7 @@
 import { dataplaneView, servicesPart } from '../../src/dataplane/index.ts';
 import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, type Host } from '../../src/hosts/index.ts';
+import { DESIGNATIONS_VERSION, HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
@@ -114,9 +114,10 @@ function isListening(host: Host | undefined): boolean {
   return host?.connection.state === 'up' && host.quarantined === undefined && host.forcedDown === undefined;
 }
 
-/** An agent before services does not touch its switch: nobody can wait for it. */
+/** An agent before services does not touch its switch, and one without control cannot: nobody can wait for it. */
 function follows(host: Host | undefined): boolean {
-  return isListening(host) && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  const isTold = isListening(host) && !isOutOfControl(host ?? {});
+  return isTold && (host?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
 }
 
 /** Who must have followed the phase that ends; nobody when it ends otherwise than by going on. */
@@ -169,7 +170,8 @@ export const toTheAble: Checker = {
 
 function couldDo(truth: Fleet, { type }: Service, name: string): boolean {
   const host = truth.get(HOST, idOf(HOST, name))?.doc;
-  if (host?.state !== 'active' || !isListening(host) || host.switch?.datapathId === undefined) return false;
+  if (host?.state !== 'active' || !isListening(host) || isOutOfControl(host)) return false;
+  if (host.switch?.datapathId === undefined) return false;
   const zone = host.transportZone ?? 'default';
   const hasZone = truth.get(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, zone)) !== undefined;
   const reaches = type !== 'nat' || host.physicalNetworks.includes('p1');

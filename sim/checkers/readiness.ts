@@ -77,5 +77,5 @@ function isDisturbed(truth: Fleet, { name, life, link, switch: { faults }, diskF
   const isUp = truth.get(HOST, idOf(HOST, name))?.doc.connection.state === 'up';
   if (!isUp || life === undefined || life.program.paused || diskFull) return true;
   if (cut || slowMs > 0 || losePercent > 0 || misroutePercent > 0) return true;
-  return faults.down || faults.dead || faults.slowMs > 0 || faults.losesFlows > 0;
+  return faults.down || faults.cut || faults.dead || faults.slowMs > 0 || faults.losesFlows > 0;
 }

@@ -15,7 +15,15 @@ import {
   silentBackEnd,
 } from './network.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
-import { agentTurned, serviceUnpreparable, switchDown, switchForgets, switchLosesFlows } from './switches.ts';
+import {
+  agentTurned,
+  serviceUnpreparable,
+  strays,
+  switchDown,
+  switchForgets,
+  switchLosesFlows,
+  switchOutOfControl,
+} from './switches.ts';
 import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** All that may go wrong in every world. */
@@ -69,6 +77,8 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   switchDown,
   switchForgets,
   switchLosesFlows,
+  switchOutOfControl,
+  strays,
   serviceUnpreparable,
   agentTurned,
 ];

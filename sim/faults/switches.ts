@@ -1,7 +1,8 @@
 // Switches that do not answer, forget, or say that they have what they lost; and agents that are replaced by the version
 // before services.
 import { SERVICE } from '../../src/election/index.ts';
-import { DESIGNATIONS_VERSION } from '../../src/hosts/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { DESIGNATIONS_VERSION, HOST, isTombstoned } from '../../src/hosts/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
@@ -29,6 +30,44 @@ export const switchDown: Fault = {
     return machine.name;
   },
 };
+
+/** For long enough to be known of. Its agent lives on and is heard; with its daemon gone, nothing is forwarded either. */
+export const switchOutOfControl: Fault = {
+  name: 'switch-out-of-control',
+  weight: 5,
+  strike: (world) => {
+    const machine = one(world);
+    if (machine?.life === undefined || machine.uncontrolledSinceMs !== undefined) return undefined;
+    const how = world.rng.chance(0.3) ? 'dead' : 'cut';
+    machine.loseControl(how);
+    world.scheduler.after(world.rng.between(20_000, 200_000), `the switch of ${machine.name} obeys`, () =>
+      machine.regainControl(),
+    );
+    return `${machine.name} ${how}`;
+  },
+};
+
+/** Somebody plugs something into the bridge of a host, and takes it away again; mostly of one that leaves. */
+export const strays: Fault = {
+  name: 'strays',
+  weight: 4,
+  strike: (world) => {
+    const leaving = world.machines.filter(({ name }) => isLeaving(world, name));
+    const machine = leaving.length > 0 && world.rng.chance(0.7) ? world.rng.pick(leaving) : one(world);
+    if (machine === undefined) return undefined;
+    const name = `tap-${world.rng.below(100)}`;
+    machine.switch.foreign.add(name);
+    world.scheduler.after(world.rng.between(1000, 90_000), `${name} is taken off ${machine.name}`, () =>
+      machine.switch.foreign.delete(name),
+    );
+    return `${machine.name} ${name}`;
+  },
+};
+
+function isLeaving({ truth }: World, host: string): boolean {
+  const doc = truth.get(HOST, idOf(HOST, host))?.doc;
+  return doc !== undefined && isTombstoned(doc);
+}
 
 /** It is set up anew: nobody tells its agent. It may come when everything else has settled and no view changes any more. */
 export const switchForgets: Fault = {

@@ -9,6 +9,7 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
+import { controlTakenForDataPath, leavesWithoutALook } from './conditions.ts';
 import {
   addressGivenAwayOfSilentHost,
   claimKeptAfterFault,
@@ -128,6 +129,8 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   oldAgentsBelieved,
   forceLeavesThings,
   leavesUnwiped,
+  controlTakenForDataPath,
+  leavesWithoutALook,
 ];
 
 /** Those that are found in worlds whose clocks jump. */

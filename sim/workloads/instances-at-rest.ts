@@ -19,6 +19,7 @@ import {
 import {
   isOpen,
   isUnfinished,
+  ITEM,
   ITEMS_BY_OPERATION,
   OPEN_ITEMS_BY_TARGET,
   OPERATION,
@@ -203,6 +204,12 @@ function isSettled(instance: Instance | undefined): boolean {
   return instance.fault === undefined && instance.path.bind === 'conductor';
 }
 
+function wasShelvedLate(truth: Fleet, instance: string): boolean {
+  return [...truth.all(ITEM)].some(
+    ({ doc: { target, step, state } }) => target.id === instance && step === 'unbind' && state === 'failed',
+  );
+}
+
 /** Only of instances that nothing is under way for: their ports may be half way. */
 function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): string[] {
   if (backEndOf(truth, doc.network).inline || doc.state !== 'made') return [];
@@ -223,6 +230,8 @@ function asAtTheBackEnd({ truth, network }: World, { id, doc }: StoredPort): str
   if (instance?.doc.state === 'active' && instance.doc.fault !== undefined && doc.binding === undefined) return [];
   // Where its ports could not be connected it runs without them, and says so.
   if (instance?.doc.fault !== undefined && doc.binding === undefined) return [];
+  // A shelving whose deadline passed before the back end had unbound it says so; it is bound anew under a higher serial.
+  if (instance !== undefined && doc.binding === undefined && wasShelvedLate(truth, instance.id)) return [];
   return doc.binding?.host === there.binding?.host
     ? []
     : [`port ${id} is bound to ${doc.binding?.host}, at the back end to ${there.binding?.host}`];

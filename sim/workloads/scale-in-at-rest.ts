@@ -7,7 +7,7 @@ import { dataplaneView, diff, WIPED } from '../../src/dataplane/index.ts';
 import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
 import { wrongAtRest } from '../../src/election/invariants.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import { DESIGNATIONS_VERSION, HOST, isOutOfControl, startScaleIn, type Host } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import { EVACUATORS } from '../../src/main/rooms.ts';
 import {
@@ -92,6 +92,11 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
       return !isHeard(of(reason['peer']));
     case 'peer-too-old':
       return (of(reason['peer']).host?.serviceVersion ?? 0) < DESIGNATIONS_VERSION;
+    // It obeys again, and that has to last for a while.
+    case 'peer-out-of-control':
+      return isOutOfControl(of(reason['peer']).host ?? {});
+    case 'held-out-of-control':
+      return isOutOfControl(of(reason['host']).host ?? {});
     case 'agent-not-heard':
       return !isHeard(of(target.id));
     case 'agent-not-joined':
@@ -232,7 +237,8 @@ function pendingAtRest(
 ): string[] {
   const doc = truth.get(HOST, idOf(HOST, peer))?.doc;
   const machine = machines.find(({ name }) => name === peer);
-  const isTold = isHeard({ host: doc, machine }) && (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  const isNewEnough = (doc?.serviceVersion ?? 0) >= DESIGNATIONS_VERSION;
+  const isTold = isHeard({ host: doc, machine }) && isNewEnough && !isOutOfControl(doc ?? {});
   return isTold ? [`${peer} is heard, and is still to be cleaned of ${host}`] : [];
 }
 

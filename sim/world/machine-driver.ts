@@ -10,6 +10,8 @@ import {
   type SimulatedMachine,
 } from '../../src/agent/runtime.ts';
 import { compile, dataplaneView } from '../../src/dataplane/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
 import type { Task } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
@@ -61,6 +63,9 @@ function translate({ name, switch: its }: Machine, { parts }: View): void {
   }
 }
 
+/** What it must never do, unless it is forced. */
+export const LEFT_WITH_STRAYS = 'never: a host leaves with something that the fleet does not know';
+
 export interface DriverParts {
   readonly world: World;
   readonly machine: Machine;
@@ -72,6 +77,21 @@ export interface DriverParts {
 
 function sicknessOf({ unpreparable }: Machine): Pick<SimulatedMachine, 'unpreparable'> {
   return { unpreparable: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
+}
+
+/** Whoever leaves with something that the fleet does not know must have been forced to. */
+async function watchedLeave(
+  { world, machine }: Pick<DriverParts, 'world' | 'machine'>,
+  { kind, id }: Task,
+  perform: () => Promise<Performed>,
+): Promise<Performed> {
+  const [stray] = machine.switch.foreign;
+  const performed = await perform();
+  const isAsked = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
+  const isForced = world.truth.get(HOST, idOf(HOST, machine.name))?.doc.leaving?.forced !== undefined;
+  if (isAsked && stray !== undefined && !isForced)
+    world.violate(LEFT_WITH_STRAYS, `${machine.name} left with ${stray} on its bridge`);
+  return performed;
 }
 
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
@@ -116,7 +136,8 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         follow(fence.stamp, task.id, task.id);
         if (task.kind === 'preflight') reply.answer(rng.between(1, 3000), preflight());
         else {
-          void simulated.perform(task, fence).then(
+          const done = watchedLeave({ world, machine }, task, () => simulated.perform(task, fence));
+          void done.then(
             // The agent may die with what it was to say.
             (performed) => void reply.answer(rng.between(1, 1500), performed),
             (error: unknown) => void reply.fail(1, error instanceof Error ? error : new Error(String(error))),
@@ -128,11 +149,6 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     takeOver: (service, connections) => asked('take over', 50, () => simulated.takeOver(service, connections)),
     forgetConnections: (service) => asked('forget connections', 5, () => simulated.forgetConnections(service)),
     conditions: () => asked('conditions', 20, () => simulated.conditions()),
-    inspect: () =>
-      program.call('driver', 'inspect', (reply) => {
-        void simulated
-          .inspect()
-          .then(({ facts: _, ...found }) => void reply.answer(1, { ...found, facts: { cpus: 8 } }));
-      }),
+    inspect: () => asked('inspect', 1, async () => ({ ...(await simulated.inspect()), facts: { cpus: 8 } })),
   };
 }

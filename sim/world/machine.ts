@@ -28,6 +28,12 @@ export class Machine {
   diskFull = false;
   /** Services that it cannot prepare, by their ids. */
   readonly unpreparable = new Set<string>();
+  /** Since when its switch does not obey, for as long as that lasts. */
+  uncontrolledSinceMs: number | undefined;
+  /** When its switch last began to forward. */
+  forwardsSinceMs = 0;
+  /** When its agent was last started. */
+  startedMs = 0;
   /** Whether it has power: without it nothing runs on it, and its agent is not started. */
   powered = true;
   /** What its agent knows; the newest when nothing is said. */
@@ -63,7 +69,10 @@ export class Machine {
     const peer = (host: string): WatchedHypervisor | undefined =>
       world.machines.find((machine) => machine.name === host)?.hypervisor;
     // A switch goes on without its agent, as long as there is power.
-    const hears = (host: string): boolean => world.machines.find((machine) => machine.name === host)?.powered === true;
+    const hears = (host: string): boolean => {
+      const other = world.machines.find((machine) => machine.name === host);
+      return other?.powered === true && !other.switch.faults.dead;
+    };
     this.listens = listens;
     this.switch = new SimulatedSwitch({ host: name, ...(listens && { hears }) });
     this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
@@ -76,6 +85,7 @@ export class Machine {
   start(): void {
     if (this.#life !== undefined || !this.powered) return;
     this.#starts += 1;
+    this.startedMs = this.#world.scheduler.nowMs;
     const { scheduler, calls, parts, servers } = this.#world;
     const program = new Program(`${this.name}.${this.#starts}`, scheduler, calls);
     const clock = new SimClock(program);
@@ -120,6 +130,18 @@ export class Machine {
     this.start();
   }
 
+  /** Its sockets are cut, or its daemon is gone with what it forwards; its agent lives on. */
+  loseControl(how: 'cut' | 'dead'): void {
+    this.switch.faults[how] = true;
+    this.uncontrolledSinceMs = this.#world.scheduler.nowMs;
+  }
+
+  regainControl(): void {
+    if (this.switch.faults.dead) this.forwardsSinceMs = this.#world.scheduler.nowMs;
+    Object.assign(this.switch.faults, { cut: false, dead: false });
+    this.uncontrolledSinceMs = undefined;
+  }
+
   losePower(): void {
     this.powered = false;
     this.crash();
@@ -128,6 +150,7 @@ export class Machine {
 
   getPower(): void {
     this.powered = true;
+    this.forwardsSinceMs = this.#world.scheduler.nowMs;
     this.start();
     this.#world.machineChanged(this);
   }

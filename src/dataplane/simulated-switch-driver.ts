@@ -35,6 +35,8 @@ export interface SimulatedSwitchOptions {
 export interface SwitchFaults {
   /** It does not answer, and goes on forwarding. */
   down: boolean;
+  /** The same, for longer: its sockets are cut. */
+  cut: boolean;
   /** It forwards nothing, and answers nobody: its daemon is gone. */
   dead: boolean;
   /** Every call takes this long. */
@@ -50,7 +52,7 @@ const CALLS_KEPT = 1000;
 const ASKED_FIELDS = 5;
 
 export class SimulatedSwitch implements Switch {
-  readonly faults: SwitchFaults = { down: false, dead: false, slowMs: 0, losesFlows: 0 };
+  readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
   /** What was asked of it lately, in order. */
   readonly calls: Call[] = [];
   identityNow: Identity;
@@ -139,10 +141,10 @@ export class SimulatedSwitch implements Switch {
 
   async probe(): Promise<SwitchTrouble | undefined> {
     const { clock } = this.#options;
-    const { slowMs, down, dead } = this.faults;
+    const { slowMs, dead } = this.faults;
     if (slowMs > 0) await clock?.sleep(slowMs);
     if (dead) return { code: 'not-running', message: 'its daemon is not running', cannotServe: true };
-    return down ? { code: 'unreachable', message: 'the switch does not answer' } : undefined;
+    return this.#isDown ? { code: 'unreachable', message: 'the switch does not answer' } : undefined;
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {
@@ -191,7 +193,7 @@ export class SimulatedSwitch implements Switch {
   }
 
   get #isDown(): boolean {
-    return this.faults.down || this.faults.dead;
+    return this.faults.down || this.faults.cut || this.faults.dead;
   }
 
   async #open(): Promise<void> {

@@ -45,7 +45,11 @@ export function sensesOf(
     listenersOf(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
   return {
     hears,
-    isBfdDown: (host) => ears.unheardBy(host) > 0 && !hears(host),
+    isBfdDown: (host) => {
+      if (ears.unheardBy(host) === 0) return false;
+      const heard = listenersOf(fleet, host).map((peer) => ears.hearing(peer, host));
+      return heard.includes('unheard') && !heard.includes('heard');
+    },
     isUnheard: (host) =>
       ears.unheardBy(host) >= AGAINST_MIN &&
       isUnheardByMost(listenersOf(fleet, host).map((peer) => ears.hearing(peer, host))),

@@ -1,0 +1,75 @@
+// Switches that do not obey while their agents live, and what somebody else plugged in: who gets a service, who keeps one, and who may go.
+// By what is so on the machines, not by what was reported of them.
+import { SERVICE, type Service } from '../../src/election/index.ts';
+import { idOf, type Fleet } from '../../src/fleet/index.ts';
+import { HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
+import type { Machine } from '../world/machine.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+import { hostSteps } from './leaving.ts';
+
+/** Two reports ten seconds apart, and the heartbeats, restarts and commits between them. */
+const KNOWN_AFTER_MS = 60_000;
+
+function machineOf({ machines }: World, host: string | undefined): Machine | undefined {
+  return machines.find(({ name }) => name === host);
+}
+
+/** By the world's clock: since when each host was heard, and since when the same server decides. */
+export const notToTheUncontrolled: Checker = {
+  name: 'never: a service is given to a host whose switch has not obeyed for a minute',
+  watch: (world, violated) => {
+    const upSinceMs = new Map<string, number>();
+    let epochSinceMs = 0;
+    return {
+      onLease: ({ before, after }) => {
+        if (before?.epoch !== after?.epoch) epochSinceMs = world.scheduler.nowMs;
+      },
+      onApplied: (_truth, applied, { commit: { revision } }) => {
+        const { nowMs } = world.scheduler;
+        for (const { id, was, is } of hostSteps(applied)) {
+          if (was?.connection.state !== is?.connection.state || was?.state !== is?.state) upSinceMs.set(id, nowMs);
+        }
+        for (const { kind, before, after } of applied) {
+          if (kind !== SERVICE.name) continue;
+          const [was, is] = [before, after].map((side) => (side?.doc as Service | undefined)?.designated?.host);
+          const machine = is === was ? undefined : machineOf(world, is);
+          if (machine?.uncontrolledSinceMs === undefined) continue;
+          const sinceMs = Math.max(
+            machine.uncontrolledSinceMs,
+            machine.startedMs,
+            upSinceMs.get(machine.name) ?? 0,
+            epochSinceMs,
+          );
+          if (nowMs - sinceMs >= KNOWN_AFTER_MS) violated(`${after?.id} goes to ${machine.name} at ${revision}`);
+        }
+      },
+    };
+  },
+};
+
+function isTrusted({ connection, forcedDown, quarantined }: Host): boolean {
+  return connection.state === 'up' && forcedDown === undefined && quarantined === undefined;
+}
+
+function hostOf(truth: Fleet, id: string): Host | undefined {
+  return truth.get(HOST, idOf(HOST, id))?.doc;
+}
+
+/** Both would do it: the one that was not told to stop goes on. */
+export const notFromTheLiving: Checker = {
+  name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',
+  watch: (world, violated) => ({
+    onApplied: (truth, applied, { commit: { revision } }) => {
+      for (const { kind, before, after } of applied) {
+        if (kind !== SERVICE.name) continue;
+        const [was, is] = [before, after].map((side) => (side?.doc as Service | undefined)?.designated?.host);
+        const [host, machine] = [hostOf(truth, was ?? ''), machineOf(world, was)];
+        if (was === is || is === undefined || host === undefined || machine?.listens !== true) continue;
+        if (!isTrusted(host) || !isOutOfControl(host)) continue;
+        const isDead = world.scheduler.nowMs - machine.forwardsSinceMs < KNOWN_AFTER_MS;
+        if (machine.powered && !isDead) violated(`${after?.id} goes from ${was} to ${is} at ${revision}`);
+      }
+    },
+  }),
+};

@@ -1,0 +1,42 @@
+// Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
+import { sensesOf } from '../../src/election/index.ts';
+import { ElectionController } from '../../src/election/runtime.ts';
+import { notFromTheLiving } from '../checkers/out-of-control.ts';
+import { SCALE_IN } from '../scenarios.ts';
+import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
+import { withKinds } from './altered-kind.ts';
+import type { Mutant } from './mutant.ts';
+
+export const controlTakenForDataPath: Mutant = {
+  name: 'control-taken-for-data-path',
+  bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
+  scenario: SCALE_IN,
+  likely: 26,
+  caughtBy: [notFromTheLiving.name],
+  plant: (parts) => ({
+    ...parts,
+    election: ({ journal, clock, log, ids }, { desk, liveness }) => {
+      const isQuiet = (site: string): boolean => liveness.isQuiet(site);
+      const senses = { ...sensesOf(journal.fleet, desk), isBfdDown: () => true, isQuiet };
+      const election = new ElectionController({ journal, clock, log, ids, ...senses });
+      desk.onHearing((host) => election.listen(host));
+      return election;
+    },
+  }),
+};
+
+export const leavesWithoutALook: Mutant = {
+  name: 'leaves-without-a-look',
+  bug: 'a host that is told to leave goes whatever else is on its bridge',
+  scenario: SCALE_IN,
+  likely: 2,
+  caughtBy: [LEFT_WITH_STRAYS],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in-end'], (kind) => ({
+      ...kind,
+      task: (fleet, item) => {
+        const task = kind.task?.(fleet, item);
+        return task && { ...task, args: { ...task.args, force: true } };
+      },
+    })),
+};
