@@ -136,3 +136,26 @@ test('a delete of what is being deleted answers with the operation that is under
   expect(second).not.toBe(first);
   expect(await remove()).toBe(second);
 });
+
+test('deletes of some that are being deleted and some that are not end, whichever comes first', async () => {
+  const world = await World.of();
+  await world.create({ count: 3 });
+  await world.settle();
+  await world.goDown('h2');
+  const remove = async (...ids: readonly string[]): Promise<string> => {
+    const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
+    return (await world.commit((fleet) => deleteInstances(fleet, { ids, ...how }))).operation;
+  };
+  // While its host is silent all of them wait; each of them is in two operations.
+  const operations = [
+    await remove('web-1', 'web-2'),
+    await remove('web-2', 'web-3'),
+    await remove('web-3', 'web-1', 'web-2'),
+  ];
+  await world.tick();
+  await world.comeBack('h2');
+  await world.settle();
+  expect(['web-1', 'web-2', 'web-3'].map((id) => world.instance(id))).toEqual([undefined, undefined, undefined]);
+  expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+  expect(world.violations).toEqual([]);
+});

@@ -126,10 +126,21 @@ function nextStep(fleet: FleetReader, item: StoredItem, instance: StoredInstance
   }
 }
 
+/** Of several deletions that have done nothing yet, those begun later wait for the first: were each to wait for all others, none would end. */
+function isLaterDeletion(fleet: FleetReader, item: StoredItem, other: StoredItem): boolean {
+  if (other.doc.step !== 'stop' || !isDeletion(fleet, other)) return false;
+  const [mine, theirs] = [item, other].map((one) => beganAtMs(fleet, one));
+  return mine === theirs ? item.id < other.id : (mine ?? 0) < (theirs ?? 0);
+}
+
+function beganAtMs(fleet: FleetReader, { doc }: StoredItem): number | undefined {
+  return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.createdAtMs;
+}
+
 /** Whatever else is under way for the instance sees that it is leaving, and ends. */
 function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): RecordStep {
   const others = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance.id))].filter(
-    (other) => other.id !== item.id && !isSweep(fleet, other),
+    (other) => other.id !== item.id && !isSweep(fleet, other) && !isLaterDeletion(fleet, item, other),
   );
   if (others.length > 0) {
     mark('delete-waits-for-work');
