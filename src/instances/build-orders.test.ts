@@ -1,10 +1,11 @@
 // What becomes of a build when the network back end does not do what it was asked for.
 import { expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../network/index.ts';
+import { retryOperation, type OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { move } from './moves-fixture.ts';
-import { fixtureF } from './reference-fixture.ts';
+import { fixtureF, KINDS } from './reference-fixture.ts';
 
 test('a back end that refuses to delete a port of a build that is given up is asked again: no port is left there', async () => {
   const world = await World.of(fixtureF('simulated'));
@@ -158,4 +159,29 @@ test('deletes of some that are being deleted and some that are not end, whicheve
   expect(['web-1', 'web-2', 'web-3'].map((id) => world.instance(id))).toEqual([undefined, undefined, undefined]);
   expect(operations.map((id) => world.operationDoc(id)?.state)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(world.violations).toEqual([]);
+});
+
+test('a deletion that is retried when its instance is gone leaves another of the same name alone', async () => {
+  const world = await World.of();
+  await world.create();
+  await world.settle();
+  const remove = async (): Promise<OperationId> => {
+    const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 600_000 };
+    return (await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...how }))).operation;
+  };
+  world.machines.fail({ task: 'destroy', times: 1 });
+  const late = await remove();
+  await world.tick();
+  world.clock.now += 700_000;
+  await world.tick();
+  await world.tick();
+  expect(world.operationDoc(late)?.state).toBe('failed');
+  await remove();
+  await world.settle();
+  await world.create();
+  await world.settle();
+  await world.commit((fleet) => retryOperation(fleet, { id: late, kinds: KINDS, nowMs: world.nowMs }));
+  await world.settle();
+  expect(world.instance('web')?.state).toBe('active');
+  expect(world.machines.running('web')).toHaveLength(1);
 });

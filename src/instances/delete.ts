@@ -96,7 +96,11 @@ export const instanceDelete: OperationKind = {
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      if (instance === undefined) return [record(item, { state: 'done', step: item.doc.step })];
+      // One that is not being deleted is another of the same name: a deletion that failed may be retried long after.
+      if (instance?.doc.state !== 'deleting') return [record(item, { state: 'done', step: item.doc.step })];
+      // What is retried begins anew: where the instance is, and who deletes it, may be another by now.
+      if (item.doc.state === 'pending' && item.doc.step !== 'stop')
+        return [record(item, { state: 'running', step: 'stop', host: null })];
       return nextStep(fleet, item, instance, nowMs);
     }),
 
