@@ -240,7 +240,8 @@ test('a request that is broken off gives its place back', async () => {
 });
 
 test('probes are answered while a stranger at the same address is rate limited', async () => {
-  const { url } = await started({ limits: { perAddressPerSecond: 2 } });
+  const { world, url } = await started({ limits: { perAddressPerSecond: 2 } });
+  await world.token('admin');
   const stranger = await Promise.all(Array.from({ length: 20 }, () => ask(`${url}/api/v1/hosts`, 'made-up')));
   expect(stranger.map(({ status }) => status)).toContain(429);
   const probes = Array.from({ length: 20 }, (_, at) => ask(`${url}/${at % 2 === 0 ? 'livez' : 'readyz'}`, undefined));
