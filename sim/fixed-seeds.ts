@@ -9,7 +9,7 @@ export interface Seeds {
 
 export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
 /** Of the world with instances. */
-export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100, also: [710102, 4000026, 4000055] };
+export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100, also: [710102, 4000026, 4000055, 5000001] };
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = { first: 1, last: 100, also: [700082, 700085, 1000181, 1000228, 1000364] };
 /** Of the world whose clocks jump. */

@@ -9,6 +9,7 @@ import {
   ITEM,
   newOperation,
   OPEN_ITEMS_BY_HOST,
+  OPERATION,
   OPEN_ITEMS_BY_TARGET,
   record,
   targetKey,
@@ -164,6 +165,11 @@ interface Sweep {
   /** Tells this sweep from others. */
   readonly key: string;
   readonly nowMs: number;
+}
+
+/** A key that no sweep has: work that is retried may have begun one before. */
+export function freshKey(fleet: FleetReader, key: string, nowMs: number): string {
+  return fleet.get(OPERATION, idOf(OPERATION, `clean-${key}`)) === undefined ? key : `${key}.${nowMs}`;
 }
 
 /** Starts the sweep of a host that may hold a copy which is not the only one. */

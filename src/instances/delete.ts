@@ -18,7 +18,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { cleaningOf, itemsOfHost } from './clean.ts';
+import { cleaningOf, freshKey, itemsOfHost } from './clean.ts';
 import { answeredDestroy, destroyTask, observedRelease, toDestroy, toRelease, type Finish } from './end-steps.ts';
 import { released } from './give-up.ts';
 import { INSTANCE } from './model.ts';
@@ -161,7 +161,7 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
 function sweepsOfMove(fleet: FleetReader, item: StoredItem, { id, doc }: StoredInstance, nowMs: number): Change[] {
   const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
   const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);
-  return other === undefined ? [] : cleaningOf(id, other, `${item.id}:move`, nowMs);
+  return other === undefined ? [] : cleaningOf(id, other, freshKey(fleet, `${item.id}:move`, nowMs), nowMs);
 }
 
 function isSweep(fleet: FleetReader, item: StoredItem): boolean {

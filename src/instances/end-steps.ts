@@ -17,7 +17,7 @@ import {
   type TaskAnswer,
 } from '../operations/index.ts';
 import { endNics } from './build-answers.ts';
-import { cleaningOf } from './clean.ts';
+import { cleaningOf, freshKey } from './clean.ts';
 import { INSTANCE } from './model.ts';
 import { endOrder, outsidePorts } from './orders.ts';
 import { isConfirmedGone, portsOf, type StoredInstance } from './place.ts';
@@ -63,7 +63,7 @@ export function toDestroy(
   const stored = findHost(fleet, host);
   if (isConfirmedGone(fleet, host)) {
     // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
-    const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, item.id, nowMs);
+    const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, freshKey(fleet, item.id, nowMs), nowMs);
     return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
   }
   // A host that is only silent may still run it: its addresses are not given to anybody else.
