@@ -15,6 +15,8 @@ export interface ProblemBody {
   readonly field?: string;
   readonly problems?: readonly FieldProblem[];
   readonly requestId?: string;
+  /** Of refusals that concern several hosts: what became of each. */
+  readonly hosts?: readonly object[];
 }
 
 /** What of a body is of a problem: whoever answers need not be Muster, and nothing in it need be text. */
@@ -25,6 +27,7 @@ export function problemIn(text: string): ProblemBody {
   return {
     ...Object.fromEntries(texts.map((name): [string, unknown] => [name, body[name]])),
     problems: problems.map(({ field, message }) => ({ field: asText(field), message: asText(message) })),
+    ...(isListOfObjects(body['hosts']) && { hosts: body['hosts'] }),
   };
 }
 

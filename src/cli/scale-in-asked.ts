@@ -10,13 +10,14 @@ export async function asked<T>(ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const { hosts } = error.body as { readonly hosts?: unknown };
-    const lines = Array.isArray(hosts) ? hosts.filter(isResult).flatMap((one) => resultLines('start', one)) : [];
+    const { hosts = [] } = error.body;
+    const lines = hosts.filter(isResult).flatMap((one) => resultLines('start', one));
     if (lines.length === 0) throw error;
     throw new Failure(EXIT.refused, [error.message, ...lines.map((line) => `  ${line}`)].join('\n'), { cause: error });
   }
 }
 
-function isResult(value: unknown): value is HostResult {
-  return typeof value === 'object' && value !== null && 'host' in value && 'result' in value;
+function isResult(value: object): value is HostResult {
+  const { host, result } = value as Readonly<Record<string, unknown>>;
+  return typeof host === 'string' && typeof result === 'string';
 }
