@@ -71,6 +71,8 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     case 'source-not-heard':
     case 'target-not-heard':
       return silent(String(reason['host']));
+    case 'host-forced-down':
+      return isForcedDown(truth, String(reason['host']));
     case 'only-copy':
       return roleOfCopy(truth, heldCopy(item)) === 'possibly-last';
     case 'ports-not-plugged':
@@ -97,6 +99,11 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     default:
       return false;
   }
+}
+
+function isForcedDown(truth: Fleet, host: string): boolean {
+  const doc = truth.get(HOST, idOf(HOST, host))?.doc;
+  return doc === undefined || doc.state === 'removed' || doc.forcedDown !== undefined;
 }
 
 /** Whether the host's agent was replaced by an older one that does not know what it is asked for. */

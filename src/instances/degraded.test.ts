@@ -2,7 +2,7 @@
 // moved in the eyes of a drain. What is asked of them goes on as of any other.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
-import { findHost, startScaleIn } from '../hosts/index.ts';
+import { clearForcedDown, findHost, forceDownHost, startScaleIn } from '../hosts/index.ts';
 import { recordNetworkEvents, type NetworkNews } from '../network/index.ts';
 import type { RecordStep } from '../operations/index.ts';
 import { replugOf } from './degraded.ts';
@@ -99,6 +99,18 @@ describe('an instance whose port is unplugged', () => {
     expect(world.alarm('web')).toBeDefined();
     world.network.faults.disarm();
     for (let tick = 0; tick < 20; tick += 1) await world.tick();
+    expectWell(world, 'h2');
+  });
+
+  test('on-a-host-that-is-forced-down-says-so-and-is-connected-when-that-is-taken-back', async () => {
+    const world = await withUnplugged();
+    const h2 = { id: 'h2', by: 'ann', reason: 'power' };
+    await world.commit((fleet) => forceDownHost(fleet, { ...h2, nowMs: world.nowMs }));
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expect(replugOf(world.fleet, 'web')?.doc.reason).toMatchObject({ code: 'host-forced-down', host: 'h2' });
+    world.network.faults.disarm();
+    await world.commit((fleet) => clearForcedDown(fleet, { ...h2, nowMs: world.nowMs }));
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
     expectWell(world, 'h2');
   });
 

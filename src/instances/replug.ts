@@ -27,7 +27,7 @@ import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { answersOf, isUnknown } from './move-binding.ts';
 import { bindOrder } from './orders.ts';
-import { isAway, isInline, modeOn, reachesPools, type StoredInstance } from './place.ts';
+import { isAway, isConfirmedGone, isInline, modeOn, reachesPools, type StoredInstance } from './place.ts';
 
 const REPLUGGER = 'operation:instance-replug';
 /** How long the network may take to report a port as plugged that was bound again. */
@@ -111,6 +111,7 @@ function rebound(fleet: FleetReader, item: StoredItem, nowMs: number): RecordSte
   if (look === undefined) return record(item, { state: 'done', step: item.doc.step });
   const { instance, troubled } = look;
   const { host = '' } = instance.doc;
+  if (isConfirmedGone(fleet, host)) return again(look, { code: 'host-forced-down' });
   if (isAway(fleet, host)) return again(look, { code: 'host-silent' });
   if (!bindsHere(fleet, instance.doc)) return again(look, { code: 'host-binds' });
   const ports = troubled.map(({ port }) => port);

@@ -50,6 +50,8 @@ export const instanceSentences: ReasonSentences = {
     `Host ${said(host)} may have the only copy of instance ${said(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${said(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
     `Host ${said(host)} is not heard, and may still run instance ${said(instance)}. If it is off, say so with "muster hosts force-down ${said(host)}".`,
+  'host-forced-down': ({ host, instance }) =>
+    `Host ${said(host)} was forced down or removed: nothing is done there for instance ${said(instance)}. Build it elsewhere with "muster instances rebuild ${said(instance)}"; if the host is on after all, say so with "muster hosts force-up ${said(host)}".`,
   'not-destroyed': ({ instance, problems }) =>
     `Instance ${said(instance)} could not be destroyed: ${said(problems)}. It is tried again.`,
   'other-work-ends-first': ({ instance }) =>
