@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectionLimits } from './connection-limits.ts';
 import { Connections } from './connections.ts';
@@ -48,4 +48,27 @@ test('a-new-connection-has-an-interval-to-say-something', async () => {
   connections.sweep();
   await exchange(clients[0]);
   expect(clients[0]?.destroyed).toBe(false);
+});
+
+/** A server that nobody can reach, and connections to it that come from wherever they say. */
+function arrivals(limits: Partial<ReturnType<typeof connectionLimits>>) {
+  const server = createServer();
+  new Connections({ ...connectionLimits(1024), ...limits }).follow(server, { isTls: false });
+  onTestFinished(() => void server.emit('close'));
+  return (remoteAddress: string): Socket => {
+    const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
+    server.emit('connection', socket);
+    return socket;
+  };
+}
+
+test.each([
+  ['ipv6', (nth: number) => `2001:db8:1:2::${nth.toString(16)}`, '2001:db8:1:3::1'],
+  ['ipv4-mapped', (nth: number) => (nth % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'), '::ffff:192.0.2.8'],
+] as const)('a-stranger-with-many-addresses-counts-as-one: %s', (_, addressOf, another) => {
+  const arrive = arrivals({ strangersPerAddress: 5 });
+  const beside = arrive(another);
+  const sockets = Array.from({ length: 8 }, (__, nth) => arrive(addressOf(nth + 1)));
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false, false, false]);
+  expect(beside.destroyed).toBe(false);
 });

@@ -1,15 +1,17 @@
 // Who holds the server's connections. A connection is a stranger's until a request with a valid token came on it: strangers are
-// limited by address, callers by credential, everybody together by the file descriptors of the process. Callers behind one
+// limited by address (IPv6: by /64), callers by credential, everybody together by the file descriptors of the process. Callers behind one
 // address are never limited by it. Nothing here looks at what is asked.
 import type { Server, Socket } from 'node:net';
 import { permits } from '../access/index.ts';
+import { addressBlockOf } from './address-block.ts';
 import type { Known } from './authenticate.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from './problem.ts';
 import type { Usage } from './usage.ts';
 
 interface Connection {
-  readonly address: string;
+  /** Of the peer, as far as strangers are counted by it. */
+  readonly block: string;
   /** Taken beyond the limit: only an administrator is served on it. */
   readonly isReserved: boolean;
   socket: Socket;
@@ -78,8 +80,8 @@ export class Connections {
 
   #accept(socket: Socket): Connection | undefined {
     const { connections, connectionsKeptForAdmins, strangersPerAddress } = this.#limits;
-    const address = socket.remoteAddress ?? '';
-    const here = this.#strangersAt.get(address);
+    const block = addressBlockOf(socket.remoteAddress ?? '');
+    const here = this.#strangersAt.get(block);
     // The oldest goes: whoever has something to say has said it by then, and a newcomer may be a known caller.
     if (here !== undefined && here.size >= strangersPerAddress) this.#evictFirst(here);
     if (this.#all.size >= connections) this.#evictFirst(this.#strangers);
@@ -88,7 +90,7 @@ export class Connections {
       return undefined;
     }
     const connection: Connection = {
-      address,
+      block,
       isReserved: this.#all.size >= connections,
       socket,
       owner: undefined,
@@ -146,16 +148,16 @@ export class Connections {
 
   #addStranger(connection: Connection): void {
     this.#strangers.add(connection);
-    const here = this.#strangersAt.get(connection.address);
-    if (here === undefined) this.#strangersAt.set(connection.address, new Set([connection]));
+    const here = this.#strangersAt.get(connection.block);
+    if (here === undefined) this.#strangersAt.set(connection.block, new Set([connection]));
     else here.add(connection);
   }
 
   #dropStranger(connection: Connection): void {
     this.#strangers.delete(connection);
-    const here = this.#strangersAt.get(connection.address);
+    const here = this.#strangersAt.get(connection.block);
     here?.delete(connection);
-    if (here?.size === 0) this.#strangersAt.delete(connection.address);
+    if (here?.size === 0) this.#strangersAt.delete(connection.block);
   }
 }
 

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { denyUnlessSufficient, NOBODY, refuseToken, type Caller, type Route } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
+import { addressBlockOf } from './address-block.ts';
 import type { Authenticated, Authenticator, Known } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Connections } from './connections.ts';
@@ -222,9 +223,9 @@ export class Gate {
     admitted.counted = usage;
   }
 
-  /** Counts a request of nobody in particular against its address. */
+  /** Counts a request of nobody in particular against its address; with IPv6 against its /64. */
   anonymous(request: FastifyRequest, nowMs: number): void {
-    this.#limit(this.#byAddress.take(request.ip, nowMs));
+    this.#limit(this.#byAddress.take(addressBlockOf(request.ip), nowMs));
   }
 
   #limit(waitMs: number): void {

@@ -159,6 +159,22 @@ describe('a caller that comes too fast', () => {
     expect(await many(wild, 1)).toEqual([200]);
     await slow.close();
   });
+
+  test.each([
+    ['in one /64', (nth: number) => `2001:db8::${nth}`],
+    ['as IPv4 and mapped into IPv6', (nth: number) => (nth % 2 === 0 ? '192.0.2.1' : '::ffff:192.0.2.1')],
+  ])('a stranger with many addresses is one stranger: %s', async (_, addressOf) => {
+    const slow = await startWorld({ limits: { perAddressPerSecond: 3 } });
+    const frozen = slow.clock.nowMs();
+    slow.clock.nowMs = () => frozen;
+    const from = async (remoteAddress: string): Promise<number> =>
+      (await slow.server.app.inject({ url: '/api/v1/whoami', remoteAddress })).statusCode;
+    const answers: number[] = [];
+    for (let nth = 1; nth <= 5; nth += 1) answers.push(await from(addressOf(nth)));
+    expect(answers).toEqual([401, 401, 401, 429, 429]);
+    expect(await from('2001:db8:0:1::1')).toBe(401);
+    await slow.close();
+  });
 });
 
 describe('probes', () => {

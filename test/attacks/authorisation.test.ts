@@ -32,7 +32,11 @@ interface Held {
 }
 
 /** A request whose last byte is kept back. Answers when the server has looked at its headers. */
-async function hold(url: string, secret: string, { path, body }: { path: string; body: string }): Promise<Held> {
+async function hold(
+  url: string,
+  secret: string,
+  { method = 'POST', path, body }: { method?: string; path: string; body: string },
+): Promise<Held> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   sockets.push(socket);
   let text = '';
@@ -40,7 +44,7 @@ async function hold(url: string, secret: string, { path, body }: { path: string;
     text += String(chunk);
   });
   const headers = [
-    `POST ${path} HTTP/1.1`,
+    `${method} ${path} HTTP/1.1`,
     'host: x',
     `authorization: Bearer ${secret}`,
     'content-type: application/json',
@@ -113,7 +117,47 @@ const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'jo
 
 const { world: first } = await prepared();
 const writes = first.server.routes.filter(({ kind }) => kind === 'write');
+// Nothing that they do is decided in a commit, or not all of it: the look at the whole request is what they have.
+const readsWithBody = first.server.routes.filter(
+  ({ kind, body, access }) => kind === 'read' && body !== undefined && access !== 'public',
+);
 await first.close();
+
+describe('a read whose body is kept back', () => {
+  async function heldBy(secret: string | undefined, route: (typeof readsWithBody)[number]) {
+    const { world, secrets, token } = await prepared();
+    open.push(world);
+    const url = await world.server.listen({ host: '127.0.0.1', port: 0 });
+    const caller = secret ?? secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
+    const { method, url: path, payload } = requestFor(route, token);
+    const request = { method: String(method), path: path as string, body: JSON.stringify(payload) };
+    return { world, caller, held: () => hold(url, caller, request) };
+  }
+
+  test.each(readsWithBody.map((route) => [keyOf(route), route] as const))(
+    'never: a token that is revoked meanwhile is answered: %s',
+    async (_, route) => {
+      const { world, caller, held } = await heldBy(undefined, route);
+      const { finish } = await held();
+      const revoking = { method: 'DELETE', url: `/api/v1/tokens/${idIn(caller)}` } as const;
+      expect((await world.call(await world.token('admin'), revoking)).statusCode).toBe(200);
+      expect(await finish()).toMatch(/^HTTP\/1.1 40[13] [^]*"code":"token-revoked"/);
+    },
+  );
+
+  const forwarded = readsWithBody.filter(({ elsewhere }) => elsewhere === 'forward');
+  test.each(forwarded.map((route) => [keyOf(route), route] as const))(
+    'never: a made-up token is let in because its server begins to decide: %s',
+    async (_, route) => {
+      const { world, held } = await heldBy(MADE_UP, route);
+      const { fence } = world.journal;
+      world.journal.stepDown();
+      const { finish } = await held();
+      await world.journal.lead(fence as NonNullable<typeof fence>);
+      expect(await finish()).toMatch(/^HTTP\/1.1 401 [^]*"code":"token-unknown"/);
+    },
+  );
+});
 
 describe.each(['revoked', 'expired'] as const)('a token that is %s before the commit', (end) => {
   // The door looks at what is durable. What ends the token is decided already, or happens while the store is slow.
