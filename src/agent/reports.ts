@@ -107,8 +107,7 @@ export class Reports {
     if (report === undefined || isQuiet) return false;
     const { clock, journal } = this.#options;
     const nowMs = clock.nowMs();
-    const inAll = Number(report.facts['strays'] ?? report.strays.length);
-    const strays = summarizeStrays(report.strays, inAll);
+    const strays = summarizeStrays(report.strays, report.facts['strays']);
     const patience = isTombstoned(doc) ? AT_ONCE : valueOf(journal.fleet, CONDITIONS);
     const keys = { recorded: straysKey(doc.strays), reported: straysKey(strays) };
     const judged = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);

@@ -34,6 +34,7 @@ import {
   RENEWAL,
   VIEW_ANSWER,
   VIEW_ASK,
+  type Heard,
   type ViewAnswer,
 } from './messages.ts';
 import type { Reply } from './ports.ts';
@@ -41,8 +42,8 @@ import type { Signed } from './statement.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', elsewhere: 'misdirect' } satisfies Partial<RouteFace>;
 
-/** The two answers to nearly every heartbeat, rendered once. */
-const HEARD_TEXT = { known: textAnswer('{"report":"known"}'), wanted: textAnswer('{"report":"wanted"}') };
+/** The answers to nearly every heartbeat, rendered once: all that the gateway says, since agents send only what a server says it takes. */
+const HEARD_TEXTS = new WeakMap<Heard, Answer>();
 
 /** Without an issuer agents get no certificates: the server has no TLS, or was told to issue none. */
 export function agentRoutes(desk: Desk, issuer?: CertificateIssuer): Route[] {
@@ -129,8 +130,14 @@ function heartbeatRoute(desk: Desk): Route {
     body: HEARTBEAT,
     bodyRepeats: true,
     answers: { 200: { about: 'heard, and whether a report is wanted', schema: HEARD } },
-    handle: ({ body, caller }) => answered(desk.heartbeat(speaker(caller), body), ({ report }) => HEARD_TEXT[report]),
+    handle: ({ body, caller }) => answered(desk.heartbeat(speaker(caller), body), heardText),
   });
+}
+
+function heardText(heard: Heard): Answer {
+  let known = HEARD_TEXTS.get(heard);
+  if (known === undefined) HEARD_TEXTS.set(heard, (known = textAnswer(JSON.stringify(heard))));
+  return known;
 }
 
 function viewRoute(desk: Desk): Route {

@@ -171,7 +171,7 @@ function strayed(
 ): RecordStep | undefined {
   const found = facts['strays'];
   const names = Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
-  const strays = summarizeStrays(names, Number(facts['straysInAll'] ?? names.length));
+  const strays = summarizeStrays(names, facts['straysInAll']);
   if (strays === undefined || isForced(host.doc)) return undefined;
   mark('strays-found-at-the-end');
   const changes = strayChanges(fleet, { host, strays, nowMs });

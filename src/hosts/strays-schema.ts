@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 
 /** Enough to know where to look; the count tells of the rest. */
 export const STRAYS_NAMED_MAX = 10;
-const STRAY_LENGTH_MAX = 200;
+export const STRAY_LENGTH_MAX = 200;
 
 export const STRAYS = Type.Object(
   {

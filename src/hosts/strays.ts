@@ -6,12 +6,17 @@ import { accept, type Decision } from '../journal/index.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
 import { HOST, type Host, type HostState } from './model.ts';
-import { STRAYS_NAMED_MAX, type Strays } from './strays-schema.ts';
+import { STRAY_LENGTH_MAX, STRAYS_NAMED_MAX, type Strays } from './strays-schema.ts';
 
-/** All that is reported, cut to what a document keeps. */
-export function summarizeStrays(names: readonly string[], inAll: number): Pick<Strays, 'names' | 'count'> | undefined {
+/**
+ * All that is reported, cut to what a document keeps. How many there are in all is taken from facts that no schema has checked: what is
+ * no count must not keep the names from being recorded.
+ */
+export function summarizeStrays(names: readonly string[], inAll: unknown): Pick<Strays, 'names' | 'count'> | undefined {
   if (names.length === 0) return undefined;
-  return { names: [...names].sort().slice(0, STRAYS_NAMED_MAX), count: Math.max(inAll, names.length) };
+  const count = Number.isSafeInteger(inAll) ? Math.max(inAll as number, names.length) : names.length;
+  const cut = names.map((name) => name.slice(0, STRAY_LENGTH_MAX));
+  return { names: cut.sort().slice(0, STRAYS_NAMED_MAX), count };
 }
 
 export function straysKey(strays: Pick<Strays, 'names' | 'count'> | undefined): string {

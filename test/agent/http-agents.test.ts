@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/plane-fixture.ts';
 import { runSimulatedAgents, SimulatedDriver, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
-import type { HostSpec } from '../../src/hosts/index.ts';
+import { put, SETTING } from '../../src/fleet/index.ts';
+import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
+import { accept } from '../../src/journal/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { HttpPlane } from './http-plane.ts';
@@ -49,6 +51,23 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   await plane.edit('c1', { zone: 'other' });
   await expect.poll(() => driver.changes, LONG).toBe(changes + 1);
   await second.stop();
+});
+
+test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async () => {
+  const { plane, urls } = await planeOf();
+  await plane.register('c1');
+  const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const joinToken = await plane.joinToken('c1');
+  const value = { ...CONDITIONS.fallback, degradedAfterMs: 0 };
+  await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
+  const driver = Object.assign(new SimulatedDriver({ clock: realClock }), {
+    conditions: async () => [{ type: 'switch' as const, code: 'unreachable', message: 'no answer' }],
+  });
+  const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
+  const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
+  onTestFinished(() => agent.stop());
+  await expect.poll(() => plane.host('c1')?.degraded, LONG).toMatchObject([{ type: 'switch', code: 'unreachable' }]);
 });
 
 test('a-server-that-closes-sends-its-agents-on-to-the-next', async () => {

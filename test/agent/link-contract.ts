@@ -104,6 +104,15 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
       expect(plane.leader.liveness.lastHeardMs('c1')).toBeDefined();
     });
 
+    test('says-with-every-heartbeat-what-else-the-server-takes', async () => {
+      const { link, session } = await joined();
+      const takes = { readiness: 'per-service', features: ['conditions'] };
+      const beat = { serviceVersion: 1 };
+      expect(answerOf(await link.heartbeat(session, beat))).toEqual({ report: 'wanted', ...takes });
+      const report = { facts: {}, strays: [], problems: [] };
+      expect(answerOf(await link.heartbeat(session, { ...beat, report }))).toEqual({ report: 'known', ...takes });
+    });
+
     test('commits-a-new-version-once-and-heartbeats-never', async () => {
       const { link, plane, session } = await joined();
       await link.heartbeat(session, { serviceVersion: 7 });
