@@ -81,11 +81,14 @@ function troubleText({ port: { id, doc }, trouble }: TroubledPort): string {
 /** Ports beyond these are not named in a sentence. */
 const NAMED_MAX = 3;
 
-export function degradedReason({ id, doc }: StoredInstance, troubled: readonly TroubledPort[]): Reason {
+export function troublesText(troubled: readonly TroubledPort[]): string {
   const named = troubled.slice(0, NAMED_MAX).map(troubleText);
   const more = troubled.length - named.length;
-  const text = `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
-  return { code: DEGRADED, instance: id, host: doc.host, trouble: text };
+  return `${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+export function degradedReason({ id, doc }: StoredInstance, troubled: readonly TroubledPort[]): Reason {
+  return { code: DEGRADED, instance: id, host: doc.host, trouble: troublesText(troubled) };
 }
 
 /** How long the network may take to report the ports of a build or a move as plugged. */

@@ -20,7 +20,7 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
     const code = exhausted ? 'addresses-exhausted' : 'no-valid-host';
     // What went wrong where it was tried says more than that no host is left after it.
     const tried =
-      last?.fault === undefined ? 'No host fits.' : `${sentence(last.text ?? last.fault)} No other host fits.`;
+      last?.fault === undefined ? 'No host fits.' : `${asSentence(last.text ?? last.fault)} No other host fits.`;
     const message = `${tried} ${reportText(report)}`.slice(0, 1000);
     const stages = report.stages
       .slice(0, 40)
@@ -36,7 +36,7 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
   return { code: aborted ? last.fault : 'attempts-exhausted', message: message.slice(0, 1000), atMs: nowMs };
 }
 
-function sentence(text: string): string {
+export function asSentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
 

@@ -1,12 +1,14 @@
 // The steps of a move after the source has handed the instance over. There is no way back from here: the instance is at its
-// target, whatever else fails. Where its ports cannot be connected it runs without them, and moves on from there.
+// target, whatever else fails. Where a port cannot be connected it runs without that one, and moves on from there.
 import { mark, put, remove, type Change } from '../fleet/index.ts';
 import {
   bindPorts,
+  bindWhatCanBe,
   CLAIM,
   claimId,
   PORT,
   unboundPort,
+  type BindAsk,
   type BindFault,
   type Claim,
   type PoolKey,
@@ -37,21 +39,25 @@ export function switched(look: MoveLook, bound: readonly Change[] = []): RecordS
   const host = targetOf(look.instance.doc) ?? '';
   if (!hasRoomThere(look)) return targetLost(look);
   const ports = portsThere(look, host);
-  if ('code' in ports) return cutOff(look, failedBind(ports));
+  if ('code' in ports) return cutOff(look, failedBind(ports), bound);
   const changes = [putMoving(look, there(look, host)), ...claimsThere(look), ...ports, ...bound];
   return onward(look, { step: 'activate', host, changes });
 }
 
 /** The ports that the journal looks after, bound to the target; all of them unbound where the target binds by itself. */
-function portsThere({ fleet, instance, nowMs }: MoveLook, host: string): Change[] | BindFault {
+function portsThere(look: MoveLook, host: string): Change[] | BindFault {
+  const { fleet, instance, nowMs } = look;
   const ports = portsOf(fleet, instance.doc);
   const at = { host, by: MOVER, nowMs };
   if (modeThere(fleet, instance) !== 'ready') return ports.map((port) => put(PORT, port.id, unboundPort(port.doc, at)));
-  const pools = towards(instance).doc.attempts.at(-1)?.pools ?? [];
-  const inline = ports.filter((port) => isInline(fleet, port.doc));
-  const asks = inline.map((port) => ({ port, pool: pools[port.doc.nic ?? 0] as PoolKey }));
-  const bound = bindPorts(fleet, asks, at);
+  const bound = bindPorts(fleet, inlineAsks(look), at);
   return bound.kind === 'fault' ? bound.fault : bound.ports.map((port) => put(PORT, port.id, port.doc));
+}
+
+function inlineAsks({ fleet, instance }: MoveLook): BindAsk[] {
+  const pools = towards(instance).doc.attempts.at(-1)?.pools ?? [];
+  const inline = portsOf(fleet, instance.doc).filter((port) => isInline(fleet, port.doc));
+  return inline.map((port) => ({ port, pool: pools[port.doc.nic ?? 0] as PoolKey }));
 }
 
 function failedBind(fault: BindFault): Failed {
@@ -70,8 +76,11 @@ export function faultThere(look: MoveLook): Failed | undefined {
   return reachesPools(fleet, host, pools) ? undefined : { fault: 'mapping-gone' };
 }
 
-/** Its ports cannot be connected where it is now. It runs there without them, rather than nowhere, and is moved on. */
-export function cutOff(look: MoveLook, failed: Failed): RecordStep {
+/**
+ * One of its ports cannot be connected where it is now. It runs there without it, rather than nowhere, and is moved on. Its other ports
+ * are connected there meanwhile. `bound`: what a back end has bound there all the same.
+ */
+export function cutOff(look: MoveLook, failed: Failed, bound: readonly Change[] = []): RecordStep {
   const { fleet, instance, nowMs } = look;
   const { doc } = instance;
   const host = targetOf(doc) ?? '';
@@ -81,10 +90,30 @@ export function cutOff(look: MoveLook, failed: Failed): RecordStep {
   const changes = [
     putMoving(look, { ...there(look, host), move: { ...doc.move, tries } }),
     ...(doc.host === host ? keptPromises(fleet, instance.id) : claimsThere(look, [])),
-    ...portsOf(fleet, doc).map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs }))),
+    ...portsLeft(look, host, bound),
     ...(FAULTS[failed.fault].excludes === 'host' ? buildFailed(fleet, host, nowMs) : []),
   ];
   return onward(look, { step: 'activate', host, changes });
+}
+
+/** The ports of an instance that arrived without all of them: bound where they can be, the others at no host. */
+function portsLeft(look: MoveLook, host: string, outside: readonly Change[]): Change[] {
+  const { fleet, instance, nowMs } = look;
+  const bound = new Map([...inlineThere(look, host), ...outside].map((change) => [change.id, change]));
+  const ports = portsOf(fleet, instance.doc);
+  const left = ports.filter(({ id }) => !bound.has(id));
+  return [...bound.values(), ...left.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs })))];
+}
+
+/**
+ * Those that the journal binds by itself. None once the instance is at the target: what its host could not connect there, or bound
+ * otherwise than it was asked to, is not known port by port.
+ */
+function inlineThere(look: MoveLook, host: string): Change[] {
+  const { fleet, instance, nowMs } = look;
+  if (instance.doc.host === host || modeThere(fleet, instance) !== 'ready') return [];
+  const bound = bindWhatCanBe(fleet, inlineAsks(look), { host, by: MOVER, nowMs });
+  return bound.map((port) => put(PORT, port.id, port.doc));
 }
 
 /** Whether it is at a host that could not connect its ports. */

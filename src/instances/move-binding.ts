@@ -144,9 +144,10 @@ export function unboundAtTarget(look: MoveLook, answered: Answered): RecordStep 
   if (switchOverOf(fleet, instance) === 'two-bindings')
     return (isUnknown(answered) ? askAgain(look, answered) : undefined) ?? next();
   if (isUnknown(answered)) return askAgain(look, answered, Number.POSITIVE_INFINITY) as RecordStep;
-  if (answered.worst === undefined)
-    return next(boundPorts(fleet, atSource(fleet, instance), answered.answers ?? [], nowMs));
-  // It runs there, and its ports could not be connected again.
+  const good = (answered.answers ?? []).filter(({ outcome }) => outcome === 'ok');
+  const bound = boundPorts(fleet, atSource(fleet, instance), good, nowMs);
+  // It runs there, and the others could not be connected again.
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
-  return next(outside.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs }))));
+  const left = outside.filter(({ id }) => !good.some(({ port }) => port === id));
+  return next([...bound, ...left.map((port) => put(PORT, port.id, unboundPort(port.doc, { by: MOVER, nowMs })))]);
 }

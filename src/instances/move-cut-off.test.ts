@@ -116,7 +116,9 @@ describe('after the source has handed the instance over', () => {
       expectCutOff(world, 'h4', code);
       const { state, reason } = world.item(operation, 'web') ?? {};
       expect({ state, code: reason?.code }).toEqual({ state: 'failed', code });
-      expect(reason?.['message']).toContain('The instance runs on host h4, but its ports are not connected there.');
+      expect(reason?.['message']).toContain(
+        'The instance runs on host h4, but is not fully connected there: port web-p0 (NIC 0, network n) is not bound to its host.',
+      );
       world.network.faults.disarm();
       await move(world);
       await world.settle();
@@ -144,7 +146,7 @@ describe('after the source has handed the instance over', () => {
     const operation = await move(world);
     await world.settle();
     expectCutOff(world, 'h4', 'binding-failed');
-    expect(world.item(operation, 'web')?.reason?.['message']).toContain('its ports are not connected there');
+    expect(world.item(operation, 'web')?.reason?.['message']).toContain('is not fully connected there: port web-p0');
   });
 
   test('the-server-dies-at-each-step-of-going-on', async () => {
@@ -196,7 +198,8 @@ describe('after the source has handed the instance over', () => {
     world.clock.now += 700_000;
     await world.pass();
     await world.pass();
-    expect(world.instance('web')).toMatchObject({ state: 'moving', host: 'h4', fault: { code: 'binding-failed' } });
+    expect(world.instance('web')).toMatchObject({ state: 'moving', host: 'h4', fault: { code: 'deadline-passed' } });
+    expect(world.instance('web')?.fault?.message).toContain('nor would it be connected: port web-p0');
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
     expectConnected(world, 'h5');

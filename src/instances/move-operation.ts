@@ -12,7 +12,7 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { itemsOfEvent, itemsOfHost } from './clean.ts';
-import { notPlugged, PLUG_WAIT_MS } from './degraded.ts';
+import { notPlugged, PLUG_WAIT_MS, troubledPorts, troublesText } from './degraded.ts';
 import { INSTANCE, type InstanceFault } from './model.ts';
 import { arrival, hasRoomThere, isCutOff, switched, targetLost } from './move-arrival.ts';
 import { bindTarget, switchOver, unbindSource, unbindTarget } from './move-binding.ts';
@@ -28,7 +28,7 @@ import {
   type MoveLook,
 } from './move-errand.ts';
 import { bindOnceMore, leftUnplugged, pluggingSinceMs, unpluggedAt, waitForPlugs } from './move-plug.ts';
-import { afterMoveFault, saidOf, scheduledMove, sourceLost, stayed } from './move-steps.ts';
+import { afterMoveFault, scheduledMove, sourceLost, stayed } from './move-steps.ts';
 import { answeredMove, cleaned, moveTask, observedMove, plugged } from './move-tasks.ts';
 import { isAway, isConfirmedGone, type StoredInstance } from './place.ts';
 
@@ -197,6 +197,11 @@ function toClean(look: MoveLook): readonly Next[] {
   return [later(item, (at) => cleaned(at, swept(at, at.instance.doc.move.from)))];
 }
 
+/** Said of an instance that nobody knows to run, when it is known that it would not be connected either. */
+function unconnected({ fleet, instance }: MoveLook): string {
+  return isCutOff(instance.doc) ? `, nor would it be connected: ${troublesText(troubledPorts(fleet, instance))}` : '';
+}
+
 /**
  * The deadline has passed. Before the hand-over the instance stays. After it nothing can be said but that it is on its way: it
  * is not called active before somebody said that it runs. In any case the operation can be retried, and goes on from there.
@@ -213,10 +218,9 @@ function tooLate(look: MoveLook): ReturnType<typeof stayed> {
     case 'activate': {
       const { host = '', move } = instance.doc;
       const late = fault(
-        `The instance was handed over to host ${host}, which has not said in time that it runs there. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
+        `The instance was handed over to host ${host}, which has not said in time that it runs there${unconnected(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
       );
-      const said = isCutOff(instance.doc) ? saidOf(look, late) : late;
-      return [putMoving(look, { fault: said }), ...swept(look, move.from)];
+      return [putMoving(look, { fault: late }), ...swept(look, move.from)];
     }
     case 'unbind-source':
       return arrival(look);

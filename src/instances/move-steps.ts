@@ -4,9 +4,9 @@ import { mark, onTrial, put, type Change } from '../fleet/index.ts';
 import { PORT } from '../network/index.ts';
 import { withinOf, type RecordStep } from '../operations/index.ts';
 import { buildFailed } from '../scheduler/index.ts';
-import { troubledPorts } from './degraded.ts';
+import { troubledPorts, troublesText } from './degraded.ts';
 import { FAULTS, mayRetry, withFault, type Failed } from './faults.ts';
-import { claimGone, faultOf } from './give-up.ts';
+import { asSentence, claimGone, faultOf } from './give-up.ts';
 import type { Attempt, InstanceFault, Move } from './model.ts';
 import {
   ended,
@@ -99,14 +99,15 @@ function stays(look: MoveLook, why: InstanceFault): RecordStep {
 }
 
 /** Of an instance whose ports are not connected where it is, that is what has to be known first. */
-export function saidOf({ fleet, instance }: MoveLook, why: InstanceFault): InstanceFault {
+function saidOf({ fleet, instance }: MoveLook, why: InstanceFault): InstanceFault {
   const { id, doc } = instance;
-  if (troubledPorts(fleet, instance).length === 0) return why;
+  const troubled = troubledPorts(fleet, instance);
+  if (troubled.length === 0) return why;
   const { host = '', move } = doc;
   const here = move.tries.find((one) => one.host === host && one.fault !== undefined);
-  const cause = here?.text ?? `Host ${host} could not connect them.`;
-  const message = `The instance runs on host ${host}, but its ports are not connected there. Move it again with "muster instances move ${id}", or delete it. Why they are not connected: ${cause} Why it was not moved on: ${why.message}`;
-  return { ...why, code: here?.fault ?? 'binding-failed', message: message.slice(0, 1000) };
+  const cause = here === undefined ? '' : ` Why it is not connected: ${asSentence(here.text ?? here.fault ?? '')}`;
+  const message = `The instance runs on host ${host}, but is not fully connected there: ${troublesText(troubled)}. Move it again with "muster instances move ${id}", or delete it.${cause} Why it was not moved on: ${why.message}`;
+  return { ...why, code: here?.fault ?? why.code, message: message.slice(0, 1000) };
 }
 
 export function stayed(look: MoveLook, fault: InstanceFault, sweep: typeof swept = swept): Change[] {

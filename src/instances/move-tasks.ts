@@ -1,5 +1,6 @@
 // What the two hosts of a move are asked to do, and what their answers and those of the network's back end mean.
 import { merged, type Change, type FleetReader } from '../fleet/index.ts';
+import type { PortAnswer } from '../network/index.ts';
 import {
   wait,
   type ActionOutcome,
@@ -215,12 +216,21 @@ function boundAfterHandOver(look: MoveLook, answered: ReturnType<typeof answersO
   const { answers, worst } = answered;
   if (isUnknown(answered)) {
     const text = worst?.text;
-    return (
-      askAgain(look, answered) ?? cutOff(look, { fault: 'back-end-unavailable', ...(text !== undefined && { text }) })
-    );
+    const failed: Failed = { fault: 'back-end-unavailable', ...(text !== undefined && { text }) };
+    return askAgain(look, answered) ?? cutOff(look, failed, boundThere(look, answers));
   }
-  if (worst !== undefined) return cutOff(look, failedPort(look, worst));
+  if (worst !== undefined) return cutOff(look, failedPort(look, worst), boundThere(look, answers));
   const { host = '', pools } = instance.doc.move.tries.at(-1) ?? { pools: [] };
-  if (!reachesPools(fleet, host, pools)) return cutOff(look, { fault: 'mapping-gone' });
+  if (!reachesPools(fleet, host, pools)) return cutOff(look, { fault: 'mapping-gone' }, boundThere(look, answers));
   return switched(look, boundPorts(fleet, towards(instance), answers ?? [], nowMs));
+}
+
+/** The ports that the back end did bind at the target, and that the target reaches the segments of. */
+function boundThere({ fleet, instance, nowMs }: MoveLook, answers: readonly PortAnswer[] = []): Change[] {
+  const { host = '', pools = [] } = instance.doc.move.tries.at(-1) ?? {};
+  const good = answers.filter(({ port, outcome }) => {
+    const nic = instance.doc.nics.findIndex((one) => one.port === port);
+    return outcome === 'ok' && reachesPools(fleet, host, pools.slice(nic, nic + 1));
+  });
+  return boundPorts(fleet, towards(instance), good, nowMs);
 }

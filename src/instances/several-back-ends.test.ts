@@ -1,5 +1,5 @@
 // Instances with ports on several back ends outside the journal: each hears of its own ports, and of no others.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { network, subnet } from '../network/network-fixture.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
 import { deleteInstances } from './delete.ts';
@@ -44,4 +44,53 @@ test('a-target-that-one-of-them-refuses-is-not-moved-to, and both are bound wher
   expect(world.degraded('web')).toEqual([]);
   expect([boundAt(world.network), boundAt(world.second)]).toEqual([['web-p0 at h2'], ['web-p1 at h2']]);
   expect(world.violations).toEqual([]);
+});
+
+describe('only-the-port-that-failed-is-cut-off', () => {
+  /** A port in the journal (NIC 0) and two at a back end outside (NIC 1 and 2). */
+  async function withInlineAndOutside(): Promise<World> {
+    const outside = [network('m', { backEnd: 'simulated' }), subnet('m4', 'm', '10.9.0.0/24')];
+    const world = await World.of([...fixtureF('embedded'), ...outside]);
+    await world.create({ networks: [{ network: 'n' }, { network: 'm' }, { network: 'm' }] });
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+    return world;
+  }
+
+  const bindings = (world: World): string[] => world.ports('web').map(({ binding }) => binding?.host ?? 'no host');
+
+  test('a-back-end-outside-refuses-one-port-after-the-hand-over: the others are connected where the instance is', async () => {
+    const world = await withInlineAndOutside();
+    world.network.faults.arm({ op: 'activate', nic: 1, outcome: 'binding-failed', times: 9999 });
+    const operation = await move(world);
+    await world.until(operation, 'web', 'bind');
+    world.network.faults.arm({ op: 'bind', nic: 1, outcome: 'binding-failed', times: 9999 });
+    await world.until(operation, 'web', 'activate');
+    expect(bindings(world)).toEqual(['h4', 'no host', 'h4']);
+    await world.settle();
+    expect(world.degraded('web')).toEqual(['web-p1: unbound']);
+    expect(world.machines.running('web')).toEqual([world.instance('web')?.host]);
+    const { host } = world.instance('web') ?? {};
+    expect(bindings(world)).toEqual([host, 'no host', host]);
+    const said = world.item(operation, 'web')?.reason?.['message'];
+    expect(said).toContain('port web-p1 (NIC 1, network m) is not bound to its host');
+    expect(said).not.toContain('web-p0');
+    expect(world.violations).toEqual([]);
+    world.network.faults.disarm();
+    await world.settle();
+    expect(world.degraded('web')).toEqual([]);
+  });
+
+  test('the-target-stops-reaching-the-segment-of-an-inline-port: what the back end has bound there stays bound', async () => {
+    const world = await withInlineAndOutside();
+    const operation = await move(world);
+    await world.until(operation, 'web', 'bind');
+    await world.edit('h4', { physicalNetworks: [] });
+    await world.until(operation, 'web', 'activate');
+    expect(bindings(world)).toEqual(['no host', 'h4', 'h4']);
+    await world.settle();
+    expect(world.degraded('web')).toEqual([]);
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expect(world.violations).toEqual([]);
+  });
 });

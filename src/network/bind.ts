@@ -28,7 +28,7 @@ export interface BindAt {
 }
 
 export type Bound =
-  | { readonly kind: 'bound'; readonly ports: readonly { readonly id: PortId; readonly doc: Port }[] }
+  | { readonly kind: 'bound'; readonly ports: readonly BoundPort[] }
   | { readonly kind: 'fault'; readonly nic: number; readonly fault: BindFault };
 
 /** How a host connects a port, by who looks after its network. */
@@ -39,21 +39,45 @@ const BINDING_TYPES: Readonly<Record<BackEndName, string>> = {
   'simulated-single': 'simulated',
 };
 
+interface BoundPort {
+  readonly id: PortId;
+  readonly doc: Port;
+}
+
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
 export function bindPorts(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Bound {
+  const ports: BoundPort[] = [];
+  for (const { nic, bound, id } of eachBound(fleet, asks, at)) {
+    if ('code' in bound) return { kind: 'fault', nic, fault: bound };
+    ports.push({ id, doc: bound });
+  }
+  return { kind: 'bound', ports };
+}
+
+/** Those of the ports that can be bound to a host: one that cannot be does not cost the others their binding. */
+export function bindWhatCanBe(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): readonly BoundPort[] {
+  const ports: BoundPort[] = [];
+  for (const { bound, id } of eachBound(fleet, asks, at)) if (!('code' in bound)) ports.push({ id, doc: bound });
+  return ports;
+}
+
+interface TriedPort {
+  readonly id: PortId;
+  readonly nic: number;
+  readonly bound: Port | BindFault;
+}
+
+function* eachBound(fleet: FleetReader, asks: readonly BindAsk[], at: BindAt): Iterable<TriedPort> {
   const host = findHost(fleet, at.host)?.doc;
   let taken = NONE_TAKEN;
   // What a later one of them holds is not picked for an earlier one.
   for (const { port } of asks) taken = withAll(taken, port.doc.addresses);
-  const ports: { readonly id: PortId; readonly doc: Port }[] = [];
   for (let nth = 0; nth < asks.length; nth += 1) {
     const { port, pool } = asks[nth] as BindAsk;
     const bound = boundPort(fleet, { port: port.doc, pool, host, at, taken });
-    if ('code' in bound) return { kind: 'fault', nic: port.doc.nic ?? nth, fault: bound };
-    ports.push({ id: port.id, doc: bound });
-    if (nth < asks.length - 1) taken = withAll(taken, bound.addresses);
+    yield { id: port.id, nic: port.doc.nic ?? nth, bound };
+    if (nth < asks.length - 1 && !('code' in bound)) taken = withAll(taken, bound.addresses);
   }
-  return { kind: 'bound', ports };
 }
 
 const NONE_TAKEN: ReadonlySet<string> = new Set();

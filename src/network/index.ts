@@ -3,7 +3,7 @@ export { nicNeed, nicPort } from './attach.ts';
 export { backEndOf, CAPABILITIES, NetworkUnavailable } from './back-end.ts';
 export type * from './back-end.ts';
 export { backEndSentences } from './back-end-sentences.ts';
-export { bindPorts, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
+export { bindPorts, bindWhatCanBe, boundElsewhere, endOfPort, madeElsewhere, unboundPort } from './bind.ts';
 export type { BindAsk, BindFault } from './bind.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim } from './claim.ts';
