@@ -84,8 +84,12 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
       // Faults are over by now: what is left is a host that does not reach the segment any more.
       return isUnmapped(truth, target.id, String(reason['host']));
     case 'host-binds':
-      return [...truth.all(HOST)].some(
-        ({ doc }) => (doc.serviceVersion ?? 0) < EARLY_BIND_VERSION || doc.bindsAt === 'driver',
+      if (reason['because'] === 'driver')
+        return truth.get(HOST, idOf(HOST, String(reason['host'])))?.doc.bindsAt === 'driver';
+      // Of credentials there is no more to wait for: every server has them by now.
+      return (
+        reason['because'] === 'agents' &&
+        [...truth.all(HOST)].some(({ doc }) => doc.serviceVersion < EARLY_BIND_VERSION)
       );
     case 'not-bound':
       return isUnmapped(truth, target.id, String(reason['host']));

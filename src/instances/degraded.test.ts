@@ -212,19 +212,130 @@ describe('a build', () => {
   });
 });
 
+describe('a host that binds ports by itself is not bound for, and the wait says', () => {
+  async function withUnpluggedAt(facts: Parameters<World['edit']>[1]): Promise<{ world: World; told: () => string }> {
+    const world = await withActive('simulated');
+    await world.edit('h2', facts);
+    await say(world, 'unplugged');
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expect(world.replug('web')).toMatchObject({ state: 'waiting', reason: { code: 'host-binds', host: 'h2' } });
+    expect(world.port('web-p0')?.binding?.host).toBe('h2');
+    return { world, told: () => shown(world).degraded?.lastTry ?? '' };
+  }
+
+  test('of-a-driver-that-it-is-its-to-do-and-ends-with-its-word', async () => {
+    const { world, told } = await withUnpluggedAt({ bindsAt: 'driver' });
+    expect(told()).toContain('only its driver can connect them');
+    expect(told()).not.toContain('pgrade');
+    await say(world, 'plugged');
+    await world.settle();
+    expectWell(world, 'h2');
+  });
+
+  test('of-old-agents-how-many-and-binds-when-they-are-upgraded', async () => {
+    const { world, told } = await withUnpluggedAt({ serviceVersion: 2 });
+    expect(told()).toContain('have service version 3 (below it: 1)');
+    await world.edit('h2', { serviceVersion: 3 });
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectWell(world, 'h2');
+  });
+});
+
+/** Drained off h2, it runs at h4, where the back end binds it no more. */
+async function withMovedAndDegraded(): Promise<{ readonly world: World; readonly operation: string }> {
+  const world = await withActive('simulated');
+  world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
+  const operation = await drain(world, 'h2');
+  for (let tick = 0; world.instance('web')?.host === 'h2'; tick += 1) {
+    await world.tick();
+    if (tick > 100) throw new Error('it does not move');
+  }
+  world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+  return { world, operation };
+}
+
+async function drain(world: World, host: string): Promise<string> {
+  const command = { hosts: [host], drain: true, ...asking(world) };
+  return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
+}
+
+function expectDrained(world: World, operation: string, host: string): void {
+  expect(findHost(world.fleet, host)?.doc.state).toBe('drained');
+  expect(world.operationDoc(operation)?.state).toBe('succeeded');
+}
+
+function expectWaitsFor(world: World, operation: string, from: string): void {
+  expect(findHost(world.fleet, from)?.doc.state).toBe('draining');
+  expect(world.item(operation, from)).toMatchObject({ state: 'waiting', reason: { code: 'moved-and-degraded', from } });
+}
+
 describe('a drain', () => {
-  test('an-instance-that-is-not-connected-where-it-was-moved-counts-as-not-moved', async () => {
+  test('does-not-end-because-an-operator-moves-on-what-it-moved-and-fails', async () => {
+    const { world, operation } = await withMovedAndDegraded();
+    const second = await move(world);
+    await world.settle();
+    expect(world.operationDoc(second)?.state).toBe('failed');
+    expect(world.degraded('web')).not.toEqual([]);
+    expectWaitsFor(world, operation, 'h2');
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectWell(world, 'h4');
+    expectDrained(world, operation, 'h2');
+  });
+
+  test('ends-when-an-operator-moves-on-what-it-moved-to-where-it-is-connected', async () => {
+    const { world, operation } = await withMovedAndDegraded();
+    world.network.faults.disarm();
+    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
+    await move(world, { target: 'h5' });
+    await world.settle();
+    expectWell(world, 'h5');
+    expectDrained(world, operation, 'h2');
+  });
+
+  test('goes-on-waiting-when-the-host-that-it-moved-something-to-is-drained-as-well', async () => {
+    const { world, operation } = await withMovedAndDegraded();
+    world.network.faults.disarm();
+    world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
+    world.network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 9999 });
+    const second = await drain(world, 'h4');
+    for (let tick = 0; world.instance('web')?.host === 'h4'; tick += 1) {
+      await world.tick();
+      if (tick > 200) throw new Error('it does not move');
+    }
+    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
+    expectWaitsFor(world, operation, 'h2');
+    expectWaitsFor(world, second, 'h4');
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectWell(world, 'h5');
+    expectDrained(world, operation, 'h2');
+    expectDrained(world, second, 'h4');
+  });
+
+  test('waits-for-what-an-operator-moved-off-its-host-and-is-not-connected', async () => {
     const world = await withActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
-    const command = { hosts: ['h2'], drain: true, ...asking(world) };
-    const { operation = '' } = await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
+    await move(world);
+    const operation = await drain(world, 'h2');
     for (let tick = 0; world.instance('web')?.host === 'h2'; tick += 1) {
       await world.tick();
       if (tick > 100) throw new Error('it does not move');
     }
     world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
     await world.settle();
-    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+    expectWaitsFor(world, operation, 'h2');
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectDrained(world, operation, 'h2');
+  });
+
+  test('an-instance-that-is-not-connected-where-it-was-moved-counts-as-not-moved', async () => {
+    const { world, operation } = await withMovedAndDegraded();
     expect(findHost(world.fleet, 'h2')?.doc.state).toBe('draining');
     expect(world.operationDoc(operation)?.state).toBe('running');
     expect(world.item(operation, 'h2')).toMatchObject({

@@ -1,11 +1,19 @@
 // How fast instances leave a host: no more of a server group at once than it bears, a pause after a move or rebuild that failed, and which
 // hosts are looked at again when something of theirs has gone.
 import { idOf, mark, type Applied, type FleetReader, type Reason } from '../fleet/index.ts';
-import { findHost, hostOfDrain, type Evacuating } from '../hosts/index.ts';
+import { findHost, type Evacuating } from '../hosts/index.ts';
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../network/index.ts';
 import { ITEM, type Item } from '../operations/index.ts';
 import { DESTROYS_BY_INSTANCE, isHold } from './clean.ts';
-import { GROUP, INSTANCE, INSTANCES_BY_GROUP, INSTANCES_MOVING_BY_GROUP, isUnderWay, type Instance } from './model.ts';
+import {
+  GROUP,
+  hostsLeft,
+  INSTANCE,
+  INSTANCES_BY_GROUP,
+  INSTANCES_MOVING_BY_GROUP,
+  isUnderWay,
+  type Instance,
+} from './model.ts';
 import type { StoredInstance } from './place.ts';
 
 const PAUSE_MIN_MS = 10_000;
@@ -64,7 +72,7 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
  */
 export function touchedHosts(fleet: FleetReader, { kind, before, after }: Applied): readonly string[] {
   if (kind === PORT.name || kind === NETWORK_EVENT.name) {
-    return hostLeft(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
+    return waitingFor(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
   }
   if (before === undefined) return [];
   if (kind === ITEM.name) return released(before.doc as Item, after?.doc as Item | undefined);
@@ -72,7 +80,7 @@ export function touchedHosts(fleet: FleetReader, { kind, before, after }: Applie
   const [was, is] = [before.doc as Instance, after?.doc as Instance | undefined];
   const settled = isUnderWay(was.state) && !(is !== undefined && isUnderWay(is.state));
   if (!settled && was.host === is?.host && was.state === is?.state) return [];
-  const hosts = [was.host, was.move?.from, drainedHost(was), is?.host].filter((host) => host !== undefined);
+  const hosts = [was.host, was.move?.from, ...hostsLeft(was), is?.host].filter((host) => host !== undefined);
   if (!settled) return hosts;
   const holding = [...fleet.find(DESTROYS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
   return [...hosts, ...holding, ...hostsOfGroup(fleet, was.place.group)];
@@ -82,17 +90,11 @@ function released(was: Item, is: Item | undefined): readonly string[] {
   return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
 }
 
-/** The host that waits for the instance of a port to be connected where a drain has moved it. */
-function hostLeft(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
+/** The hosts whose drains wait for the instance of a port to be connected where it is by now. */
+function waitingFor(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
   if (doc?.instance === undefined) return [];
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, doc.instance))?.doc;
-  const left = instance === undefined ? undefined : drainedHost(instance);
-  return left === undefined || left === instance?.host ? [] : [left];
-}
-
-/** The host that a drain moved it off, or tries to. */
-function drainedHost({ move }: Instance): string | undefined {
-  return move === undefined ? undefined : hostOfDrain(move.operation);
+  return instance === undefined ? [] : hostsLeft(instance);
 }
 
 /** Only where a limit made somebody wait: it costs a look at the whole group. */

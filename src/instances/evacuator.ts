@@ -3,6 +3,7 @@
 import { idOf, merged, onTrial, put, remove, type FleetReader, type Reason, type Trial } from '../fleet/index.ts';
 import {
   allSteps,
+  findHost,
   type BeginEvacuation,
   type Evacuating,
   type Evacuation,
@@ -68,9 +69,14 @@ export const instanceEvacuator: Evacuator = {
   abandon: (fleet, host, { by, nowMs }) => abandoned(fleet, host, { by, nowMs }),
 };
 
+/** A move that ended this long before its host began to leave is no part of that, whatever the clocks of servers say. */
+const LONG_BEFORE_MS = 3600 * 1000;
+
 /** Those that run elsewhere by now without being connected there. One that is still moved on from there says so too. */
 function* unsettledFrom(fleet: FleetReader, host: string): Iterable<Reason> {
+  const sinceMs = (findHost(fleet, host)?.doc.leaving?.atMs ?? 0) - LONG_BEFORE_MS;
   for (const instance of fleet.find(INSTANCES_UNSETTLED, host)) {
+    if (instance.doc.changedAtMs < sinceMs) continue;
     const troubled = troubledPorts(fleet, instance);
     if (troubled.length > 0) yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
   }

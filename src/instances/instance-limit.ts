@@ -24,12 +24,13 @@ function limitAttempt(attempt: Attempt, sight: Sight): Attempt {
   };
 }
 
-function limitMove({ origin, target, ...move }: Move, sight: Sight): Move {
+function limitMove({ origin, movedOff, target, ...move }: Move, sight: Sight): Move {
   return {
     ...move,
     operation: sight.text(move.operation),
     from: sight.text(move.from),
     ...(origin !== undefined && { origin: sight.text(origin) }),
+    ...(movedOff !== undefined && { movedOff: movedOff.map((one) => sight.text(one)) }),
     ...(target !== undefined && { target: sight.text(target) }),
     tries: move.tries.map((one) => limitAttempt(one, sight)),
   };

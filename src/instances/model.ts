@@ -145,6 +145,9 @@ const WHO = Type.Enum(['conductor', 'host']);
 /** More hosts than this are not tried by one move: the instance runs well where it is. */
 export const MOVE_TRIES_MAX = 3;
 
+/** Hosts that one instance is waited for by, at most: each leaves while the instance is not connected for all that time. */
+const MOVED_OFF_MAX = 8;
+
 const MOVE_KINDS = ['live', 'cold'] as const;
 
 const MOVE = Type.Object(
@@ -155,6 +158,8 @@ const MOVE = Type.Object(
     from: Type.String(),
     /** Where it ran when the move began, when that is another than `from`. It does not go back there. */
     origin: Type.Optional(Type.String()),
+    /** Hosts that it left before this move began, and was not connected anywhere since: their drains wait for it still. */
+    movedOff: Type.Optional(Type.Array(Type.String(), { maxItems: MOVED_OFF_MAX })),
     /** Only this host: nothing else is tried. */
     target: Type.Optional(Type.String()),
     /** The last one tells where it goes. They rule out for this move what a build's tries rule out for the build. */
@@ -220,15 +225,22 @@ export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
   return state === 'rebuilding' && host !== undefined && attempts.at(-1)?.host !== host;
 }
 
-/** By the host that a drain moved them off, those whose move has not ended well: they are elsewhere by now. */
+/**
+ * The hosts that an instance has left by a move which has not ended well, whoever asked for it: by the last move, and by those before
+ * it since the instance was last connected.
+ */
+export function hostsLeft({ state, host, move }: Instance): string[] {
+  if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
+  const { operation, from, origin = from, movedOff = [] } = move;
+  const left = new Set([...movedOff, hostOfDrain(operation) ?? origin, origin].filter((one) => one !== host));
+  return [...left].slice(-MOVED_OFF_MAX);
+}
+
+/** By the hosts that they left, those whose move has not ended well: they are elsewhere by now. */
 export const INSTANCES_UNSETTLED: Index<'instance', Instance> = {
   name: 'instances-unsettled',
   kind: INSTANCE,
-  keysOf: ({ state, host, move }) => {
-    if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
-    const drained = hostOfDrain(move.operation);
-    return drained === undefined || drained === host ? [] : [drained];
-  },
+  keysOf: hostsLeft,
 };
 
 /** By their group, those that are on the way from one host to another. */

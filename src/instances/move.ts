@@ -4,8 +4,9 @@ import { put, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost, unknownHost } from '../hosts/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
+import { troubledPorts } from './degraded.ts';
 import { pathAgain } from './gates.ts';
-import { INSTANCE, type Move } from './model.ts';
+import { hostsLeft, INSTANCE, type Move } from './model.ts';
 import { isConfirmedGone, type StoredInstance } from './place.ts';
 import { notActive } from './shelve.ts';
 import { beginWork, instancesNamed, type Work } from './work.ts';
@@ -29,7 +30,10 @@ export function moveInstances(
     targetProblem(fleet, target) ?? instances.map((one) => moveProblem(fleet, one, target)).find((one) => one);
   if (problem !== undefined) return refuse(problem);
   const moving = instances.map(({ id, doc }) => {
-    const move: Move = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
+    const asked = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
+    // Whoever waits until it is connected goes on waiting, whatever becomes of this move.
+    const movedOff = troubledPorts(fleet, { doc }).length === 0 ? [] : hostsLeft(doc);
+    const move: Move = movedOff.length === 0 ? asked : { ...asked, movedOff };
     const path = pathAgain(fleet, doc);
     return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
   });

@@ -22,7 +22,7 @@ import { boundPorts } from './build-orders.ts';
 import { itemsOfEvent, NO_DEADLINE_MS } from './clean.ts';
 import { degradedPorts, REPLUG_PREFIX, type TroubledPort } from './degraded.ts';
 import { FAULTS, faultNamed } from './faults.ts';
-import { pathAgain } from './gates.ts';
+import { gatesOf, pathAgain } from './gates.ts';
 import { siteOfWork } from './instance-site.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { answersOf, isUnknown } from './move-binding.ts';
@@ -113,7 +113,8 @@ function rebound(fleet: FleetReader, item: StoredItem, nowMs: number): RecordSte
   const { host = '' } = instance.doc;
   if (isConfirmedGone(fleet, host)) return again(look, { code: 'host-forced-down' });
   if (isAway(fleet, host)) return again(look, { code: 'host-silent' });
-  if (!bindsHere(fleet, instance.doc)) return again(look, { code: 'host-binds' });
+  const binder = hostBinding(fleet, instance.doc);
+  if (binder !== undefined) return again(look, binder);
   const ports = troubled.map(({ port }) => port);
   const pools = ports.map((port) => poolAt(fleet, port, instance.doc));
   if (pools.includes(undefined)) return notConnected(look, 'mapping-gone');
@@ -139,10 +140,19 @@ function running({ doc: { attempt } }: StoredItem): { readonly state: 'running';
   return { state: 'running', attempt };
 }
 
-/** A host that binds ports by itself is not bound for, unless the gates have opened since. */
-function bindsHere(fleet: FleetReader, instance: Instance): boolean {
+/**
+ * Why nobody binds for a host that binds ports by itself: undefined when it does not, or when the gates have opened since. It ends
+ * with what is named: a driver that reports the port as plugged, agents that are upgraded, credentials that are there.
+ */
+function hostBinding(fleet: FleetReader, instance: Instance): Reason | undefined {
   const host = findHost(fleet, instance.host ?? '')?.doc;
-  return host !== undefined && modeOn(host, { ...instance, path: pathAgain(fleet, instance) }) === 'ready';
+  if (host?.bindsAt === 'driver') return { code: 'host-binds', because: 'driver' };
+  const path = pathAgain(fleet, instance);
+  if (host !== undefined && modeOn(host, { ...instance, path }) === 'ready') return undefined;
+  const { open, needs, below } = gatesOf(fleet).bind;
+  return open
+    ? { code: 'host-binds', because: 'credentials' }
+    : { code: 'host-binds', because: 'agents', needs, below };
 }
 
 /** Where the port has its addresses, if its host reaches that. */

@@ -1,4 +1,5 @@
 // How builds, moves and deletions explain themselves.
+import type { Reason } from '../fleet/index.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
 import { FAULTS, type FaultCode } from './faults.ts';
 
@@ -11,6 +12,23 @@ function ended(code: FaultCode): Sentence {
     if (message === undefined || message === sentence) return sentence;
     return `${sentence.slice(0, -1)}: ${said(message).replace(/[.]$/, '')}.`;
   };
+}
+
+/** Whoever binds for the host, this is what has to change before somebody does; a move helps in each case. */
+function hostBindsSentence({ instance, host, because, needs, below }: Reason): string {
+  const begin = `Host ${said(host)} binds the ports of its instances by itself`;
+  const move = `move the instance with "muster instances move ${said(instance)}"`;
+  const left = `not all of instance ${said(instance)} are connected`;
+  switch (because) {
+    case 'driver':
+      return `${begin} (bindsAt: driver), and ${left}: only its driver can connect them. Look for the cause on that host, or ${move}.`;
+    case 'credentials':
+      return `${begin} while the servers have no credentials for the network back end, and ${left}. They are bound as soon as the servers have credentials; or ${move}.`;
+    case 'agents':
+      return `${begin} until the agents of all hosts have service version ${said(needs)} (below it: ${said(below)}), and ${left}. They are bound as soon as those agents are upgraded; or ${move}.`;
+    default:
+      return `${begin}, and ${left}. Upgrade the agents of all hosts, or ${move}.`;
+  }
 }
 
 export const instanceSentences: ReasonSentences = {
@@ -30,8 +48,7 @@ export const instanceSentences: ReasonSentences = {
     `The ports of instance ${said(instance)} could not be connected to host ${said(host)} (${said(fault)})${message === undefined ? '' : `: ${said(message).replace(/[.]$/, '')}`}. It is tried again, less and less often.`,
   'ports-bound-again': ({ instance, host }) =>
     `The ports of instance ${said(instance)} are being bound to host ${said(host)} again.`,
-  'host-binds': ({ instance, host }) =>
-    `Host ${said(host)} binds ports by itself, and has not bound all of instance ${said(instance)}. Upgrade the agents of all hosts, or move the instance with "muster instances move ${said(instance)}".`,
+  'host-binds': (reason) => hostBindsSentence(reason),
   'not-plugged': ({ message }) => said(message),
   'released-by-host': () => 'The host has destroyed the instance and released its ports.',
   'too-few': ({ message }) => said(message),
