@@ -4,7 +4,8 @@ import { mark, put, remove, valueOf, type Change, type FleetReader } from '../fl
 import { accept, type Decision } from '../journal/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
-import { SERVICE, SERVICES_IN_HAND_OVER, type Service, type ServiceId, type StoredService } from './model.ts';
+import { handOverRoom } from './hand-over-room.ts';
+import { SERVICE, type Service, type ServiceId, type StoredService } from './model.ts';
 import {
   designatedTo,
   flagged,
@@ -142,7 +143,6 @@ function beginOrPostpone(
   { choice }: Extract<Verdict, { kind: 'hand-over' }>,
   { passing, postponed }: Doing,
 ): void {
-  const underWay = fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way') + passing.length;
-  if (underWay >= valueOf(fleet, ELECTION).handOversAtOnce || isPassing(fleet, service)) postponed.push(service.id);
+  if (passing.length >= handOverRoom(fleet) || isPassing(fleet, service)) postponed.push(service.id);
   else passing.push({ service, to: choice.host, why: choice.why });
 }

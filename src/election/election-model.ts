@@ -1,6 +1,7 @@
 // What this room brings to the fleet.
 import type { Model } from '../fleet/index.ts';
 import { ELECTION_INVARIANTS } from './invariants.ts';
+import { HAND_OVERS_BLOCKED } from './hand-over-room.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,
@@ -19,6 +20,7 @@ export const electionModel: Model = {
     SERVICES_BY_SUBJECT,
     SERVICES_BY_ORIGIN,
     SERVICES_IN_HAND_OVER,
+    HAND_OVERS_BLOCKED,
   ],
   projections: [STANDINGS],
   invariants: ELECTION_INVARIANTS,

@@ -7,7 +7,8 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import { choose } from './choose.ts';
-import { SERVICE, SERVICES_IN_HAND_OVER, type Cause, type Service, type StoredService } from './model.ts';
+import { handOverRoom } from './hand-over-room.ts';
+import { SERVICE, type Cause, type Service, type StoredService } from './model.ts';
 import { goingBack, handOvers, isPassing, type BeginHandOvers } from './passing.ts';
 import { ELECTION } from './settings.ts';
 import { hasPresence } from './wanted.ts';
@@ -88,12 +89,11 @@ export function failBack(
 ): Change[] {
   const poll = new Poll(fleet);
   const { host, nowMs } = how;
-  const room = valueOf(fleet, ELECTION).handOversAtOnce - fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way');
   const able = services.filter(
     (service) =>
       service.doc.designated !== undefined && !isPassing(fleet, service) && hasPresence(fleet, service.doc, host),
   );
-  const passing = able.slice(0, Math.max(0, room)).map((service) => {
+  const passing = able.slice(0, handOverRoom(fleet)).map((service) => {
     const why = whyOf('fail-back', poll.candidatesOf(service, [service.doc.designated?.host ?? '']), host, nowMs);
     return { service, to: host, why };
   });

@@ -40,6 +40,28 @@ test('never: a healthy service waits for a sick one beyond its own steps', async
   expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
 });
 
+test('never: a sick service takes the place of a healthy one where few are handed over at once', async () => {
+  const world = await World.of(
+    fitHost('a'),
+    fitHost('x', { baseWeight: -9 }),
+    routed('r1', ['s1']),
+    portOn('a', 's1'),
+    portOn('x', 's1'),
+  );
+  await world.setting({ handOversAtOnce: 1 });
+  await world.settle();
+  world.views.unready.set(`x ${SICK}`, SILENT);
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  expect(world.shown()).toBe('nat:r1 a (a to x, preparing), subnet-route:s1 a');
+  for (let look = 0; look < 4; look += 1) {
+    await passes(world, 4);
+    await world.look();
+  }
+  expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'x' } });
+  expect(world.open()).toEqual([`${SICK} prepare waiting service-not-ready`]);
+});
+
 test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which goes when the service is ready', async () => {
   const world = await leavingWithSickService();
   await passes(world, 5);

@@ -4,7 +4,8 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { Poll, type Candidate } from './candidates.ts';
 import { healthOf } from './health.ts';
-import { SERVICE, SERVICES_IN_HAND_OVER, type StoredService } from './model.ts';
+import { handOverRoom } from './hand-over-room.ts';
+import { SERVICE, type StoredService } from './model.ts';
 import { held } from './move.ts';
 import { handOvers, isPassing, type BeginHandOvers, type Passing } from './passing.ts';
 import { ELECTION } from './settings.ts';
@@ -20,11 +21,10 @@ export interface Rebalanced {
 
 /** Costs O(services · presence) for each round; it is asked for by a person, and seldom. */
 export function rebalanceServices(fleet: FleetReader, command: BeginHandOvers): Decision<Rebalanced> {
-  const { held: isHeld, handOversAtOnce } = valueOf(fleet, ELECTION);
-  if (isHeld) return refuse(held());
-  const room = handOversAtOnce - fleet.countOf(SERVICES_IN_HAND_OVER, 'under-way');
-  const planned = evened(fleet, command.nowMs, Math.max(0, room) + 1);
-  const passing = planned.slice(0, Math.max(0, room));
+  if (valueOf(fleet, ELECTION).held) return refuse(held());
+  const room = handOverRoom(fleet);
+  const planned = evened(fleet, command.nowMs, room + 1);
+  const passing = planned.slice(0, room);
   const moves = passing.map(({ service, to }) => ({
     service: service.id,
     from: service.doc.designated?.host ?? '',
