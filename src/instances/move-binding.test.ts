@@ -98,3 +98,56 @@ describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) =>
     expectConnectedAt(world, 'h2');
   });
 });
+
+describe('one binding: the way back to the source', () => {
+  /** Bound at the target, and then the source does not hand over. */
+  async function withFailedHandOver(deadlineMs = HOUR_MS): Promise<{ world: World; operation: string }> {
+    const world = await withActive('simulated-single');
+    world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
+    const operation = await move(world, { deadlineMs });
+    await world.until(operation, 'web', 'unbind-target');
+    return { world, operation };
+  }
+
+  test('a-back-end-that-refuses-it: the instance is degraded, not called connected', async () => {
+    const { world } = await withFailedHandOver();
+    for (const host of ['h2', 'h5'])
+      world.network.faults.arm({ op: 'bind', host, outcome: 'binding-failed', times: 999 });
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+    expect(world.port('web-p0')?.binding).toBeUndefined();
+    expect(world.degraded('web')).toEqual(['web-p0: unbound']);
+    expect(world.alarm('web')).toBeDefined();
+  });
+
+  test('a-back-end-that-does-not-answer-is-asked-for-as-long-as-it-takes: nobody knows where the port is', async () => {
+    const { world, operation } = await withFailedHandOver();
+    world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'unavailable', times: 12 });
+    for (let tick = 0; tick < 10; tick += 1) await world.tick();
+    expect(world.item(operation, 'web')?.step).toBe('unbind-target');
+    await world.settle();
+    expectConnectedAt(world, 'h5');
+  });
+
+  test('the-deadline-passes-on-it: the instance is degraded until its port is bound there again', async () => {
+    const { world, operation } = await withFailedHandOver(60_000);
+    world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'unavailable', times: 999 });
+    for (let tick = 0; tick < 15; tick += 1) await world.tick();
+    expect(world.operationDoc(operation)?.state).toBe('failed');
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+    expect(world.degraded('web')).toEqual(['web-p0: unbound']);
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectConnectedAt(world, 'h2');
+  });
+
+  test('a-target-that-loses-its-mapping-while-it-is-bound-is-not-handed-the-instance', async () => {
+    const world = await withActive('simulated-single');
+    const operation = await move(world);
+    await world.until(operation, 'web', 'bind-target');
+    await world.edit('h4', { physicalNetworks: [] });
+    await world.settle();
+    expect(handOvers(world)).toEqual(['migrate web on h2']);
+    expectConnectedAt(world, 'h5');
+  });
+});
