@@ -61,6 +61,20 @@ describe('a trouble that is reported', () => {
     expect(told.length).toBeLessThan(20);
   });
 
+  test('that-takes-the-data-path-with-it-later-is-recorded-anew: the services go by that', () => {
+    const told = play('xxxxsss', { x: CUT, s: { ...CUT, cannotServe: true } });
+    expect(told).toEqual(['10 s unreachable', '20 s unreachable']);
+  });
+
+  test('that-flapped-ends-as-soon-as-any-other-once-it-was-quiet-for-ten-minutes', () => {
+    const flapping = 'xxxx....'.repeat(20);
+    const [first, last] = play(`${flapping}${'.'.repeat(200)}xxx....`).slice(-2);
+    const beganS = (flapping.length + 200) * 5;
+    expect([first, last]).toEqual([`${beganS + 10} s unreachable`, `${beganS + 25} s well`]);
+    // Without the quiet it has to be well for longer than that.
+    expect(play(`${flapping}xxx....`).at(-1)).not.toContain('well');
+  });
+
   test('whose-cause-flaps-costs-a-few-commits', () => {
     expect(play(`xxx${'gx'.repeat(360)}`).length).toBeLessThan(20);
   });

@@ -110,14 +110,16 @@ export function judgeTrouble(watched: Watched, nowMs: number, patience: Patience
 
 function judgeBad({ recorded, reported, memory }: Watched, nowMs: number, patience: Patience): Judged {
   const badSinceMs = memory.badSinceMs ?? nowMs;
-  const bad: ConditionMemory = { ...memory, badSinceMs, goodSinceMs: undefined, lastBadMs: nowMs };
+  // Before this report counts as the last: by the time that it has lasted, the long quiet before it would not be seen any more.
+  const losses = lossesLately(memory, nowMs);
+  const bad: ConditionMemory = { ...memory, losses, badSinceMs, goodSinceMs: undefined, lastBadMs: nowMs };
   if (recorded === reported) return { memory: bad, verdict: 'same' };
   const isDue =
     recorded === ''
       ? nowMs - badSinceMs >= patience.degradedAfterMs
       : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, patience);
   if (!isDue) return { memory: bad, verdict: 'pending' };
-  return { memory: { ...bad, losses: lossesLately(memory, nowMs) + 1, lastLossMs: nowMs }, verdict: 'record' };
+  return { memory: { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
 }
 
 function judgeGood({ recorded, memory }: Watched, nowMs: number, patience: Patience): Judged {

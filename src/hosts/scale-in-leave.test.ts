@@ -2,7 +2,16 @@
 import { expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
-import { ITEM, newOperation, OPERATION, retryOperation, type OperationId } from '../operations/index.ts';
+import {
+  ITEM,
+  newOperation,
+  OPERATION,
+  recordStep,
+  retryOperation,
+  taskId,
+  type OperationId,
+  type StoredItem,
+} from '../operations/index.ts';
 import { scaleInEndKind } from './scale-in-end.ts';
 import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
 
@@ -193,5 +202,24 @@ test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => 
   await world.commit(world.ending(['c1'], { force }));
   await world.settle();
   expect(world.left.length).toBeGreaterThan(1);
+  expect(world.states('c1')).toBe('c1 removed');
+});
+
+test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more', async () => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  world.mute.add('c1');
+  const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
+  await world.commit(world.ending(['c1'], { force }));
+  // What it was told without force, it refuses now.
+  await world.commit((fleet) => {
+    const item = fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
+    const facts = { strays: ['interface/tap0'], straysInAll: 1 };
+    const answer = { task: taskId(item), outcome: 'failed' as const, facts };
+    const step = KINDS.get('scale-in-end')?.answered?.(fleet, item, answer, world.nowMs);
+    return step === undefined ? accept([], 'stale') : recordStep(fleet, step, world.nowMs);
+  });
+  expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'not-left' } });
+  world.mute.clear();
+  await world.settle();
   expect(world.states('c1')).toBe('c1 removed');
 });

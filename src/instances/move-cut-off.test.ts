@@ -86,6 +86,8 @@ describe('after the source has handed the instance over', () => {
     await world.settle();
     expectConnected(world, 'h5');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    // Whatever the first of its hosts has left of it goes too, though the move went on from the second.
+    expect(world.machines.log).toEqual(expect.arrayContaining(['destroy web on h2', 'destroy web on h4']));
   });
 
   test.each(['binding-failed', 'mapping-gone', 'address-not-carried'] as const)(
