@@ -12,7 +12,7 @@ import {
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { noSuch } from './answer.ts';
-import { IDEMPOTENCY, keptUntilHour, keptUntilMs, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
+import { IDEMPOTENCY, keptUntilHour, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
 import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
 import type { After, Answer, Write } from './route.ts';
@@ -70,9 +70,10 @@ export function guarded(write: Write, guard: Guard): (fleet: FleetReader) => Dec
 
 function replay(fleet: FleetReader, { idempotency }: Guard): Decision<Written> | undefined {
   if (idempotency === undefined) return undefined;
-  const { id, former, of, nowMs } = idempotency;
+  const { id, former, of } = idempotency;
   const stored = fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, id)) ?? fleet.get(IDEMPOTENCY, idOf(IDEMPOTENCY, former.id));
-  if (stored === undefined || keptUntilMs(stored.doc) <= nowMs) return undefined;
+  // However old: only retention forgets, by a clock that is trusted. By one that jumped, a request would be carried out twice.
+  if (stored === undefined) return undefined;
   const { doc: kept, revision } = stored;
   const isSame = 'of' in kept ? kept.of === of : kept.request === former.request;
   if (isSame) return accept([], { kind: 'repeated', revision, kept });

@@ -23,6 +23,11 @@ export interface Filter<D extends AnyDoc> {
   readonly index?: Index<string, D>;
   /** The key of a value in that index, when it is not the value itself. */
   readonly keyOf?: (value: string) => string;
+  /**
+   * The kind that the value names, where documents name what their readers may not see: to a caller that does not see it nothing is
+   * under that name. Else whoever guesses a name would be told what is hidden from it in the document.
+   */
+  readonly names?: string;
 }
 
 export interface Listing<K extends string, D extends AnyDoc> {
@@ -117,7 +122,7 @@ export function listResources<K extends string, D extends AnyDoc>(
   if (after !== undefined && named === undefined) return refused(badCursor());
   if (named?.list !== undefined && named.list !== list) return refused(otherCursor());
   const cursor = named?.cursor;
-  const wanted = wantedBy(fleet, listing, call);
+  const wanted = wantedBy(fleet, listing, { call, sight });
   const ordered =
     sort === 'id' ? inIdOrder(fleet, listing, { wanted, after: cursor?.[0] ?? '', limit, call }) : undefined;
   const found = ordered ?? sorted(candidates(fleet, listing, call), { listing, wanted, sort, cursor, limit });
@@ -138,12 +143,15 @@ type Wanted<D> = ((doc: D, id: string) => boolean) | undefined;
 function wantedBy<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
-  call: Call<unknown, ListQuery>,
+  { call, sight }: { readonly call: Call<unknown, ListQuery>; readonly sight: Sight | undefined },
 ): Wanted<D> {
   const tests: ((doc: D, id: string) => boolean)[] = [];
   for (const [name, filter] of Object.entries(listing.filters)) {
     const value = call.query[name];
-    if (value !== undefined) tests.push((doc, id) => filter.of(doc, id, fleet).includes(value as string));
+    if (value === undefined) continue;
+    const { names } = filter;
+    if (names !== undefined && sight?.sees(names, value as string) === false) return () => false;
+    tests.push((doc, id) => filter.of(doc, id, fleet).includes(value as string));
   }
   const { caller } = call;
   if (isBound(caller)) tests.push((doc, id) => isSeenBy(caller, listing.view, { stored: { id, doc }, fleet }));

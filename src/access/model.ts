@@ -116,7 +116,7 @@ export const IDEMPOTENCY = schemaKind('idempotency', Type.Union([KeptAnswer, For
   expiresAtMs: (doc) => keptUntilMs(doc),
 });
 
-export function keptUntilMs(doc: KeptAnswer | FormerKeptAnswer): number {
+function keptUntilMs(doc: KeptAnswer | FormerKeptAnswer): number {
   return 'untilHour' in doc ? doc.untilHour * HOUR_MS : doc.expiresAtMs;
 }
 

@@ -74,7 +74,7 @@ function listInstances(): Route {
         of: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
       },
       state: { schema: state, of: (doc) => [doc.state], index: INSTANCES_BY_STATE },
-      host: { schema: ID, of: (doc) => [doc.host], index: INSTANCES_BY_HOST },
+      host: { schema: ID, of: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },
       project: { schema: project, of: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
       flavor: { schema: ID, of: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
       group: { schema: ID, of: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },

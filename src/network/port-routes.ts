@@ -33,7 +33,7 @@ const LISTING: Listing<'port', Port> = {
   filters: {
     network: { schema: ID, of: (doc) => [doc.network], index: PORTS_BY_NETWORK },
     instance: { schema: ID, of: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
-    host: { schema: ID, of: (doc) => [doc.binding?.host] },
+    host: { schema: ID, of: (doc) => [doc.binding?.host], names: 'host' },
     project: { schema: ID, of: (doc) => [doc.project] },
     createdBy: { schema: createdBy, of: (doc) => [doc.createdBy] },
     state: { schema: state, of: (doc) => [doc.state] },

@@ -183,7 +183,7 @@ function itemListing({ item: view }: OperationViews): Listing<'item', Item> {
     view,
     filters: {
       state: { schema: Type.Enum(ITEM_STATES), of: (doc) => [doc.state] },
-      host: { schema: ID, of: (doc) => [doc.host] },
+      host: { schema: ID, of: (doc) => [doc.host], names: 'host' },
       operation: { schema: ID, of: (doc) => [doc.operation], index: ITEMS_BY_OPERATION },
     },
     sorts: { state: (doc) => doc.state, sinceMs: (doc) => doc.sinceMs },

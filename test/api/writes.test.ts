@@ -4,6 +4,7 @@ import { IDEMPOTENCY, TOKEN, tokenIdIn } from '../../src/access/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type HostId } from '../../src/hosts/index.ts';
+import { RetentionController } from '../../src/journal/runtime.ts';
 import { hostChange, populate, startWorld, type World } from './world.ts';
 
 let world: World;
@@ -220,6 +221,13 @@ describe('Idempotency-Key', () => {
     world.clock.ahead(24 * 3600 * 1000 - 1000);
     expect((await site('day', 'k7')).statusCode).toBe(201);
     world.clock.ahead(3600 * 1000 + 1000);
+    const { journal, clock } = world;
+    const retention = new RetentionController({
+      journal,
+      clock,
+      log: { info: () => undefined, warn: () => undefined },
+    });
+    await retention.look(new AbortController().signal);
     const later = await site('day', 'k7');
     expect(later.json()).toMatchObject({ status: 409, code: 'site-exists' });
   });

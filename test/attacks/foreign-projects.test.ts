@@ -157,6 +157,34 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
     expect(answered).toBeGreaterThan(40);
   });
 
+  test('by a filter: a host that is guessed is as good as none, and so is one of another site', async () => {
+    const ids = async (who: string, url: string): Promise<readonly string[]> =>
+      (await asked.world.call(secrets.get(who), { url })).json<{ items: { id: string }[] }>().items.map(({ id }) => id);
+    const admin = await asked.world.token('admin');
+    secrets.set('site north', await asked.world.token('viewer', { site: 'north' }));
+    const { world } = asked;
+    const away = world.journal.fleet.get(ITEM, idOf(ITEM, 'op-mine.vm-1'))!;
+    await world.commit(put(ITEM, away.id, { ...away.doc, host: 'central-0' }));
+    for (const [what, found] of [
+      ['instances', 'vm-1'],
+      ['ports', 'port-1'],
+      ['operation-items', 'op-mine.vm-1'],
+      ['operations/op-mine/items', 'op-mine.vm-1'],
+    ] as const) {
+      const hosts = await Promise.all(
+        ['central-0', 'central-1', 'central-2'].map((host) => {
+          const url = `/api/v1/${what}?host=${host}`;
+          return Promise.all([ids('viewer', url), ids('operator', url)]);
+        }),
+      );
+      expect([what, hosts.flat(2)]).toEqual([what, []]);
+      expect((await ids('viewer', `/api/v1/${what}`)).includes(found)).toBe(true);
+      const shown = await world.call(admin, { url: `/api/v1/${what}?host=central-0` });
+      expect([what, shown.body.includes(`"${found}"`)]).toEqual([what, true]);
+    }
+    expect(await ids('site north', '/api/v1/operation-items?host=central-0')).toEqual([]);
+  });
+
   test('by a preview', async () => {
     const payload = { flavor: 'small', networks: [{ network: 'common' }], requiredTraits: ['none'] };
     const preview = { method: 'POST', url: '/api/v1/instances/preview', payload } as const;
@@ -191,6 +219,26 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
       expect([theirs['status'], theirs['code'], nobodys['status'], nobodys['code']]).toEqual(
         [422, code, 422, code].map((one) => (one === 422 ? nobodys['status'] : one)),
       );
+    }
+    await asked.world.commit(
+      put(PORT, idOf(PORT, `port-${MARKER}-2`), {
+        ...asked.world.journal.fleet.get(PORT, idOf(PORT, FAR_PORT))!.doc,
+        ...{ network: 'common', mac: 'fa:16:3e:00:01:78' },
+        addresses: [{ ip: '10.8.0.77', subnet: 'common-v4', chosenBy: 'user' }],
+      }),
+    );
+    // On a network that both use, that an address is taken can be told; by what, and by whom, cannot.
+    for (const refusal of [
+      await post('/api/v1/ports', { network: 'common', addresses: [{ ip: '10.8.0.77' }] }),
+      await post('/api/v1/ports', { network: 'common', mac: 'fa:16:3e:00:01:78' }),
+      await build({ networks: [{ network: 'common', fixedIp: '10.8.0.77' }] }),
+      await post('/api/v1/instances/preview', {
+        flavor: 'small',
+        networks: [{ network: 'common', fixedIp: '10.8.0.77' }],
+      }),
+    ]) {
+      expect(refusal['status']).toBeGreaterThanOrEqual(400);
+      expect([refusal['code'], tracesIn(JSON.stringify(refusal))]).toEqual([refusal['code'], []]);
     }
     expect(await build({ project: HIDDEN })).toMatchObject({ status: 403, code: 'other-project' });
     expect(await build({ name: VM })).toMatchObject({ status: 409, code: 'name-unavailable' });
