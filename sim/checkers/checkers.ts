@@ -15,7 +15,7 @@ import { endedByEvidence, joinedByWill, removedWithAll, vouchedOffDistrusted } f
 import { epochsGrow, makeBeforeBreak, toTheAble, onlyOneShown } from './designations.ts';
 import { oneWriterPerEpoch } from './one-writer.ts';
 import { removedEverywhere } from './switches.ts';
-import { downWasSilent } from './liveness.ts';
+import { downWasSilent, upWasHeard } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { commitsEnd, failuresPaused } from './pace.ts';
 import { waitsForItself } from './readiness.ts';
@@ -32,6 +32,7 @@ export const CHECKERS: readonly Checker[] = [
   authorised,
   agentsForward,
   downWasSilent,
+  upWasHeard,
   runsOnce,
   addressUsedOnce,
   machinesNotOversold,

@@ -1,11 +1,13 @@
 // Nobody is called down who was not silent: counted from when the holder of the lease really listened, by the world's
-// clock and without the time in which it stood still.
+// clock and without the time in which it stood still. And nobody is called up whom it did not hear.
 import { SETTING } from '../../src/fleet/index.ts';
 import { HOST, LIVENESS, type Host } from '../../src/hosts/index.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Entry } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
+
+type Change = Entry['commit']['changes'][number];
 
 /**
  * A server that stands still for less than this does not know that it did, and one whose clock was set forward meanwhile looks
@@ -19,7 +21,7 @@ export const downWasSilent: Checker = {
     let epochSinceMs = 0;
     let downAfterMs = LIVENESS.fallback.downAfterMs;
     const connections = new Map<string, string>();
-    const falls = ({ kind, id, body }: Entry['commit']['changes'][number]): boolean => {
+    const falls = ({ kind, id, body }: Change): boolean => {
       if (kind !== HOST.name) return false;
       const host = body === null ? undefined : (JSON.parse(body) as Host);
       const connection = host?.connection.state ?? 'gone';
@@ -35,13 +37,48 @@ export const downWasSilent: Checker = {
       onWrite: (entries) => {
         for (const entry of entries) {
           for (const change of entry.commit.changes) {
-            if (change.kind === SETTING.name && change.id === LIVENESS.name) downAfterMs = settingIn(change.body);
+            if (isSetting(change)) ({ downAfterMs } = settingIn(change.body));
             const silent = falls(change) ? silence(world, entry, change.id, epochSinceMs) : undefined;
             if (silent !== undefined && silent.forMs + silent.toleranceMs < downAfterMs) {
               violated(
                 `${change.id} was declared down at ${entry.commit.revision} after ${silent.forMs} ms of silence`,
               );
             }
+          }
+        }
+      },
+    };
+  },
+};
+
+/**
+ * By the time of the look that found it, which is in the document: the commit may come later. What came since the look counts as well, and
+ * the time in which the holder stood still does not: its clock may have stood still with it.
+ */
+export const upWasHeard: Checker = {
+  name: 'never: a host is declared up that the holder has not heard',
+  watch: (world, violated) => {
+    let { suspectAfterMs } = LIVENESS.fallback;
+    const connections = new Map<string, string>();
+    const risenAtMs = ({ kind, id, body }: Change): number | undefined => {
+      if (kind !== HOST.name) return undefined;
+      const connection = body === null ? undefined : (JSON.parse(body) as Host).connection;
+      const isNew = connection?.state === 'up' && connections.get(id) !== 'up';
+      connections.set(id, connection?.state ?? 'gone');
+      return isNew ? connection.sinceMs - WORLD_BEGINS_MS : undefined;
+    };
+    return {
+      onWrite: (entries) => {
+        for (const { writer, commit } of entries) {
+          for (const change of commit.changes) {
+            if (isSetting(change)) ({ suspectAfterMs } = settingIn(change.body));
+            const clockMs = risenAtMs(change);
+            const judgedMs = clockMs === undefined ? undefined : judgedAtMs(world, writer, clockMs);
+            if (judgedMs === undefined) continue;
+            const heardMs = world.hearing.heardBefore(writer, change.id, world.scheduler.nowMs + 1);
+            const silentMs = judgedMs - heardMs - world.hearing.stillFor(writer, heardMs, judgedMs);
+            if (heardMs === 0 || silentMs >= suspectAfterMs)
+              violated(`${change.id} is up at ${commit.revision}, and was last heard ${silentMs} ms before`);
           }
         }
       },
@@ -59,20 +96,27 @@ interface Silence {
  * stood still, lost the lease or died in between: then what it read off its clock cannot be told any more.
  */
 function silence(world: World, { writer, commit }: Entry, host: string, epochSinceMs: number): Silence | undefined {
-  const { hearing, servers } = world;
-  const program = servers.find(({ life }) => life?.program.name === writer)?.life?.program;
-  if (program === undefined) return undefined;
-  const clockMs = commit.atMs - WORLD_BEGINS_MS;
-  const judgedMs = clockMs - program.skewMs;
-  const pause = hearing.lastPause(writer);
-  const beforePause = pause !== undefined && clockMs - pause.skewBeforeMs <= pause.fromMs;
-  if (beforePause || epochSinceMs > judgedMs) return undefined;
+  const { hearing } = world;
+  const judgedMs = judgedAtMs(world, writer, commit.atMs - WORLD_BEGINS_MS);
+  if (judgedMs === undefined || epochSinceMs > judgedMs) return undefined;
   const silentFromMs = Math.max(epochSinceMs, hearing.heardBefore(writer, host, judgedMs));
   const stillMs = hearing.stillFor(writer, silentFromMs, judgedMs);
   return { forMs: judgedMs - silentFromMs - stillMs, toleranceMs: stillMs > 0 ? PAUSE_TOLERANCE_MS : 0 };
 }
 
-function settingIn(body: string | null): number {
-  if (body === null) return LIVENESS.fallback.downAfterMs;
-  return (JSON.parse(body) as { value: typeof LIVENESS.fallback }).value.downAfterMs;
+/** When a server's clock showed a time; undefined when it died or stood still since: then that cannot be told any more. */
+function judgedAtMs({ servers, hearing }: World, writer: string, clockMs: number): number | undefined {
+  const program = servers.find(({ life }) => life?.program.name === writer)?.life?.program;
+  const pause = hearing.lastPause(writer);
+  const isBeforePause = pause !== undefined && clockMs - pause.skewBeforeMs <= pause.fromMs;
+  return program === undefined || isBeforePause ? undefined : clockMs - program.skewMs;
+}
+
+function isSetting({ kind, id }: Change): boolean {
+  return kind === SETTING.name && id === LIVENESS.name;
+}
+
+function settingIn(body: string | null): typeof LIVENESS.fallback {
+  if (body === null) return LIVENESS.fallback;
+  return (JSON.parse(body) as { value: typeof LIVENESS.fallback }).value;
 }

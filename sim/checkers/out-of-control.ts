@@ -56,7 +56,10 @@ function hostOf(truth: Fleet, id: string): Host | undefined {
   return truth.get(HOST, idOf(HOST, id))?.doc;
 }
 
-/** Both would do it: the one that was not told to stop goes on. */
+/**
+ * Both would do it: the one that was not told to stop goes on. A switch whose daemon is gone forwards nothing, so there is no other that
+ * would go on while it is dead; peers know that at once by its heartbeats. One that has just begun to forward again is still taken for dead.
+ */
 export const notFromTheLiving: Checker = {
   name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',
   watch: (world, violated) => ({
@@ -67,8 +70,9 @@ export const notFromTheLiving: Checker = {
         const [host, machine] = [hostOf(truth, was ?? ''), machineOf(world, was)];
         if (was === is || is === undefined || host === undefined || machine?.listens !== true) continue;
         if (!isTrusted(host) || !isOutOfControl(host)) continue;
-        const isDead = world.scheduler.nowMs - machine.forwardsSinceMs < KNOWN_AFTER_MS;
-        if (machine.powered && !isDead) violated(`${after?.id} goes from ${was} to ${is} at ${revision}`);
+        const isDead = !machine.powered || machine.switch.faults.dead;
+        const wasDead = world.scheduler.nowMs - machine.forwardsSinceMs < KNOWN_AFTER_MS;
+        if (!isDead && !wasDead) violated(`${after?.id} goes from ${was} to ${is} at ${revision}`);
       }
     },
   }),

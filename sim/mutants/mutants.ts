@@ -42,6 +42,7 @@ import {
   deadlineForgotten,
   deskWithoutLease,
   lostPark,
+  takesOldVoicesForNew,
 } from './rooms.ts';
 import {
   budgetIgnored,
@@ -82,6 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   lostPark,
   activeUnheard,
   blamesHostsForOwnPause,
+  takesOldVoicesForNew,
   agentTakesOlderViews,
   agentForgets,
   deskWithoutLease,

@@ -6,7 +6,7 @@ import type { Clock, Journal } from '../../src/journal/index.ts';
 import { record, type OperationKind } from '../../src/operations/index.ts';
 import type { Link } from '../../src/agent/runtime.ts';
 import { agentsForward } from '../checkers/agents.ts';
-import { downWasSilent } from '../checkers/liveness.ts';
+import { downWasSilent, upWasHeard } from '../checkers/liveness.ts';
 import { AT_REST } from '../seed-properties.ts';
 import type { Parts } from '../world/parts.ts';
 import type { Mutant } from './mutant.ts';
@@ -98,6 +98,41 @@ export const blamesHostsForOwnPause: Mutant = {
   likely: 5,
   caughtBy: [downWasSilent.name],
   plant: (parts) => ({ ...parts, liveness: ({ journal, clock, log }) => new BlindLiveness({ journal, clock, log }) }),
+};
+
+/** Whoever it has heard in an earlier term counts as heard when the next one begins. */
+class TrustingLiveness extends LivenessController {
+  readonly #known = new Set<string>();
+  readonly #epochOf: () => number | undefined;
+  #epoch: number | undefined;
+
+  constructor(options: ConstructorParameters<typeof LivenessController>[0]) {
+    super(options);
+    this.#epochOf = () => options.journal.fence?.epoch;
+  }
+
+  override heard(host: string): void {
+    this.#known.add(host);
+    super.heard(host);
+  }
+
+  override async look(): Promise<void> {
+    const epoch = this.#epochOf();
+    if (epoch !== undefined && epoch !== this.#epoch) for (const host of this.#known) super.heard(host);
+    this.#epoch = epoch ?? this.#epoch;
+    await super.look();
+  }
+}
+
+export const takesOldVoicesForNew: Mutant = {
+  name: 'takes-old-voices-for-new',
+  bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
+  likely: 3,
+  caughtBy: [upWasHeard.name],
+  plant: (parts) => ({
+    ...parts,
+    liveness: ({ journal, clock, log }) => new TrustingLiveness({ journal, clock, log }),
+  }),
 };
 
 /** Shows the agent the same stamp on every view, and the servers the one that was really on it. */

@@ -30,8 +30,8 @@ export class Machine {
   readonly unpreparable = new Set<string>();
   /** Since when its switch does not obey, for as long as that lasts. */
   uncontrolledSinceMs: number | undefined;
-  /** When its switch last began to forward. */
-  forwardsSinceMs = 0;
+  /** When its switch last began to forward again after it was dead or without power. */
+  forwardsSinceMs = -Infinity;
   /** When its agent was last started. */
   startedMs = 0;
   /** Whether it has power: without it nothing runs on it, and its agent is not started. */

@@ -17,7 +17,7 @@ export interface ElectionOptions {
   /** Whether any host still hears a silent one on the data path. */
   readonly hears: Senses['hears'];
   /** Whether most of those that listen for a host do not hear it. */
-  readonly isUnheard: Senses['isUnheard'];
+  readonly isUnheard: NonNullable<Senses['isUnheard']>;
   /** Whether peers say that the BFD of a host is down, and none says that it is up. */
   readonly isBfdDown?: Senses['isBfdDown'];
   /** Whether a site's hosts are silent together. */

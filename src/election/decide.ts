@@ -61,11 +61,14 @@ export function lookAtServices(fleet: FleetReader, command: LookAtServices): Dec
   return accept(changes, { elected: doing.elected, withdrawn: doing.withdrawn, begun, postponed: doing.postponed });
 }
 
-/** After all designations: whoever got one is loaded by it. While elections are held still, nobody else is chosen either. */
-function withStandbys(poll: Poll, { decided: services }: Doing, by: Signed): Change[] {
-  const { held } = valueOf(poll.fleet, ELECTION);
+/**
+ * After all designations: whoever got one is loaded by it. While elections are held still, nobody else is chosen either. Nor is a standby
+ * chosen by who does not know who is unheard: elections would take it back, and that one would choose it again, without end.
+ */
+function withStandbys(poll: Poll, { decided: services }: Doing, command: LookAtServices): Change[] {
+  const isLeft = valueOf(poll.fleet, ELECTION).held || command.isUnheard === undefined;
   return services.flatMap(({ id, was, is }) => {
-    const doc = held ? is : withStandby(poll, is, by);
+    const doc = isLeft ? is : withStandby(poll, is, command);
     return doc === was ? [] : [put(SERVICE, id, doc)];
   });
 }

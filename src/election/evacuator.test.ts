@@ -101,6 +101,25 @@ test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
   );
 });
 
+test('a-standby-is-chosen-by-elections-alone: who empties a host does not know who is unheard', async () => {
+  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  await world.settle();
+  await world.put(fitHost('b'), portOn('b', 's1'));
+  await world.setting({ handOversAtOnce: 1 });
+  world.views.behind.add('b');
+  await world.lose('b');
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  const { revision } = world.fleet;
+  expect(world.shown()).toBe('nat:r1 a (a to b, preparing), subnet-route:s1 a');
+  expect(shown(evacuator.plan(world.fleet, leavers(world.fleet, ['a']), 0))).toContain('subnet-route:s1 move b');
+  // What is not begun yet waits for its turn, and nothing of it is written by either.
+  await world.commit(begin(world, 'a'));
+  await world.look();
+  expect(world.fleet.revision).toBe(revision);
+  expect(service(world.fleet, 'subnet-route:s1')?.standby).toBeUndefined();
+});
+
 describe('without another host to go to', () => {
   async function alone(): Promise<World> {
     const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));

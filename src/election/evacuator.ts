@@ -36,8 +36,8 @@ import { hasPresenceElsewhere } from './wanted.ts';
 /** A hand-over of one service, with hosts that answer: four rounds of views and the drain. */
 const ABOUT_MS = 3000;
 
-/** Whether its peers hear a silent host, or its site is cut off, is known to the election controller alone: it is left to that. */
-const SENSES: Omit<Senses, 'nowMs'> = { hears: () => true, isUnheard: () => false, isQuiet: () => true };
+/** Who is heard by its peers, and whether a site is cut off, is known to the election controller alone: it is left to that. */
+const SENSES: Omit<Senses, 'nowMs'> = { hears: () => true, isQuiet: () => true };
 
 export const designationEvacuator: Evacuator = {
   name: 'designations',

@@ -37,7 +37,8 @@ export type IsBfdDown = (host: string) => boolean;
 
 export interface Senses {
   readonly hears: Hears;
-  readonly isUnheard: IsUnheard;
+  /** Absent for who does not know: it is left to elections then what depends on it. */
+  readonly isUnheard?: IsUnheard | undefined;
   readonly isQuiet: IsQuiet;
   /** Absent where nobody listens. */
   readonly isBfdDown?: IsBfdDown | undefined;
@@ -71,7 +72,7 @@ export function healthOf(poll: Poll, doc: Service, senses: Senses): Health {
   const { host: id } = doc.designated;
   const host = findHost(poll.fleet, id)?.doc;
   if (host === undefined || isGone(host)) return 'gone';
-  if (isUnheard(id)) return 'unheard';
+  if (isUnheard?.(id) === true) return 'unheard';
   if (host.connection.state !== 'up') {
     // Held on to: what else would move it is not known to it while it is cut off.
     if (doc.onControlLoss === 'hold' && hears(id)) return 'fine';

@@ -3,7 +3,7 @@
 import type { FleetReader } from '../fleet/index.ts';
 import { findHost, transportZoneOf } from '../hosts/index.ts';
 import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
-import type { Senses } from './health.ts';
+import type { IsBfdDown, IsUnheard, Senses } from './health.ts';
 import { heartbeatPeers } from './watchers.ts';
 
 /** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
@@ -40,7 +40,7 @@ function listenersOf(fleet: FleetReader, id: string): string[] {
 export function sensesOf(
   fleet: FleetReader,
   ears: Ears,
-): Pick<Senses, 'hears' | 'isUnheard'> & Required<Pick<Senses, 'isBfdDown'>> {
+): Pick<Senses, 'hears'> & { readonly isUnheard: IsUnheard; readonly isBfdDown: IsBfdDown } {
   const hears = (host: string): boolean =>
     listenersOf(fleet, host).some((peer) => ears.hearing(peer, host) === 'heard');
   return {

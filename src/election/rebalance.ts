@@ -71,11 +71,7 @@ function movable(fleet: FleetReader, poll: Poll): Map<string, StoredService[]> {
   for (const service of fleet.all(SERVICE)) {
     const host = service.doc.designated?.host;
     if (host === undefined || isPassing(fleet, service)) continue;
-    if (
-      healthOf(poll, service.doc, { hears: () => true, isUnheard: () => false, isQuiet: () => true, nowMs: 0 }) !==
-      'fine'
-    )
-      continue;
+    if (healthOf(poll, service.doc, { hears: () => true, isQuiet: () => true, nowMs: 0 }) !== 'fine') continue;
     const here = byHost.get(host);
     if (here === undefined) byHost.set(host, [service]);
     else here.push(service);

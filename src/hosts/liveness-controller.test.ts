@@ -35,6 +35,16 @@ class Hearing {
   journal!: Journal;
   liveness!: LivenessController;
 
+  /** The same server gets the lease again: it remembers whom it heard before. */
+  async leadAgain(): Promise<void> {
+    const { store } = this.journal;
+    await store.releaseLease('fleet', this.#epochs);
+    this.#epochs += 1;
+    const answer = await store.acquireLease({ name: 'fleet', holder: `s${this.#epochs}`, url: 'http://s', ttlMs: 1e9 });
+    if (answer.kind !== 'held') throw new Error('no lease');
+    await this.journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
+  }
+
   /** Another server takes over: it has the fleet and no memory of any heartbeat. */
   async takeOver(): Promise<void> {
     this.#epochs += 1;
@@ -191,6 +201,65 @@ test('a-holder-that-stood-still-blames-nobody', async () => {
   const { revision } = world.journal.fleet;
   await world.pass(10);
   expect(world.journal.fleet.revision).toBe(revision);
+});
+
+test('a-holder-that-stood-still-takes-nobody-for-back-whom-it-has-not-heard-since', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  await world.pass(80, 'c1');
+  expect(world.states).toBe('c1 up, c2 down');
+  world.nowMs += 300_000;
+  await world.pass(10, 'c1');
+  expect(world.states).toBe('c1 up, c2 down');
+  await world.pass(30, 'c1', 'c2');
+  expect(world.states).toBe('c1 up, c2 up');
+});
+
+test('a-server-that-gets-the-lease-again-goes-by-what-it-hears-since', async () => {
+  const world = await hearing('c1', 'c2');
+  await world.pass(10, 'c1', 'c2');
+  const down = { ...hostNamed('c2'), connection: { state: 'down' as const, sinceMs: 0 } };
+  const changes = [put(HOST, idOf(HOST, 'c2'), down)];
+  await world.journal.submit({ by: 'test', decide: () => ({ kind: 'accept', changes, answer: null }) });
+  // Its clock stood still while another decided: what it heard seems to be of just now.
+  world.liveness.heard('c2');
+  world.nowMs += 1;
+  await world.leadAgain();
+  await world.pass(4, 'c1');
+  expect(world.states).toBe('c1 up, c2 down');
+  await world.pass(30, 'c1', 'c2');
+  expect(world.states).toBe('c1 up, c2 up');
+});
+
+test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', async () => {
+  const world = await hearing('c1');
+  world.liveness.heard('c1');
+  world.nowMs += 700;
+  await world.liveness.look();
+  expect(world.states).toBe('c1 up');
+});
+
+test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async () => {
+  const world = await hearing('c1', 'c2');
+  const become = (facts: Partial<Host>): Promise<unknown> =>
+    world.journal.submit({
+      by: 'test',
+      decide: () => ({
+        kind: 'accept',
+        changes: [put(HOST, idOf(HOST, 'c1'), { ...hostNamed('c1'), ...facts })],
+        answer: null,
+      }),
+    });
+  const leaving = { operation: 'op-1', drain: true, by: 'test', atMs: 0 };
+  const down = { state: 'down' as const, sinceMs: 0 };
+  await become({ state: 'drained', leaving, credential: 'tk', connection: down });
+  world.liveness.heard('c1');
+  await become({ state: 'drained', leaving, connection: down });
+  await world.pass(3, 'c2');
+  expect(world.states).toBe('c1 down, c2 up');
+  await become({ state: 'finalizing', leaving, connection: down });
+  await world.pass(3, 'c2');
+  expect(world.states).toBe('c1 down, c2 up');
 });
 
 test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten', async () => {

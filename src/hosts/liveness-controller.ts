@@ -62,8 +62,12 @@ export class LivenessController {
   /** A host's agent was heard. Costs nothing but memory; a host that was unknown or lost is looked at soon. */
   heard(host: string, isUp = this.#isUp(host)): void {
     const { journal, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    // Before the first look of a term: whoever is heard until then is heard in it.
+    if (journal.fence !== undefined && journal.fence.epoch !== this.#epoch)
+      this.#listenAnew(journal.fence.epoch, nowMs);
     const settings = valueOf(journal.fleet, LIVENESS);
-    const heard = heardAgain(this.#heard.get(host) ?? NEVER_HEARD, clock.nowMs(), settings);
+    const heard = heardAgain(this.#heard.get(host) ?? NEVER_HEARD, nowMs, settings);
     this.#heard.delete(host);
     this.#heard.set(host, heard);
     if (!isUp) this.#returning.add(host);
@@ -130,9 +134,14 @@ export class LivenessController {
   #listenAnewIfAway(epoch: number, nowMs: number): void {
     if (epoch === this.#epoch && nowMs - this.#lookedMs <= ABSENT_AFTER_MS) return;
     if (epoch === this.#epoch) mark('liveness-own-absence');
+    this.#listenAnew(epoch, nowMs);
+  }
+
+  #listenAnew(epoch: number, nowMs: number): void {
     if (epoch !== this.#epoch) this.#expectAll();
     this.#epoch = epoch;
     this.#listeningSinceMs = nowMs;
+    this.#lookedMs = nowMs;
   }
 
   /** A new holder knows nobody's voice yet: whoever was heard before is expected to be heard again. Costs O(fleet), once. */

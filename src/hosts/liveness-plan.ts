@@ -51,7 +51,7 @@ export function planLiveness(
   const transitions: Transition[] = [];
   for (const [host, heard] of watched) {
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
-    if (doc === undefined || doc.state === 'removed' || isAwaited(doc)) continue;
+    if (doc === undefined || hasNoAgent(doc)) continue;
     const from = doc.connection.state;
     const site = lookOf(sites, doc.site);
     const silentMs = silence(heard, listening);
@@ -67,9 +67,14 @@ export function planLiveness(
   return withSites(fleet, transitions, sites, settings);
 }
 
-/** It was removed and is to join again, which its agent has not done yet: whoever was heard is the one that was removed. */
-function isAwaited({ state, readmitted, credential }: Host): boolean {
-  return state === 'joining' && readmitted === true && credential === undefined;
+/**
+ * It was removed, or its agent has said that it has left, or it is to join again, which its agent has not done yet: whoever was heard is
+ * the one that has left. Its credential is gone, so nobody is heard in its name from then on.
+ */
+function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
+  if (state === 'removed') return true;
+  const isAwaited = state === 'joining' && readmitted === true;
+  return credential === undefined && (isAwaited || leaving !== undefined);
 }
 
 /**
@@ -147,7 +152,7 @@ export function recordTransitions(
 ): Decision<number> {
   const changes = transitions.flatMap(({ host, from, to }): Change[] => {
     const stored = fleet.get(HOST, idOf(HOST, host));
-    if (stored === undefined || stored.doc.state === 'removed' || stored.doc.connection.state !== from) return [];
+    if (stored === undefined || hasNoAgent(stored.doc) || stored.doc.connection.state !== from) return [];
     const doc: Host = { ...stored.doc, connection: { state: to, sinceMs: nowMs } };
     return [put(HOST, stored.id, to === 'up' ? heardOf(doc, nowMs) : doc)];
   });

@@ -36,6 +36,14 @@ describe('one host', () => {
     expect(at('up', heard, START + 76_000, START + 60_000)).toBe('suspect');
   });
 
+  test('a-host-is-not-up-by-what-was-heard-before-the-holder-listened', () => {
+    const [long, once] = [heardAt(START), lost(heardAt(START), START + 20_000)];
+    for (const connection of ['down', 'suspect', 'unknown'] as const) {
+      expect(at(connection, long, START + 600_000, START + 600_000)).toBe(connection);
+      expect(at(connection, once, START + 600_000, START + 600_000)).toBe(connection);
+    }
+  });
+
   test('a-lost-host-is-up-again-only-after-a-steady-while-and-each-loss-doubles-it', () => {
     const once = heardAgain(lost(heardAt(START), START + 20_000), START + 30_000, settings);
     expect(at('suspect', once, START + 30_000)).toBe('suspect');

@@ -80,13 +80,21 @@ export interface Listening {
 export function judge(watched: Watched, listening: Listening, settings: LivenessSettings): ConnectionState {
   const { connection, heard } = watched;
   const silentMs = silence(heard, listening);
-  if (heard.lastMs !== undefined && silentMs < settings.suspectAfterMs) {
+  if (isHeard(heard, listening) && silentMs < settings.suspectAfterMs) {
     return connection === 'up' || isSteady(watched, listening.nowMs, settings) ? 'up' : connection;
   }
   // A host that was never heard is unknown, not lost.
   if (connection === 'unknown') return 'unknown';
   if (silentMs >= settings.downAfterMs) return 'down';
   return connection === 'up' && silentMs >= settings.suspectAfterMs ? 'suspect' : connection;
+}
+
+/**
+ * Not by what was heard before the holder listened: another may have judged since, its own clock may have stood still, and that it has
+ * not listened for long is no reason to take a lost host for one that is back.
+ */
+function isHeard({ lastMs }: Heard, { sinceMs }: Listening): boolean {
+  return lastMs !== undefined && lastMs >= sinceMs;
 }
 
 function isSteady({ connection, heard }: Watched, nowMs: number, settings: LivenessSettings): boolean {
