@@ -1,12 +1,19 @@
 import { once } from 'node:events';
 import { connect, createServer, Socket, type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
-import { connectionLimits } from './connection-limits.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Known } from './authenticate.ts';
+import { connectionLimits, type ConnectionLimits } from './connection-limits.ts';
 import { Connections } from './connections.ts';
+import { newUsage } from './usage.ts';
 
-async function serverWithClients(count: number) {
-  const connections = new Connections(connectionLimits(1024));
-  const server = createServer((socket) => socket.on('data', () => socket.write('x')));
+async function serverWithClients(count: number, limits: ConnectionLimits = connectionLimits(1024)) {
+  const connections = new Connections(limits);
+  const accepted: Socket[] = [];
+  const server = createServer((socket) => {
+    accepted.push(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write('x'));
+  });
   connections.follow(server, { isTls: false });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
@@ -21,8 +28,10 @@ async function serverWithClients(count: number) {
     for (const client of clients) client.destroy();
     server.close();
   });
-  return { connections, clients };
+  return { connections, clients, accepted };
 }
+
+const viewer = (): Known => ({ caller: { name: 'somebody', role: 'viewer' }, usage: newUsage() }) as unknown as Known;
 
 async function exchange(client: Socket | undefined): Promise<void> {
   client?.write('x');
@@ -71,4 +80,47 @@ test.each([
   const sockets = Array.from({ length: 8 }, (__, nth) => arrive(addressOf(nth + 1)));
   expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false, false, false]);
   expect(beside.destroyed).toBe(false);
+});
+
+test('nobody-looks-for-quiet-connections-but-a-sweep-every-two-minutes', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { clients } = await serverWithClients(1);
+  await exchange(clients[0]);
+  const cut = once(clients[0]!, 'close');
+  vi.advanceTimersByTime(240_000);
+  await cut;
+});
+
+test('beyond-what-is-kept-for-administrators-no-connection-is-taken, though-none-of-those-there-is-a-stranger', async () => {
+  const limits = { connections: 2, connectionsKeptForAdmins: 1, connectionsPerToken: 10, strangersPerAddress: 10 };
+  const { connections, clients, accepted } = await serverWithClients(2, limits);
+  await Promise.all(clients.map(exchange));
+  for (const socket of accepted) connections.attribute(socket, viewer());
+  const { remotePort = 0 } = clients[0]!;
+  const reserved = connect(remotePort, '127.0.0.1');
+  await exchange(reserved);
+  const admin = { ...viewer(), caller: { name: 'root', role: 'admin' } } as unknown as Known;
+  connections.attribute(accepted.at(-1)!, admin);
+  const beyond = connect(remotePort, '127.0.0.1');
+  beyond.on('error', () => undefined);
+  await once(beyond, 'close');
+  await Promise.all([exchange(clients[0]), exchange(clients[1]), exchange(reserved)]);
+  reserved.destroy();
+});
+
+test('a-connection-that-another-credential-uses-counts-for-that-one, and-no-more-for-the-first', async () => {
+  const limits = { ...connectionLimits(1024), connectionsPerToken: 1 };
+  const { connections, clients, accepted } = await serverWithClients(2, limits);
+  await Promise.all(clients.map(exchange));
+  const [one, other] = [viewer(), viewer()];
+  connections.attribute(accepted[0]!, one);
+  expect(() => connections.attribute(accepted[1]!, one)).toThrow(/connections open/);
+  connections.attribute(accepted[0]!, other);
+  connections.attribute(accepted[1]!, one);
+  expect([one.usage.connections, other.usage.connections]).toEqual([1, 1]);
+  const gone = accepted.map((socket) => once(socket, 'close'));
+  for (const client of clients) client.destroy();
+  await Promise.all(gone);
+  expect([one.usage.connections, other.usage.connections]).toEqual([0, 0]);
 });
