@@ -91,6 +91,17 @@ describe('what an agent tells of its switch', () => {
     expect(findHost(fleet, 'z1')?.doc.quarantined).toBeUndefined();
   });
 
+  test('of-another-host-and-then-of-a-third: the alarm names the one whose switch it shows now', () => {
+    const fleet = fleetOf(host('c1', { switch: ONE }), host('c3', { switch: TWO }), host('c2'));
+    heard(fleet, 'c2', ONE);
+    heard(fleet, 'c2', TWO);
+    expect(alarms(fleet)).toEqual([expect.stringContaining("has the identity of host c3's")]);
+    const removed = fleetOf(host('c1', { switch: ONE }), host('c3', { switch: TWO, state: 'removed' }), host('c2'));
+    heard(removed, 'c2', ONE);
+    heard(removed, 'c2', TWO);
+    expect(alarms(removed)).toEqual([expect.stringContaining('The removed host c3 still reports')]);
+  });
+
   test('of-one-who-was-vouched-for-being-off-says-nothing-against-others', () => {
     const off = { because: 'vouched-off' as const, atMs: 1 };
     const fleet = fleetOf(host('z1'), host('b1', { switch: ONE, quarantined: off }));

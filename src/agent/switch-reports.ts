@@ -1,5 +1,5 @@
 // What it means that an agent tells of its switch: the host's record of it, and distrust when it is another host's. Pure.
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
 import {
   findHost,
@@ -65,11 +65,17 @@ function alarmOf(fleet: FleetReader, host: StoredHost, twin: StoredHost, nowMs: 
   mark('switch-identity-shared');
   if (twin.doc.state === 'removed') return removedReportAlarm(fleet, { removed: twin, by: host.id, nowMs });
   const reason = { code: 'switch-identity-shared', host: host.id, other: twin.id };
-  return raised(fleet, sharedAlarm(host.id), { severity: 'critical', site: host.doc.site, reason, sinceMs: nowMs });
+  return raisedOrUpdated(fleet, sharedAlarm(host.id), {
+    severity: 'critical',
+    site: host.doc.site,
+    reason,
+    sinceMs: nowMs,
+  });
 }
 
 function clashOver(fleet: FleetReader, id: string, twin: StoredHost | undefined): Change[] {
-  return twin === undefined ? cleared(fleet, sharedAlarm(id)) : [];
+  // A removed one has an alarm of its own, which names whoever shows its switch.
+  return twin === undefined || twin.doc.state === 'removed' ? cleared(fleet, sharedAlarm(id)) : [];
 }
 
 function sharedAlarm(host: string): ReturnType<typeof alarmId> {

@@ -1,6 +1,6 @@
 // The alarm of a service that its next host cannot prepare. It stands while the hand-over says so, from the moment that it has lasted
 // longer than hosts take to find their next hops; every step of the hand-over goes through here, so that none leaves it behind.
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../fleet/index.ts';
 import type { Next, RecordStep, StoredItem } from '../operations/index.ts';
 import { SERVICE } from './model.ts';
@@ -19,7 +19,7 @@ function alarmChanges(fleet: FleetReader, item: StoredItem, { progress }: Record
   if (reason?.code !== SERVICE_NOT_READY) return [];
   const sinceMs = fleet.get(SERVICE, idOf(SERVICE, id))?.doc.handOver?.sinceMs ?? nowMs;
   if (nowMs - sinceMs < RAISED_AFTER_MS) return [];
-  return raised(fleet, alarmId(SERVICE_NOT_READY, id), { severity: 'warning', reason, sinceMs });
+  return raisedOrUpdated(fleet, alarmId(SERVICE_NOT_READY, id), { severity: 'warning', reason, sinceMs });
 }
 
 export function endAlarm(fleet: FleetReader, service: string): Change[] {

@@ -133,3 +133,15 @@ test('with-another-host-it-goes-there-after-a-minute', async () => {
   expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'y' } });
   expect(alarms(world)).toEqual([]);
 });
+
+test('the-alarm-names-the-host-that-is-tried-now', async () => {
+  const world = await leavingWithSickService();
+  await world.put(fitHost('y'), portOn('y', 's1'));
+  world.views.unready.set(`y ${SICK}`, 'next hop 203.0.113.1 does not answer y either');
+  await passes(world, 40);
+  expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ host: 'x', because: SILENT }]);
+  await passes(world, 60);
+  const { reason } = world.items().find(({ target }) => target.id === SICK)!;
+  expect(reason).toMatchObject({ code: 'service-not-ready', host: 'y' });
+  expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toEqual([reason]);
+});

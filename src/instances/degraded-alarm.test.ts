@@ -74,6 +74,18 @@ describe('a look at an instance', () => {
     expect(changes.find(({ kind }) => kind === ALARM.name)?.doc).toMatchObject({ sinceMs: world.nowMs - 2000 });
   });
 
+  test('the-alarm-says-what-is-wrong-now-and-where, and-is-as-old-as-it-was', async () => {
+    const world = await withActive('simulated');
+    await unplug(world, 'web-p0');
+    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs).changes);
+    const { sinceMs } = world.alarm('web')!;
+    await world.put(put(INSTANCE, idOf(INSTANCE, 'web'), { ...instanceIn(world).doc, host: 'h4' }));
+    await world.put(...lookAtDegraded(world.fleet, 'web', world.nowMs + 60_000).changes);
+    expect(world.alarm('web')).toMatchObject({ sinceMs, reason: { host: 'h4' } });
+    expect(world.alarm('web')?.reason['trouble']).toContain('is not bound to its host');
+    expect(lookAtDegraded(world.fleet, 'web', world.nowMs + 120_000).changes).toEqual([]);
+  });
+
   test.each([
     ['moving', true],
     ['rebuilding', true],

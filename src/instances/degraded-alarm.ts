@@ -1,6 +1,6 @@
 // What follows from how the ports of instances are: an alarm while an instance is degraded, and work that connects it again. One
 // function for the controller and for tests; it looks at what is, and answers nothing when all is as it should be.
-import { alarmId, cleared, raised } from '../alarms/index.ts';
+import { alarmId, cleared, raisedOrUpdated } from '../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../fleet/index.ts';
 import { DEGRADED, degradedPorts, degradedReason, replugOf, type TroubledPort } from './degraded.ts';
 import { siteOfWork } from './instance-site.ts';
@@ -38,7 +38,7 @@ function alarmAtMs({ trouble, sinceMs }: TroubledPort): number {
 function raisedFor(fleet: FleetReader, instance: StoredInstance, troubled: readonly TroubledPort[]): Change[] {
   const sinceMs = Math.min(...troubled.map((one) => one.sinceMs));
   const reason = degradedReason(instance, troubled);
-  return raised(fleet, alarmId(DEGRADED, instance.id), {
+  return raisedOrUpdated(fleet, alarmId(DEGRADED, instance.id), {
     severity: 'critical',
     ...siteOfWork(fleet, [instance]),
     reason,
