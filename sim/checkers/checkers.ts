@@ -20,6 +20,7 @@ import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from 
 import { commitsEnd, failuresPaused } from './pace.ts';
 import { waitsForItself } from './readiness.ts';
 import { notFromTheLiving, notToTheUncontrolled } from './out-of-control.ts';
+import { sentencesWhole } from './sentences.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** All that is checked in every world, the most telling first. */
@@ -55,6 +56,7 @@ export const CHECKERS: readonly Checker[] = [
   makeBeforeBreak,
   toTheAble,
   waitsForItself,
+  sentencesWhole,
   notToTheUncontrolled,
   notFromTheLiving,
   forgottenInTime,

@@ -70,6 +70,7 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     case 'host-silent':
     case 'source-not-heard':
     case 'target-not-heard':
+    case 'target-unasked':
       return silent(String(reason['host']));
     case 'host-forced-down':
       return isForcedDown(truth, String(reason['host']));

@@ -100,6 +100,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
     case 'agent-not-heard':
       return !isHeard(of(target.id));
     case 'agent-not-joined':
+    case 'agent-has-left':
       return of(target.id).host?.credential === undefined;
     case 'elections-held':
       return valueOf(truth, ELECTION).held;

@@ -94,5 +94,5 @@ export const integritySentences: Sentences = {
   // One that an earlier version raised has no place in its facts.
   'clock-jumped': ({ detail, place = 'retention' }) =>
     `The clock of the server ${String(place)} is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an ` +
-    `operator has looked at the clock and confirmed it with: muster alarms acknowledge clock-jumped:${String(place)}`,
+    `operator has looked at the clock and confirmed it with "muster alarms acknowledge clock-jumped:${String(place)}".`,
 };

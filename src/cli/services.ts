@@ -66,7 +66,7 @@ function facts(one: Service, nowMs: number): Facts {
     ['Host', designated?.host ?? 'nobody'],
     ['Since', designated === undefined ? undefined : relative(designated.sinceMs, nowMs)],
     ['Standby', standby],
-    ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other can take it' : undefined],
+    ['Degraded', designated?.degraded === true ? 'its host is leaving, and no other could take it' : undefined],
     ['Hand-over', handOver && `from ${handOver.from} to ${handOver.to}, ${handOver.phase}, by ${handOver.operation}`],
     ['Came from', cameFrom && `${cameFrom.host}, by ${cameFrom.operation}`],
     ['Epoch', String(one.epoch)],

@@ -2,12 +2,14 @@
 // does so in the order of their ids on one poll: each choice counts for the next, and no order of lists or maps shows.
 import { mark } from '../fleet/index.ts';
 import type { Candidates, Poll } from './candidates.ts';
-import type { Cause, StoredService } from './model.ts';
+import type { Cause, Loss, StoredService } from './model.ts';
 import { whyOf, type Choice } from './why.ts';
 
 export interface Asked {
   readonly service: Pick<StoredService, 'id' | 'doc'>;
   readonly cause: Cause;
+  /** Of a host that was lost: in what way. */
+  readonly lost?: Loss | undefined;
   /** Hosts that are not to be chosen: the one that has it. */
   readonly except?: readonly string[];
   /** Whether a leaving host will do when no other can. */
@@ -20,12 +22,14 @@ export interface Asked {
 
 /** Undefined when nobody can. What is chosen is counted in the poll. */
 export function choose(poll: Poll, asked: Asked, nowMs: number): Choice | undefined {
-  const { service, cause, except, fallback } = asked;
+  const { service, cause, lost, except, fallback } = asked;
   const candidates = poll.candidatesOf(service, except);
-  const host = kept(poll, asked) ?? preferred(poll, asked) ?? best(candidates, fallback);
+  const keeper = kept(poll, asked);
+  const host = keeper ?? preferred(poll, asked) ?? best(candidates, fallback);
   if (host === undefined) return undefined;
   poll.count(service.doc, host);
-  return { host, why: whyOf(cause, candidates, host, nowMs) };
+  const more = { ...(lost !== undefined && { lost }), ...(keeper !== undefined && { kept: true as const }) };
+  return { host, why: { ...whyOf(cause, candidates, host, nowMs), ...more } };
 }
 
 function kept(poll: Poll, { service, keeper }: Asked): string | undefined {

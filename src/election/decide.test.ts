@@ -150,13 +150,13 @@ test('why-is-told-with-candidates-rejections-and-scores', () => {
     ]
   `);
   expect(whySentences({ ...doc, designated: { host: 'c1', sinceMs: 0, degraded: true } }).at(-1)).toMatchInlineSnapshot(
-    `"c1 is leaving and has it only because no other host can take it."`,
+    `"c1 is leaving and has it only because no other host could take it."`,
   );
   const { designated: _, why: __, ...nobody } = doc;
   expect(whySentences(nobody)).toMatchInlineSnapshot(`
     [
       "It was never elected.",
-      "Nobody does it now: no host can.",
+      "Nobody does it now.",
     ]
   `);
 });
@@ -166,7 +166,7 @@ test('one-that-is-leaving-and-was-chosen-is-not-said-to-be-out-of-the-question',
   look(fleet);
   expect(whySentences(service(fleet, 'nat:r0') as Service)).toEqual([
     'Nobody had it yet: c1 was chosen, the only candidate, with score 0, although it is leaving: no other host could take it.',
-    'c1 is leaving and has it only because no other host can take it.',
+    'c1 is leaving and has it only because no other host could take it.',
   ]);
 });
 
@@ -191,4 +191,30 @@ test('why-stays-small-however-many-hosts-there-are', () => {
     10, 30, 10, 30,
   ]);
   expect(whySentences(service(fleet, 'nat:r0') as Service)[1]).toContain('and 20 more');
+});
+
+test.each([
+  ['forced-down', { forcedDown: { reason: 'x', by: 'ann', atMs: 0 } }, 'Its host was forced down'],
+  ['quarantined', { quarantined: { because: 'identity', atMs: 0 } }, 'Its host was put in quarantine'],
+  ['removed', { state: 'finalizing' }, 'Its host was removed'],
+  ['silent', { connection: { state: 'down', sinceMs: 0 } }, 'Its host was out of contact'],
+] as const)('how-its-host-was-lost-is-told: %s', (lost, facts, words) => {
+  const fleet = fleetWith(fitHost('a'), fitHost('b', { baseWeight: -9 }), routers(1), everywhere(['a', 'b'], 1));
+  look(fleet);
+  expect(hostOf(fleet, 'nat:r0')).toBe('a');
+  fleet.apply(fleet.revision + 1, [fitHost('a', facts)]);
+  look(fleet);
+  const doc = service(fleet, 'nat:r0') as Service;
+  expect(doc.why).toMatchObject({ cause: 'host-lost', lost });
+  expect(whySentences(doc)[0]).toContain(`${words}: b was chosen`);
+});
+
+test('one-that-is-handed-over-is-not-said-to-have-nobody-to-take-it', () => {
+  const fleet = fleetWith(fitHost('c1', LEAVING), routers(1), everywhere(['c1'], 1));
+  look(fleet);
+  fleet.apply(fleet.revision + 1, [fitHost('c2'), ...everywhere(['c2'], 1)]);
+  look(fleet);
+  const told = whySentences(service(fleet, 'nat:r0') as Service);
+  expect(told).toContain('It is being handed over from c1 to c2 (preparing).');
+  expect(told.join(' ')).not.toContain('c1 is leaving and has it only');
 });

@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { explainer } from '../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
 import { cancel, leaving, NAT, served, stateOf, WHOLE_WAY } from './hand-over-fixture.ts';
+import type { Service } from './model.ts';
 import { moveService } from './move.ts';
 import { electionSentences } from './sentences.ts';
+import { whySentences } from './why.ts';
 
 const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handOver?.phase;
 
@@ -190,6 +192,9 @@ describe('while they are copied again', () => {
     await world.pass();
     await world.silent('x');
     await world.look();
+    expect(whySentences(service(world.fleet, 'nat:r1') as Service)[0]).toMatch(
+      /^Its host was out of contact: a was chosen.*, although it is leaving, because it still had the connections[.]$/,
+    );
     world.views.behind.clear();
     await world.settle();
     // The old host has the connections: it goes on, and hands them over anew.

@@ -2,7 +2,7 @@
 // are pointed to the new one, the old one last, and only then does the old one let go. Connections that the old one translates are
 // copied before the switch, and those that came meanwhile after it. What hosts do lies in their views: each step changes the
 // service, and waits until those concerned are in line with their views.
-import { idOf, mark, put, valueOf, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, put, valueOf, type FleetReader, type Reason } from '../fleet/index.ts';
 import { findHost, HOST, isOutOfControl, type Host } from '../hosts/index.ts';
 import {
   decideLater,
@@ -32,6 +32,7 @@ import {
   givenUpOn,
   isWaitingForHosts,
   SEED_PATIENCE_MS,
+  SERVICE_NOT_READY,
   toldOf,
   uncopiedIn,
   type Uncopied,
@@ -117,8 +118,13 @@ function passedBy(service: StoredService | undefined, item: StoredItem): Passed 
 /** The service went, or was elected anew because its host was lost: nothing is left to do. */
 function over(item: StoredItem, service: StoredService | undefined): RecordStep {
   mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
-  const code = service === undefined ? 'service-gone' : 'elected-anew';
-  return record(item, { state: 'done', step: item.doc.step, reason: { code, service: item.doc.target.id } });
+  return record(item, { state: 'done', step: item.doc.step, reason: overtaken(item.doc.target.id, service?.doc) });
+}
+
+function overtaken(id: string, service: Service | undefined): Reason {
+  if (service === undefined) return { code: 'service-gone', service: id };
+  if (service.designated === undefined) return { code: 'service-withdrawn', service: id };
+  return { code: 'elected-anew', service: id, host: service.designated.host };
 }
 
 function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
@@ -264,10 +270,16 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   return record(item, {
     state: 'waiting',
     step,
-    reason: { ...outcome.reason, ...uncopiedIn(item) },
+    reason: { ...outcome.reason, ...servedBy(fleet, item, outcome.reason), ...uncopiedIn(item) },
     retryAtMs: nowMs + pauseMs,
     attempt: attempt + 1,
   });
+}
+
+/** Who does the service while hosts are not ready for it: after the switch that is the new host. */
+function servedBy(fleet: FleetReader, item: StoredItem, { code }: Reason): Omit<Reason, 'code'> {
+  const designated = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id))?.doc.designated;
+  return code === SERVICE_NOT_READY && designated !== undefined ? { servedBy: designated.host } : {};
 }
 
 /** The hosts that a step waited for are in line, or given up on: the next one, decided on the newest state. */

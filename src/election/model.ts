@@ -55,9 +55,17 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
+/** How the host of a service was lost. `bfd-down`: most of its peers said so, whatever it says itself. */
+export const LOSSES = ['silent', 'bfd-down', 'forced-down', 'quarantined', 'removed'] as const;
+export type Loss = (typeof LOSSES)[number];
+
 const WHY = Type.Object(
   {
     cause: Type.Enum(CAUSES),
+    /** Of `host-lost`: in what way. Absent in elections of earlier versions. */
+    lost: Type.Optional(Type.Enum(LOSSES)),
+    /** It went back to the host that still had its connections, before all others. */
+    kept: Type.Optional(Type.Literal(true)),
     chosen: Type.Optional(Type.String()),
     /** Designations minus base weight when it was chosen; lowest first, then by host id. */
     candidates: Type.Array(Type.Object({ host: Type.String(), score: Type.Integer() }, CLOSED), {

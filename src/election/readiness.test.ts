@@ -69,7 +69,7 @@ test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which goes whe
   await passes(world, 30);
   const { reason } = world.items().find(({ target }) => target.id === SICK)!;
   expect(explainer([electionSentences])(reason!)).toBe(
-    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. Its old host serves meanwhile.',
+    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. a serves meanwhile.',
   );
   expect(alarms(world)).toEqual([`service-not-ready:${SICK}`]);
   world.views.unready.clear();
@@ -87,7 +87,7 @@ test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks
   const asked = { journal: { fleet: world.fleet } } as unknown as Parameters<typeof why.handle>[1];
   const answered = (await why.handle(call, asked)) as { readonly body: { readonly sentences: readonly string[] } };
   expect(answered.body.sentences).toContain(
-    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. Its old host serves meanwhile.',
+    'nat:r1 cannot be provided by x yet: next hop 203.0.113.1 does not answer. a serves meanwhile.',
   );
   const { operation } = world.items().find(({ target }) => target.id === SICK)!;
   expect(unreadyServices(world.fleet, 'x')).toEqual([{ service: SICK, because: SILENT, operation }]);

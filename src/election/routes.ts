@@ -18,8 +18,9 @@ import {
   type Resource,
   type Route,
 } from '../access/index.ts';
-import { idOf, type FleetReader } from '../fleet/index.ts';
-import { explainer, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey } from '../operations/index.ts';
+import { idOf, valueOf, type FleetReader } from '../fleet/index.ts';
+import { viewsSentences } from '../hosts/index.ts';
+import { explainer, OPEN_ITEMS_BY_TARGET, OPERATION, operationSentences, targetKey } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
 import {
   REJECTIONS,
@@ -34,6 +35,7 @@ import {
 import { editService, moveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { electionSentences } from './sentences.ts';
+import { ELECTION } from './settings.ts';
 import { SERVICE_VIEW } from './views.ts';
 import { standingOf, standingSentences, whySentences } from './why.ts';
 
@@ -111,7 +113,12 @@ export const serviceRoutes: readonly Route[] = [
       if (service === undefined) return refused(noSuch(SERVICE.name, id));
       const now = standingOf(new Poll(fleet).candidatesOf(service));
       const { designated, why, epoch } = service.doc;
-      const sentences = [...whySentences(service.doc), ...waitSentences(fleet, id), ...standingSentences(now)];
+      const sentences = [
+        ...whySentences(service.doc),
+        ...waitSentences(fleet, id),
+        ...heldSentences(fleet),
+        ...standingSentences(now),
+      ];
       return answer({ service: id, epoch, ...(designated && { designated }), ...(why && { why }), now, sentences });
     },
   }),
@@ -186,13 +193,18 @@ export const serviceRoutes: readonly Route[] = [
   }),
 ];
 
-const explain = explainer([electionSentences]);
+const explain = explainer([operationSentences, viewsSentences, electionSentences]);
 
 /** What its hand-over waits for, such as what the next host lacks. */
 function waitSentences(fleet: FleetReader, id: string): string[] {
   return [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(SERVICE.name, id))].flatMap(({ doc: { state, reason } }) =>
     state === 'waiting' && reason !== undefined ? [explain(reason)] : [],
   );
+}
+
+function heldSentences(fleet: FleetReader): string[] {
+  if (!valueOf(fleet, ELECTION).held) return [];
+  return ['Elections are held still: no service changes its host until "held" of the setting "election" is false.'];
 }
 
 function begun(body: { readonly operation?: string; readonly to?: string; readonly service?: string }): Answer {

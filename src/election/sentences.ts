@@ -21,11 +21,11 @@ export const electionSentences: ReasonSentences = {
     host === undefined
       ? `No host can take ${said(service)}. "muster services why ${said(service)}" says what each lacks.`
       : `No host can take ${said(service)}: ${said(host)} ${rejection(because)}, and nobody else can. The old host serves meanwhile.`,
-  'service-not-ready': ({ service, host, because }) =>
-    `${said(service)} cannot be provided by ${said(host)} yet: ${said(because)}. Its old host serves meanwhile.`,
+  'service-not-ready': ({ service, host, because, servedBy }) =>
+    `${said(service)} cannot be provided by ${said(host)} yet: ${said(because)}. ${servedBy === undefined ? 'Its old host serves' : `${said(servedBy)} serves`} meanwhile.`,
   'host-stays': ({ service, host }) => `${said(service)} stays at ${said(host)}, which leaves no more.`,
   'host-recovering': ({ service, host }) =>
-    `${said(service)} goes back to ${said(host)} as soon as ${said(host)} is in service again.`,
+    `${said(service)} goes to ${said(host)} as soon as ${said(host)} is in service again.`,
   'target-unfit': ({ service, host, because }) =>
     `${said(service)} stays where it is: ${said(host)} ${rejection(because)}.`,
   'hand-over-drains': ({ service, host }) => `${said(host)} passes on what still comes to it for ${said(service)}.`,
@@ -33,11 +33,12 @@ export const electionSentences: ReasonSentences = {
     `Connections of ${said(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,
   'hand-over-under-way': ({ service, to }) => `${said(service)} is being handed over to ${said(to)}.`,
   'held-while-heard': ({ service, host }) =>
-    `${said(host)} is silent, and ${said(service)} waits as long as its peers hear it.`,
+    `${said(host)} is not connected, and ${said(service)} stays there as long as its peers see its BFD up ("on control loss" is "hold"). If the host is off for certain, say so with "muster hosts force-down ${said(host)}".`,
   'host-just-silent': ({ service, host }) =>
     `${said(host)} is silent. ${said(service)} moves if that host is lost, and stays while its whole site is silent.`,
   'service-gone': ({ service }) => `${said(service)} does not exist any more.`,
-  'elected-anew': ({ service }) =>
-    `${said(service)} was elected anew meanwhile: this hand-over has nothing left to do. "muster services why ${said(service)}" says why.`,
-  'hosts-behind': ({ hosts }) => `Not in line with their views yet: ${said(hosts)}.`,
+  'elected-anew': ({ service, host }) =>
+    `${said(service)} is${host === undefined ? '' : ` at ${said(host)}`} by a later decision: this hand-over has nothing left to do. "muster services why ${said(service)}" says why.`,
+  'service-withdrawn': ({ service }) =>
+    `${said(service)} was withdrawn meanwhile, and nobody does it now: this hand-over has nothing left to do. "muster services why ${said(service)}" says why.`,
 };

@@ -5,7 +5,7 @@ import { findHost, isTombstoned } from '../hosts/index.ts';
 import type { Poll } from './candidates.ts';
 import { choose, type Asked } from './choose.ts';
 import { healthOf, type Health, type Senses } from './health.ts';
-import { isBeforeSwitch, type Cause, type Service, type StoredService } from './model.ts';
+import { isBeforeSwitch, type Cause, type Loss, type Service, type StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './wanted.ts';
 import { whyOf, type Choice } from './why.ts';
 
@@ -42,15 +42,17 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
     case 'uncontrolled':
       return asItIs(poll, service.doc);
     case 'absent':
-      return elect(poll, service, service.doc.why === undefined ? 'first-election' : 'recovered', now) ?? KEEP;
+      return (
+        elect(poll, service, { cause: service.doc.why === undefined ? 'first-election' : 'recovered' }, now) ?? KEEP
+      );
     case 'silent':
-      return elect(poll, service, 'host-lost', now) ?? whenNobodyCan(poll, service.doc);
+      return elect(poll, service, LOST_TO_SILENCE, now) ?? whenNobodyCan(poll, service.doc);
     case 'data-path-lost':
-      return elect(poll, service, 'data-path-lost', now) ?? whenNobodyCan(poll, service.doc);
+      return elect(poll, service, { cause: 'data-path-lost' }, now) ?? whenNobodyCan(poll, service.doc);
     case 'unheard':
       return whenUnheard(poll, service, now);
     case 'gone':
-      return elect(poll, service, 'host-lost', now) ?? WITHDRAW;
+      return elect(poll, service, { cause: 'host-lost', lost: lossOf(poll.fleet, service.doc) }, now) ?? WITHDRAW;
     case 'leaving':
       return whenLeaving(poll, service, now);
     case 'no-presence':
@@ -60,13 +62,27 @@ export function verdictOn(poll: Poll, service: Subject, now: Circumstances): Ver
   }
 }
 
-function elect(poll: Poll, service: Subject, cause: Cause, { nowMs }: Circumstances): Verdict | undefined {
+const LOST_TO_SILENCE: Occasion = { cause: 'host-lost', lost: 'silent' };
+
+/** How a host was lost that does not do it any more, for certain. */
+function lossOf(fleet: FleetReader, { designated }: Service): Loss {
+  const host = findHost(fleet, designated?.host ?? '')?.doc;
+  if (host?.forcedDown !== undefined) return 'forced-down';
+  return host?.quarantined === undefined ? 'removed' : 'quarantined';
+}
+
+interface Occasion {
+  readonly cause: Cause;
+  readonly lost?: Loss;
+}
+
+function elect(poll: Poll, service: Subject, occasion: Occasion, { nowMs }: Circumstances): Verdict | undefined {
   const { exclusion, designated, standby, handOver } = service.doc;
   const choice = choose(
     poll,
     {
       service,
-      cause,
+      ...occasion,
       fallback: exclusion === 'soft' ? 'leaving' : 'none',
       ...(designated !== undefined && { except: [designated.host] }),
       // It has been built there in part, or wholly; or the others send there already.
@@ -96,7 +112,7 @@ function whenUnheard(poll: Poll, service: Subject, now: Circumstances): Verdict 
     return verdictOn(poll, service, { ...now, isUnheard: () => false });
   }
   mark('elected-by-majority');
-  return elect(poll, service, 'host-lost', now) ?? KEEP;
+  return elect(poll, service, { cause: 'host-lost', lost: 'bfd-down' }, now) ?? KEEP;
 }
 
 function pass(

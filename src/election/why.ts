@@ -1,6 +1,6 @@
 // Why a service is where it is: what is kept of an election, and how it is told.
 import type { Candidate, Candidates } from './candidates.ts';
-import { isBeforeSwitch, type Cause, type Rejection, type Service, type Why } from './model.ts';
+import { isBeforeSwitch, type Cause, type Loss, type Rejection, type Service, type Why } from './model.ts';
 
 export interface Choice {
   readonly host: string;
@@ -25,7 +25,7 @@ export function whyOf(cause: Cause, among: Candidates, chosen: string | undefine
 
 const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   'first-election': 'Nobody had it yet',
-  // Silent, given up by its peers, forced down or removed: it may still have forwarded.
+  // Told more closely where it is on record: it may still have forwarded.
   'host-lost': 'Its host was out of contact, forced down or removed',
   'data-path-lost': 'The switch of its host was out of control and forwarded nothing',
   'host-leaving': 'Its host is leaving',
@@ -35,6 +35,14 @@ const CAUSE_SENTENCES: Readonly<Record<Cause, string>> = {
   rebalance: 'It was moved to even out the load',
   'asked-for': 'It was moved because somebody asked for it',
   recovered: 'Nobody had it, and a host could take it again',
+};
+
+const LOSS_SENTENCES: Readonly<Record<Loss, string>> = {
+  silent: 'Its host was out of contact',
+  'bfd-down': 'Most of the peers of its host saw its BFD down',
+  'forced-down': 'Its host was forced down',
+  quarantined: 'Its host was put in quarantine',
+  removed: 'Its host was removed',
 };
 
 export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', string>> = {
@@ -57,9 +65,11 @@ export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', str
 /** Sentences for a person: why this host, who else, and who not. */
 export function whySentences({ designated, why, handOver }: Service): string[] {
   const told = why === undefined ? ['It was never elected.'] : sentencesOf(why);
-  if (designated === undefined) told.push('Nobody does it now: no host can.');
-  else if (designated.degraded === true) {
-    told.push(`${designated.host} is leaving and has it only because no other host can take it.`);
+  // Why nobody does is told by how things stand now: no host can, or elections are held still.
+  if (designated === undefined) told.push('Nobody does it now.');
+  // While it is handed over there is one that can take it.
+  else if (designated.degraded === true && handOver === undefined) {
+    told.push(`${designated.host} is leaving and has it only because no other host could take it.`);
   }
   if (handOver !== undefined) {
     told.push(`It is being handed over from ${handOver.from} to ${handOver.to} (${handOver.phase}).`);
@@ -101,20 +111,24 @@ function cannot(rejected: Why['rejected'], inAll: number): string[] {
   return [`Not eligible: ${told}${andMore(inAll - rejected.length)}.`];
 }
 
-function sentencesOf({ cause, chosen, candidates, candidatesInAll, rejected, rejectedInAll }: Why): string[] {
+function sentencesOf(why: Why): string[] {
+  const { cause, lost, chosen, candidates, candidatesInAll, rejected, rejectedInAll } = why;
+  const occasion = lost === undefined ? CAUSE_SENTENCES[cause] : LOSS_SENTENCES[lost];
   const others = candidates.filter(({ host }) => host !== chosen);
   const more = candidatesInAll - candidates.length;
   return [
-    `${CAUSE_SENTENCES[cause]}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(chosen, rejected)}.`,
+    `${occasion}: ${chosen === undefined ? 'nobody was chosen' : chosenSentence(chosen, candidates)}${exceptionOf(why)}.`,
     ...(others.length === 0 ? [] : [`Other candidates: ${others.map(scored).join(', ')}${andMore(more)}.`]),
     ...cannot(...withoutChosen(rejected, rejectedInAll, chosen)),
   ];
 }
 
-/** What speaks against the host that was chosen for want of a better one. */
-function exceptionOf(chosen: string | undefined, rejected: Why['rejected']): string {
+/** What speaks against the host that was chosen for want of a better one, or because it still had the connections. */
+function exceptionOf({ chosen, rejected, kept }: Why): string {
   const own = rejected.find(({ host }) => host === chosen);
-  return own === undefined ? '' : `, although it ${REJECTION_SENTENCES[own.because]}: no other host could take it`;
+  const although = own === undefined ? '' : `, although it ${REJECTION_SENTENCES[own.because]}`;
+  if (kept === true) return `${although}, because it still had the connections`;
+  return own === undefined ? '' : `${although}: no other host could take it`;
 }
 
 /** One that is leaving and was chosen all the same is told of with the choice. */

@@ -59,5 +59,6 @@ export { hostOfDrain } from './scale-in-moves.ts';
 export { scaleInKind } from './scale-in-operation.ts';
 export { scaleInRecoverKind } from './scale-in-recover.ts';
 export { scaleInSentences } from './scale-in-sentences.ts';
+export { viewsSentences } from './views-action.ts';
 export { scaleOutKind, scaleOutSentences } from './scale-out.ts';
 export type { Rebalance } from './scale-out.ts';

@@ -16,6 +16,7 @@ import {
   type RecordStep,
   type StoredItem,
   said,
+  saidProblems,
   targetKey,
 } from '../operations/index.ts';
 import { findHost, type StoredHost } from './decide.ts';
@@ -146,6 +147,6 @@ export const joinSentences: ReasonSentences = {
   'agent-not-heard': ({ host }) =>
     `The agent of host ${said(host)} is not heard. Check that it runs and reaches this server.`,
   'preflight-failed': ({ host, problems }) =>
-    `The agent of host ${said(host)} found: ${said(problems)}. It looks again by itself.`,
+    `The agent of host ${said(host)} found: ${saidProblems(problems)}. It looks again by itself.`,
   'host-gone': ({ host }) => `Host ${said(host)} is not in the fleet any more.`,
 };

@@ -186,5 +186,5 @@ export function recordSilentSites(
 
 export const livenessSentences: ReasonSentences = {
   'mass-silence': ({ site, silent, hosts }) =>
-    `${said(silent)} of ${said(hosts)} hosts of site ${said(site)} fell silent within a minute: its link is suspected, no host is declared down.`,
+    `${said(silent)} of ${said(hosts)} hosts of site ${said(site)} fell silent together: the link of the site is suspected, and none of them is declared down. Look at that link; if hosts are off for certain, say so with "muster hosts force-down".`,
 };

@@ -1,6 +1,6 @@
 // The commit that makes a host degraded, or ends that, with its alarm. Pure; how long a report has to last is decided before.
 import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
-import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { said, type ReasonSentences } from '../operations/index.ts';
 import { isSameTrouble, type Condition, type ConditionType, type Degraded } from './conditions.ts';
@@ -52,6 +52,8 @@ function degradedAlarm({ id, doc }: StoredHost, degraded: Degraded, nowMs: numbe
       host: id,
       parts: degraded.map(({ type }) => type),
       conditions: degraded.map(conditionText),
+      ...(degraded.some(({ cannotServe }) => cannotServe === true) && { cannotServe: true }),
+      ...(degraded.some(({ code }) => code === NOT_CONVERGING) && { isAnswering: true }),
     },
     sinceMs: Math.min(nowMs, ...degraded.map((one) => one.sinceMs)),
   };
@@ -72,17 +74,30 @@ export function conditionText({ type, message, cannotServe }: Condition): string
   return `${WRONG[type]}${cannotServe === true ? ' and forwards nothing' : ''}: ${message}`;
 }
 
-const TO_DO: Readonly<Record<ConditionType, (host: string) => string>> = {
-  switch: (host) =>
-    `It gets no new services and instances; services that it has stay while its peers see its BFD up. On ${host}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`,
-  'instance-runtime': (host) =>
-    `It gets no new instances; what runs there goes on. See the log of the agent on ${host}.`,
+/** What an agent reports of a switch that answers and yet does not take its view. */
+const NOT_CONVERGING = 'not-converging';
+
+const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
+  switch: ({ host, cannotServe, isAnswering }) => {
+    const services =
+      cannotServe === true
+        ? 'services that it has move to other hosts after "moveAfterMs" of the setting "conditions"'
+        : 'services that it has stay while its peers see its BFD up';
+    const look =
+      isAnswering === true
+        ? `Its switch answers and does not take its view: see the log of the agent on ${said(host)}, and run "muster dataplane diff" there.`
+        : `On ${said(host)}, see that ovsdb-server and ovs-vswitchd run and answer on their sockets ("ovs-vsctl show", "ovs-appctl version").`;
+    return `It gets no new services and instances; ${services}. ${look}`;
+  },
+  'instance-runtime': ({ host }) =>
+    `It gets no new instances; what runs there goes on. See the log of the agent on ${said(host)}.`,
 };
 
 export const conditionSentences: ReasonSentences = {
-  [HOST_DEGRADED]: ({ host, parts, conditions }) => {
+  [HOST_DEGRADED]: (reason) => {
+    const { host, parts, conditions } = reason as Readonly<Record<string, Reason[string]>>;
     const wrong = (conditions as readonly string[]).join('; ');
-    const toDo = [...new Set(parts as readonly ConditionType[])].map((part) => TO_DO[part](said(host))).join(' ');
+    const toDo = [...new Set(parts as readonly ConditionType[])].map((part) => TO_DO[part](reason)).join(' ');
     return `Host ${said(host)} is degraded: ${wrong}. ${toDo} This ends by itself when the trouble is over for a few seconds.`;
   },
 };

@@ -2,10 +2,12 @@
 // host that is down, or of one on which something appears.
 import { describe, expect, test } from 'vitest';
 import { accept } from '../journal/index.ts';
-import { OPERATION } from '../operations/index.ts';
+import { ITEM, OPERATION, type StoredItem } from '../operations/index.ts';
 import { idOf } from '../fleet/index.ts';
-import { clearForcedDown, forceDownHost } from './decide.ts';
+import { clearForcedDown, findHost, forceDownHost, type StoredHost } from './decide.ts';
+import type { Evacuator } from './evacuator.ts';
 import { recordTransitions } from './liveness-plan.ts';
+import { drainStep } from './scale-in-drain.ts';
 import { guests, holding, hostsNamed, posts, World } from './scale-in-fixture.ts';
 import { DRAIN_MOVES, EVERY_MOVE, movesOff } from './scale-in-moves.ts';
 
@@ -68,6 +70,43 @@ describe('a drain', () => {
     expect(world.states('c1')).toBe('c1 drained');
   });
 
+  test('services-that-wait-for-their-turn-are-not-said-to-be-handed-over', async () => {
+    const world = await World.of(...hostsNamed('c1', 'c2'));
+    const operation = await started(world, 'c1');
+    const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
+    // As many are handed over, off other hosts, as may be at once.
+    const tenant = { kind: 'post', id: 'nat' };
+    const full: Evacuator = {
+      ...posts.evacuator,
+      inventory: () => [tenant],
+      underWay: () => 0,
+      plan: () => [{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'hand-over', to: 'c2' } }],
+      begin: () => ({ changes: [], operations: [] }),
+    };
+    const host = findHost(world.fleet, 'c1') as StoredHost;
+    const look = { fleet: world.fleet, item, host, by: 'ann', within: undefined, nowMs: world.nowMs };
+    const [step] = drainStep({ ...look, evacuators: [full] });
+    expect(step?.progress.reason).toEqual({ code: 'hand-over-budget', host: 'c1' });
+  });
+
+  test('a-host-that-is-down-with-nothing-but-what-nobody-moves-says-what-that-is', async () => {
+    const world = await World.of(...hostsNamed('c1', 'c2'), ...on('c1', 'a'));
+    await world.connect('c1', 'down');
+    const operation = await started(world, 'c1');
+    const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
+    const reason = { code: 'port-bound', port: 'p1', host: 'c1' };
+    const ports: Evacuator = {
+      ...guests.evacuator,
+      plan: (_fleet, leavers) =>
+        leavers.flatMap(({ host, tenants }) =>
+          tenants.map((tenant) => ({ host, tenant, evacuation: { kind: 'wait' as const, reason } })),
+        ),
+    };
+    const host = findHost(world.fleet, 'c1') as StoredHost;
+    const look = { fleet: world.fleet, item, host, by: 'ann', within: undefined, nowMs: world.nowMs };
+    expect(drainStep({ ...look, evacuators: [ports] })[0]?.progress.reason).toEqual(reason);
+  });
+
   test('without-a-drain-services-change-hands-and-guests-stay', async () => {
     const world = await World.of(
       ...hostsNamed('c1', 'c2'),
@@ -77,7 +116,7 @@ describe('a drain', () => {
     const { operation } = await world.commit(world.starting(['c1'], { drain: false }));
     await world.settle();
     expect(posts.on(world.fleet, 'c2')).toEqual(['nat']);
-    expect(world.open()).toEqual([`${operation}.c1 empty waiting (lives-here)`]);
+    expect(world.open()).toEqual([`${operation}.c1 empty waiting (left-to-operator)`]);
     await world.commit(() => accept([guests.put('a', { host: 'c2' })], null));
     await world.settle();
     expect(world.states('c1')).toBe('c1 drained');

@@ -60,20 +60,27 @@ function handOvers(look: DrainLook): Tried {
   const { fleet, evacuators, host, nowMs } = look;
   const changes: Change[] = [];
   const waits: Reason[] = [];
-  let busy = false;
+  let [postponed, underWay] = [false, false];
+  let refused: Reason | undefined;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst === true)) {
     const tenants = evacuator.inventory(fleet, host.id);
     if (tenants.length === 0) continue;
     const planned = evacuator.plan(fleet, [{ host: host.id, tenants }], nowMs);
-    changes.push(...beginning(look, evacuator, planned, drainHandOvers(fleet, host.id)).changes);
+    const made = beginning(look, evacuator, planned, drainHandOvers(fleet, host.id));
+    changes.push(...made.changes);
+    if (made.reason !== undefined) refused = made.reason;
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     // Those that could go and were not begun wait for their turn.
-    busy ||= planned.some(isGoing) || evacuator.underWay(fleet, host.id) > countBlocked(fleet, tenants);
+    postponed ||= planned.some(isGoing);
+    underWay ||= evacuator.underWay(fleet, host.id) > countBlocked(fleet, tenants);
   }
   if (changes.length > 0) return { kind: 'begun', changes };
   const holding = waits.find(({ code }) => HOLDING.includes(code));
   if (holding !== undefined) return { kind: 'busy', reason: holding };
-  if (busy) return { kind: 'busy', reason: waitOfHandOver(look) ?? { code: 'hand-overs-under-way', host: host.id } };
+  if (postponed || underWay) {
+    const code = underWay ? 'hand-overs-under-way' : 'hand-over-budget';
+    return { kind: 'busy', reason: waitOfHandOver(look) ?? refused ?? { code, host: host.id } };
+  }
   const reason = waitOfHandOver(look) ?? waits[0];
   return { kind: 'none', ...(reason !== undefined && { reason }) };
 }
@@ -206,7 +213,8 @@ function stuck(look: DrainLook, waits: readonly Reason[], underWay: boolean): re
   const { item, host } = look;
   if (waits.length === 0 && !underWay) return emptied(look, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
-  if (waits.length > 0 && away) {
+  // What waits for something else, such as a port that nobody moves, is not helped by vouching for the host.
+  if (away && waits.some(({ code }) => code === 'host-silent')) {
     mark('drain-waits-for-a-dead-host');
     return news(item, 'move', { code: 'host-down', host: host.id });
   }
@@ -233,7 +241,8 @@ function emptied(look: DrainLook, step: string): readonly RecordStep[] {
   if (tenant !== undefined) {
     const waits = handOvers(look);
     const told = waits.kind === 'begun' ? undefined : waits.reason;
-    return news(item, step, told ?? { code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id });
+    const code = doc.leaving?.drain === true ? 'lives-here' : 'left-to-operator';
+    return news(item, step, told ?? { code, host: id, kind: tenant.kind, tenant: tenant.id });
   }
   const work = workLeft(fleet, host);
   if (work !== undefined) return news(item, step, work);

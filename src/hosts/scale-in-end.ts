@@ -119,8 +119,9 @@ function disconnected(look: Look, { doc }: StoredHost): readonly Next[] {
     return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
   }
   // It does not answer while it is silent, and it is not known yet whether it is down.
-  if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host })];
-  if (isTold(item.doc)) return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host })];
+  const isByForce = forced !== undefined && { forced: true };
+  if (doc.connection.state !== 'up') return [wait(item, { code: LEAVER_SILENT, host, ...isByForce })];
+  if (isTold(item.doc)) return waitedMs < LEAVE_ANSWER_MS ? [] : [wait(item, { code: UNANSWERED, host, ...isByForce })];
   if (state === 'running' || nowMs < retryAtMs) return [];
   return [onNewest(look, asked)];
 }

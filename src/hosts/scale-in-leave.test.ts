@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { accept } from '../journal/index.ts';
 import {
+  explainer,
   ITEM,
   newOperation,
   OPERATION,
@@ -14,6 +15,7 @@ import {
 } from '../operations/index.ts';
 import { scaleInEndKind } from './scale-in-end.ts';
 import { EVACUATORS, guests, hostIn, hostsNamed, KINDS, World } from './scale-in-fixture.ts';
+import { scaleInSentences } from './scale-in-sentences.ts';
 
 const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
@@ -111,6 +113,20 @@ test.each(['up', 'suspect'] as const)(
     expect(world.states('c1')).toBe('c1 removed');
   },
 );
+
+test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-forced: %s', async (state) => {
+  const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));
+  world.mute.add('c1');
+  const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true, force: { reason: 'gone' } }));
+  const begunMs = world.nowMs;
+  await world.connect('c1', state);
+  while (world.nowMs - begunMs <= 15_000) await world.tick();
+  const { reason } = world.item(operation, 'c1') ?? {};
+  const sentence = explainer([scaleInSentences])(reason ?? { code: 'none' });
+  expect(sentence).toContain('It goes by force, and is waited for a minute at most.');
+  while (world.nowMs - begunMs <= 70_000) await world.tick();
+  expect(world.states('c1')).toBe('c1 removed');
+});
 
 test('an-answer-that-comes-late-counts', async () => {
   const world = await World.of(...hostsNamed('c2'), hostIn('c1', 'drained'));

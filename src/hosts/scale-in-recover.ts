@@ -66,7 +66,7 @@ function nextOf(fleet: FleetReader, recovering: Recovering): readonly Next[] {
 function unsettled(fleet: FleetReader, evacuators: readonly Evacuator[], { id, doc }: StoredHost): Reason | undefined {
   if (doc.quarantined !== undefined) return { code: 'quarantined', host: id, because: doc.quarantined.because };
   if (doc.forcedDown !== undefined) return { code: 'forced-down', host: id };
-  if (doc.credential === undefined) return { code: 'agent-not-joined', host: id };
+  if (doc.credential === undefined) return { code: 'agent-has-left', host: id };
   if (doc.connection.state !== 'up') return { code: 'agent-not-heard', host: id };
   const handing = evacuators.some((one) => one.leavesFirst === true && one.underWay(fleet, id) > 0);
   if (!handing) return undefined;

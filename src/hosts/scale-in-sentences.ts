@@ -1,5 +1,5 @@
 // How scale-in explains itself: why a verb does not fit, what is in the way, and what a host waits for.
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { said, saidProblems, type ReasonSentences } from '../operations/index.ts';
 
 export const scaleInSentences: ReasonSentences = {
   'unknown-host': ({ host }) => `There is no host "${said(host)}". List them with "muster hosts list".`,
@@ -13,8 +13,12 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} is being brought back. Take it out again with "muster scale-in start ${said(host)}".`,
   're-admit-first': ({ host }) =>
     `Host ${said(host)} was removed. Bring it back as a new host with "muster scale-out ${said(host)}".`,
-  quarantined: ({ host }) =>
-    `Host ${said(host)} is in quarantine: what it had may run elsewhere. Trust it again with "muster hosts re-admit ${said(host)}".`,
+  quarantined: ({ host, because }) =>
+    because === 'identity'
+      ? `Host ${said(host)} is in quarantine: its switch has the identity of another host's. Give its switch an identity of its own, then trust it again with "muster hosts re-admit ${said(host)}".`
+      : `Host ${said(host)} is in quarantine: somebody vouched for it being off, and what it had was built elsewhere. Trust it again with "muster hosts re-admit ${said(host)}".`,
+  'left-to-operator': ({ host, kind, tenant }) =>
+    `Host ${said(host)} leaves without a drain and still has ${said(kind)} ${said(tenant)}. Move it off by other means, or let the host be drained with "muster scale-in start ${said(host)}".`,
   'lives-here': ({ host, kind, tenant }) => `Host ${said(host)} still has ${said(kind)} ${said(tenant)}.`,
   'more-live-here': ({ host, told }) => `Host ${said(host)} has more than the ${said(told)} that are named.`,
   'not-drained': ({ host }) =>
@@ -29,20 +33,29 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${said(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${said(host)} are under way.`,
   'hand-overs-under-way': ({ host }) => `Services of host ${said(host)} are being handed over.`,
+  'hand-over-budget': ({ host }) =>
+    `Services of host ${said(host)} wait for their turn: as many are being handed over as "handOversAtOnce" of the setting "election" allows.`,
   'host-works': ({ host, kind, target, operation }) =>
     operation === undefined
       ? `The agent of host ${said(host)} has work that is not done yet.`
       : `The agent of host ${said(host)} has work of operation ${said(operation)} for ${said(kind)} ${said(target)} that is not done yet. "muster operations show ${said(operation)}" says what.`,
   'not-begun': ({ host, message }) => `Nothing could be begun for host ${said(host)}: ${said(message)}`,
-  'not-left': ({ host, problems }) => `Host ${said(host)} could not leave: ${said(problems)}. It is asked again.`,
-  'leave-unanswered': ({ host }) =>
-    `Host ${said(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It is waited for, 5 minutes in all; look at the agent there, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
+  'not-left': ({ host, problems }) =>
+    `Host ${said(host)} could not leave: ${saidProblems(problems)}. It is asked again.`,
+  'leave-unanswered': ({ host, forced }) =>
+    forced === true
+      ? `Host ${said(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It goes by force, and is waited for a minute at most.`
+      : `Host ${said(host)} was told to leave and has not answered yet: its agent is heard and does not finish. It is waited for, 5 minutes in all; look at the agent there, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
   'leave-given-up': ({ host, connection }) =>
-    `Host ${said(host)} was told to leave and did not answer within 5 minutes; its connection is ${said(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
-  'leaver-silent': ({ host }) =>
-    `Host ${said(host)} was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down ${said(host)}".`,
+    `Host ${said(host)} was to leave and did not answer within 5 minutes; its connection is ${said(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${said(host)} --force --reason <why>".`,
+  'leaver-silent': ({ host, forced }) =>
+    forced === true
+      ? `Host ${said(host)} was to be told to leave and is silent. It goes by force, and is waited for a minute at most.`
+      : `Host ${said(host)} was to be told to leave and is silent. It goes when it is found to be down; if it is off for certain, say so with "muster hosts force-down ${said(host)}".`,
   'has-left': ({ host }) => `Host ${said(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${said(host)} was brought back meanwhile.`,
+  'agent-has-left': ({ host }) =>
+    `The agent of host ${said(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${said(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
     `Somebody vouches for host ${said(host)} being off. Take that back with "muster hosts force-up ${said(host)}".`,
   'peer-not-heard': ({ peer, host }) =>
@@ -57,5 +70,4 @@ export const scaleInSentences: ReasonSentences = {
     peer === host
       ? `Host ${said(host)} was removed before and has joined again, and its switch is out of control. It may still have flows and tunnels of hosts that are gone. They go as soon as the switch obeys.`
       : `The switch of host ${said(peer)} is out of control, and may still have flows and tunnels to host ${said(host)}. They go as soon as it obeys.`,
-  'hosts-behind': ({ hosts }) => `These hosts have not applied their newest view yet: ${said(hosts)}.`,
 };

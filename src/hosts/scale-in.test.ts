@@ -132,7 +132,7 @@ describe('start', () => {
     const world = await World.of(...hostsNamed('c1', 'c9'), guests.put('g1', { host: 'c1' }));
     const { operation } = await world.commit(world.starting(['c1'], { drain: false }));
     await world.settle();
-    expect(world.open()).toEqual([`${operation}.c1 empty waiting (lives-here)`]);
+    expect(world.open()).toEqual([`${operation}.c1 empty waiting (left-to-operator)`]);
     const again = await world.commit(world.starting(['c1']));
     expect(again).toMatchObject({ operation, hosts: [{ result: 'accepted' }] });
     await world.settle();

@@ -1,7 +1,14 @@
 // Waiting until hosts are in line with what the control plane wants: an action of the driver `views`, which watches what agents
 // report of the views that they applied.
 import type { Reason } from '../fleet/index.ts';
-import { record, type Next, type RecordStep, type StoredItem } from '../operations/index.ts';
+import {
+  record,
+  said,
+  type Next,
+  type ReasonSentences,
+  type RecordStep,
+  type StoredItem,
+} from '../operations/index.ts';
 import { isOutOfControl } from './conditions.ts';
 import type { Host } from './model.ts';
 import { DESIGNATIONS_VERSION } from './service-version.ts';
@@ -35,6 +42,14 @@ export function deafness(host: Host): 'peer-not-heard' | 'peer-too-old' | 'peer-
   if (host.serviceVersion < DESIGNATIONS_VERSION) return 'peer-too-old';
   return isOutOfControl(host) ? 'peer-out-of-control' : undefined;
 }
+
+export const viewsSentences: ReasonSentences = {
+  'hosts-behind': ({ hosts, inAll }) => {
+    const named = Array.isArray(hosts) ? hosts.map(String) : [];
+    const more = Number(inAll ?? named.length) - named.length;
+    return `These hosts have not converged on their newest view yet: ${said(hosts)}${more > 0 ? ` and ${more} more` : ''}. They are waited for; "muster hosts show ${said(named[0] ?? 'HOST')}" says how one stands.`;
+  },
+};
 
 /** Hosts that do well are in line at once; of the others every try is written down. */
 const AGAIN_MIN_MS = 500;

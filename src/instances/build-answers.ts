@@ -21,6 +21,7 @@ import {
   gaveUp,
   isBeingBuilt,
   keptPromises,
+  leftBuild,
   sweptFirst,
   wentWell,
 } from './build-steps.ts';
@@ -105,8 +106,7 @@ function staysOn(fleet: FleetReader, { subnet, chosenBy }: Port['addresses'][num
 
 export function answeredBuild(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
-  if (instance === undefined)
-    return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
+  if (instance === undefined) return leftBuild(item, instance);
   if (item.doc.step !== 'build') return answeredDestroy(fleet, item, answer, nowMs);
   if (answer.outcome === 'failed') return failedBuild(fleet, item, answer, nowMs);
   const made = hostsWork(fleet, instance, answer, nowMs);
@@ -135,7 +135,7 @@ function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswe
   const problems = answer.problems ?? [];
   return wait(
     item,
-    { code: 'not-destroyed', instance: item.doc.target.id, problems },
+    { code: 'not-destroyed', instance: item.doc.target.id, host: item.doc.host, problems },
     nowMs + againAfterMs(item.doc.attempt),
   );
 }

@@ -16,14 +16,13 @@ import {
 } from '../network/index.ts';
 import {
   againAfterMs,
-  fail,
   record,
   wait,
   type ActionOutcome,
   type RecordStep,
   type StoredItem,
 } from '../operations/index.ts';
-import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises } from './build-steps.ts';
+import { afterFault, BUILDER, found, gaveUp, giveUp, isBeingBuilt, keptPromises, leftBuild } from './build-steps.ts';
 import { FAULTS, faultNamed, type FaultCode } from './faults.ts';
 import { outsidePorts, segmentOf } from './orders.ts';
 import { portsOf, reachesPools, type StoredInstance } from './place.ts';
@@ -33,10 +32,8 @@ const CALLS_MAX = 3;
 
 export function observedBuild(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
-  if (instance === undefined)
-    return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'instance-gone' } });
-  // A delete was faster: it ends whatever the back end has done meanwhile.
-  if (!isBeingBuilt(instance.doc)) return fail(item, { code: 'instance-deleted', instance: instance.id });
+  // A delete was faster, for one: it ends whatever the back end has done meanwhile.
+  if (instance === undefined || !isBeingBuilt(instance.doc)) return leftBuild(item, instance);
   const answers = answersIn(outcome);
   const worst = answers?.find(({ outcome: one }) => one !== 'ok' && !(one === 'not-found' && isEnd(item)));
   if (answers === undefined || worst?.outcome === 'unavailable')

@@ -16,7 +16,7 @@ import { buildFailed, buildWentWell, type ScheduleReport } from '../scheduler/in
 import { placed, type Tried } from './attempt.ts';
 import { cleaningOf } from './clean.ts';
 import { faultNamed, FAULTS, withFault, type Failed } from './faults.ts';
-import { claimGone, faultOf, givenUp, keptWithoutHost } from './give-up.ts';
+import { claimGone, faultOf, GIVEN_UP, givenUp, keptWithoutHost } from './give-up.ts';
 import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import { outsidePorts } from './orders.ts';
 import { isAway, isConfirmedGone, isInline, portsOf, type StoredInstance } from './place.ts';
@@ -45,11 +45,24 @@ export function found(fleet: FleetReader, id: string): { item: StoredItem; insta
   return { item, instance: fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)) };
 }
 
+/** Somebody else has the instance now: deleted while it was built, given up by a deadline, or already where it should be. */
+export function leftBuild(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+  const id = item.doc.target.id;
+  if (instance === undefined) return fail(item, { code: 'instance-gone', instance: id });
+  const { state, fault } = instance.doc;
+  if (state === 'deleting') {
+    mark('build-ended-by-delete');
+    return fail(item, { code: 'instance-deleted', instance: id });
+  }
+  if (state !== 'error' && state !== 'shelved') return record(item, { state: 'done', step: item.doc.step });
+  const { code, message } = fault ?? { code: 'given-up', message: GIVEN_UP };
+  return fail(item, { code, instance: id, message: message.slice(0, FAULT_MESSAGE_MAX) });
+}
+
 /** Takes a place, or gives up. Runs inside the commit: what it takes is there. */
 export function scheduled(fleet: FleetReader, id: string, nowMs: number): RecordStep {
   const { item, instance } = found(fleet, id);
-  if (instance === undefined || !isBeingBuilt(instance.doc))
-    return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  if (instance === undefined || !isBeingBuilt(instance.doc)) return leftBuild(item, instance);
   const tried = triedFor(fleet, instance, { nowMs, within: withinOf(fleet, item.doc) });
   if (tried.kind === 'given-up') return giveUp(fleet, item, { ...instance, doc: tried.instance }, { ...tried, nowMs });
   return took(item, tried);

@@ -5,7 +5,6 @@ import { PORT, unboundPort, type StoredPort } from '../network/index.ts';
 import {
   decideLater,
   expecting,
-  fail,
   isOpen,
   ITEMS_BY_OPERATION,
   record,
@@ -25,6 +24,7 @@ import {
   BUILDER,
   gaveUp,
   isBeingBuilt,
+  leftBuild,
   scheduled,
   scheduledTogether,
   SENT,
@@ -87,8 +87,7 @@ export function planWhile(state: InstanceState): OperationKind['plan'] {
   return (fleet, operation, items, nowMs) =>
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: item.doc.target.id })];
-      if (instance.doc.state !== state) return [left(item, instance)];
+      if (instance?.doc.state !== state) return [leftBuild(item, instance)];
       return nextStep(fleet, { operation, item, instance, nowMs });
     });
 }
@@ -128,17 +127,6 @@ interface Looked {
   readonly item: StoredItem;
   readonly instance: StoredInstance;
   readonly nowMs: number;
-}
-
-/** Somebody else has the instance now: deleted while it was built, or already where it should be. */
-function left(item: StoredItem, { id, doc }: StoredInstance): RecordStep {
-  if (doc.state === 'deleting') {
-    mark('build-ended-by-delete');
-    return fail(item, { code: 'instance-deleted', instance: id });
-  }
-  if (doc.state === 'error' || doc.state === 'shelved')
-    return fail(item, { code: doc.fault?.code ?? 'given-up', instance: id });
-  return record(item, { state: 'done', step: item.doc.step });
 }
 
 function nextStep(fleet: FleetReader, looked: Looked): readonly Next[] {

@@ -104,7 +104,8 @@ export const instanceClean: OperationKind = {
       const stored = findHost(fleet, host);
       if (stored === undefined || stored.doc.state === 'removed') return [record(item, { state: 'done', step })];
       if (step === HOLD) return [held(fleet, item)];
-      if (stored.doc.connection.state !== 'up') return [wait(item, { code: 'host-not-heard', host })];
+      if (stored.doc.connection.state !== 'up')
+        return [wait(item, { code: 'host-not-heard', host, instance: item.doc.target.id })];
       if (state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
       return [record(item, { state: 'running', step, attempt: attempt + (state === 'waiting' ? 1 : 0) })];
     }),
@@ -116,8 +117,9 @@ export const instanceClean: OperationKind = {
 
   answered: (_fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return record(item, { state: 'done', step: item.doc.step });
-    const problems = answer.problems ?? [];
-    return wait(item, { code: 'not-destroyed', instance: item.doc.target.id, problems }, nowMs + DESTROY_AGAIN_MS);
+    const { target, host } = item.doc;
+    const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
+    return wait(item, reason, nowMs + DESTROY_AGAIN_MS);
   },
 
   wakes: (fleet, change) => [

@@ -38,6 +38,7 @@ function alarmAtMs({ trouble, sinceMs }: TroubledPort): number {
 function raisedFor(fleet: FleetReader, instance: StoredInstance, troubled: readonly TroubledPort[]): Change[] {
   const sinceMs = Math.min(...troubled.map((one) => one.sinceMs));
   const reason = degradedReason(instance, troubled);
+  // It may have been moved since, or another of its ports be in trouble: what stands says what is so now.
   return raisedOrUpdated(fleet, alarmId(DEGRADED, instance.id), {
     severity: 'critical',
     ...siteOfWork(fleet, [instance]),

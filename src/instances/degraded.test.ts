@@ -122,6 +122,19 @@ describe('an instance whose port is unplugged', () => {
     expectWell(world, 'h4');
   });
 
+  test('the-alarm-says-what-is-so-now: another trouble is not told in the words of the first', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
+    await say(world, 'unplugged');
+    await world.tick();
+    expect(world.alarm('web')?.reason['trouble']).toContain('was reported as unplugged');
+    const { sinceMs } = world.alarm('web') ?? {};
+    await say(world, 'failed');
+    await world.tick();
+    expect(world.alarm('web')?.reason['trouble']).toContain('could not be plugged by its host');
+    expect(world.alarm('web')?.sinceMs).toBe(sinceMs);
+  });
+
   test('can-be-deleted-and-leaves-nothing', async () => {
     const world = await withUnplugged();
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking(world) }));

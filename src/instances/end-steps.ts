@@ -49,7 +49,12 @@ export function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: Ta
   const path = instanceOf(fleet, item)?.doc.path;
   const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
   if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
-  const reason = { code: 'not-destroyed', instance: item.doc.target.id, problems: answer.problems ?? [] };
+  const reason = {
+    code: 'not-destroyed',
+    instance: item.doc.target.id,
+    host: item.doc.host,
+    problems: answer.problems ?? [],
+  };
   return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
 }
 

@@ -12,6 +12,8 @@ export interface Ended {
   readonly nowMs: number;
 }
 
+export const GIVEN_UP = 'The build was given up.';
+
 /** Why a build was given up, from its last look and its last try. */
 export function faultOf(instance: Instance, report: ScheduleReport | undefined, nowMs: number): InstanceFault {
   const last = instance.attempts.at(-1);
@@ -27,7 +29,7 @@ export function faultOf(instance: Instance, report: ScheduleReport | undefined, 
       .map((stage) => ({ ...stage, ...(stage.facts && { facts: { ...stage.facts } }) }));
     return { code, message, atMs: nowMs, report: { hosts: report.hosts, stages } };
   }
-  if (last?.fault === undefined) return { code: 'given-up', message: 'The build was given up.', atMs: nowMs };
+  if (last?.fault === undefined) return { code: 'given-up', message: GIVEN_UP, atMs: nowMs };
   const aborted = FAULTS[faultNamed(last.fault)].next === 'abort';
   const tries = `${instance.attempts.length} of ${instance.attemptsMax} tries`;
   const message = aborted

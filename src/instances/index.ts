@@ -5,6 +5,7 @@ export { deleteInstances, instanceDelete } from './delete.ts';
 export { instanceBuild } from './build.ts';
 export { heldCopy, instanceClean, roleOfCopy } from './clean.ts';
 export { instanceEvacuator } from './evacuator.ts';
+export { FAULTS } from './faults.ts';
 export { gatesOf } from './gates.ts';
 export { instancesModel } from './instances-model.ts';
 export { FLAVOR, GROUP, INSTANCE } from './model.ts';

@@ -151,3 +151,41 @@ describe('one binding: the way back to the source', () => {
     expectConnectedAt(world, 'h5');
   });
 });
+
+describe('a-back-end-that-is-silent-is-told-of-where-the-instance-is', () => {
+  const reasonAt = (world: World, operation: string): object | undefined => world.item(operation, 'web')?.reason;
+
+  test('while the target is bound it runs at the source', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'bind', outcome: 'unavailable', times: 1 });
+    const operation = await move(world);
+    await world.until(operation, 'web', 'bind-target');
+    await world.pass();
+    expect(reasonAt(world, operation)).toMatchObject({ code: 'target-not-bound', host: 'h4', from: 'h2' });
+  });
+
+  test('while the binding at the source is deleted it runs at the target', async () => {
+    const world = await withActive('simulated');
+    const operation = await move(world);
+    await world.until(operation, 'web', 'activate');
+    world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 1 });
+    await world.until(operation, 'web', 'unbind-source');
+    await world.pass();
+    expect(reasonAt(world, operation)).toMatchObject({ code: 'binding-left', host: 'h2', at: 'h4' });
+    await world.settle();
+    expectConnectedAt(world, 'h4');
+  });
+
+  test('while what a failed try left at its target is deleted it has not moved', async () => {
+    const world = await withActive('simulated');
+    const operation = await move(world);
+    await world.until(operation, 'web', 'prepare');
+    world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 1 });
+    await world.edit('h4', { physicalNetworks: [] });
+    await world.until(operation, 'web', 'unbind-target');
+    await world.pass();
+    expect(reasonAt(world, operation)).toMatchObject({ code: 'binding-left', host: 'h4', at: 'h2' });
+    await world.settle();
+    expectConnectedAt(world, 'h5');
+  });
+});

@@ -1,7 +1,7 @@
 // How the ports of a moving instance that a back end outside the journal looks after get to the target: bound there before anything
 // leaves the source, switched over with the hand-over, and the old binding deleted last. A target that cannot be bound to is
 // never handed an instance. A back end that holds one binding per port is bound to the source again when a try comes to nothing.
-import { put, type Change, type FleetReader } from '../fleet/index.ts';
+import { put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { PORT, unasked, unboundPort, type PortAnswer } from '../network/index.ts';
 import { wait, type ActionOutcome, type Next, type RecordStep } from '../operations/index.ts';
 import { boundPorts } from './build-orders.ts';
@@ -95,13 +95,30 @@ export function failedPort({ fleet, instance }: MoveLook, { port, outcome, text 
   return { fault: faultNamed(outcome), ...(text !== undefined && { text }), ...(pool !== undefined && { pool }) };
 }
 
+/** What the back end was asked for, and has not answered: where the instance is meanwhile depends on the step. */
+function silentAt({ fleet, item, instance }: MoveLook): Reason {
+  const { move, host: at } = instance.doc;
+  const facts = { instance: instance.id, fault: 'unavailable' };
+  switch (item.doc.step) {
+    case 'bind-target':
+      return { code: 'target-not-bound', ...facts, host: targetOf(instance.doc), from: move.from };
+    case 'unbind-target':
+      return switchOverOf(fleet, instance) === 'two-bindings'
+        ? { code: 'binding-left', ...facts, host: move.tries.at(-1)?.host, at }
+        : { code: 'not-bound-again', ...facts, host: at };
+    case 'unbind-source':
+      return { code: 'binding-left', ...facts, host: move.from, at };
+    default:
+      return { code: 'not-bound', ...facts, host: targetOf(instance.doc) };
+  }
+}
+
 /** Asks again, or answers undefined when that was done often enough. */
 export function askAgain(look: MoveLook, answered: Answered, callsMax = CALLS_MAX): RecordStep | undefined {
-  const { item, instance, nowMs } = look;
+  const { item, nowMs } = look;
   const calls = Number(item.doc.reason?.['calls'] ?? 0) + 1;
   if (calls >= callsMax) return undefined;
-  const silent = { code: 'not-bound', instance: instance.id, host: targetOf(instance.doc), fault: 'unavailable' };
-  const waiting = wait(item, { ...(unasked(answered.outcome) ?? silent), calls }, nowMs + AGAIN_MS);
+  const waiting = wait(item, { ...(unasked(answered.outcome) ?? silentAt(look)), calls }, nowMs + AGAIN_MS);
   return { ...waiting, progress: { ...waiting.progress, attempt: item.doc.attempt + 1 } };
 }
 

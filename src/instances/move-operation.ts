@@ -159,7 +159,10 @@ function toAskTarget(look: MoveLook): readonly Next[] {
   const host = targetOf(instance.doc) ?? '';
   // Both are off: whichever of them has it may have the only copy.
   if (isConfirmedGone(fleet, host)) return [later(item, (at) => sourceLost(at, heldBack))];
-  return isAway(fleet, host) ? [wait(item, { code: 'target-not-heard', instance: instance.id, host })] : asked(look);
+  const { from } = instance.doc.move;
+  return isAway(fleet, host)
+    ? [wait(item, { code: 'target-unasked', instance: instance.id, host, from })]
+    : asked(look);
 }
 
 function toSwitch(look: MoveLook): readonly Next[] {

@@ -1,18 +1,22 @@
 // How builds, moves and deletions explain themselves.
 import type { Reason } from '../fleet/index.ts';
-import { said, type ReasonSentences } from '../operations/index.ts';
+import { said, saidProblems, type ReasonSentences } from '../operations/index.ts';
 import { FAULTS, type FaultCode } from './faults.ts';
 
 type Sentence = ReasonSentences[string];
 
-/** A build that was given up for good: what the fault is, and what the back end or the host said of it. */
-function ended(code: FaultCode): Sentence {
-  const { sentence } = FAULTS[code];
-  return ({ message }) => {
-    if (message === undefined || message === sentence) return sentence;
-    return `${sentence.slice(0, -1)}: ${said(message).replace(/[.]$/, '')}.`;
-  };
-}
+/**
+ * Faults carry what is to be said of them. What a back end or a host said is no sentence of ours: it follows what the fault means. What
+ * had to be cut says so.
+ */
+const TOLD: Sentence = ({ code, message }) => {
+  const meaning = Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode].sentence : undefined;
+  const text = said(message ?? meaning ?? `It failed: ${code}.`);
+  if (/^[A-Z]/.test(text)) return text.endsWith('.') ? text : `${text}…`;
+  return `${(meaning ?? 'It failed.').slice(0, -1)}: ${text.replace(/[.]$/, '')}.`;
+};
+
+const FAULT_SENTENCES: ReasonSentences = Object.fromEntries(Object.keys(FAULTS).map((code) => [code, TOLD]));
 
 /** Whoever binds for the host, this is what has to change before somebody does; a move helps in each case. */
 function hostBindsSentence({ instance, host, because, needs, below }: Reason): string {
@@ -32,16 +36,21 @@ function hostBindsSentence({ instance, host, because, needs, below }: Reason): s
 }
 
 export const instanceSentences: ReasonSentences = {
-  'instance-gone': ({ instance }) => `Instance ${said(instance)} is not there any more.`,
+  ...FAULT_SENTENCES,
+  // Reasons of an earlier version may name no instance.
+  'instance-gone': ({ instance }) =>
+    instance === undefined
+      ? 'The instance is not there any more.'
+      : `Instance ${said(instance)} is not there any more.`,
   'instance-deleted': ({ instance }) => `Instance ${said(instance)} was deleted meanwhile.`,
-  'no-valid-host': ({ message }) => said(message),
-  'addresses-exhausted': ({ message }) => said(message),
-  'attempts-exhausted': ({ message }) => said(message),
-  'given-up': ({ message }) => said(message),
+  'no-valid-host': TOLD,
+  'attempts-exhausted': TOLD,
+  'given-up': TOLD,
+  'host-removed': TOLD,
   'ports-not-plugged': ({ instance }) =>
     `The network has not reported every port of instance ${said(instance)} as plugged.`,
   'instance-degraded': ({ instance, host, trouble }) =>
-    `Instance ${said(instance)} runs on host ${said(host)} and is degraded: ${said(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${said(instance)}" says why it was not yet. If it has to run now, move it with "muster instances move ${said(instance)}".`,
+    `Instance ${said(instance)} runs on host ${said(host)} and is degraded: ${said(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${said(instance)}" says why it was not yet. If it has to be connected now, move it with "muster instances move ${said(instance)}".`,
   'moved-and-degraded': ({ instance, from, host, trouble }) =>
     `Instance ${said(instance)} was moved off host ${said(from)} to host ${said(host)}, and is not connected there: ${said(trouble)}. It does not count as moved until it is; "muster instances show ${said(instance)}" says what is tried.`,
   'not-connected': ({ instance, host, fault, message }) =>
@@ -49,28 +58,24 @@ export const instanceSentences: ReasonSentences = {
   'ports-bound-again': ({ instance, host }) =>
     `The ports of instance ${said(instance)} are being bound to host ${said(host)} again.`,
   'host-binds': (reason) => hostBindsSentence(reason),
-  'not-plugged': ({ message }) => said(message),
   'released-by-host': () => 'The host has destroyed the instance and released its ports.',
-  'too-few': ({ message }) => said(message),
+  'too-few': TOLD,
   'back-end-unavailable': (reason, explain) =>
     reason['message'] === undefined
       ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${said(reason['text'])})`}. It is asked again.`
-      : ended('back-end-unavailable')(reason, explain),
-  'not-found': ended('not-found'),
-  forbidden: ended('forbidden'),
-  quota: ended('quota'),
-  taken: ended('taken'),
-  'bad-image': ended('bad-image'),
-  'bad-flavor': ended('bad-flavor'),
-  'host-not-heard': ({ host }) => `Host ${said(host)} is not heard. It is swept as soon as it is.`,
+      : TOLD(reason, explain),
+  'host-not-heard': ({ host, instance }) =>
+    `Host ${said(host)} is not heard. ${instance === undefined ? 'What is left there' : `What is left there of instance ${said(instance)}`} is destroyed as soon as it is heard again.`,
   'only-copy': ({ host, instance }) =>
     `Host ${said(host)} may have the only copy of instance ${said(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${said(instance)}") or is deleted.`,
   'host-silent': ({ host, instance }) =>
     `Host ${said(host)} is not heard, and may still run instance ${said(instance)}. If it is off, say so with "muster hosts force-down ${said(host)}".`,
   'host-forced-down': ({ host, instance }) =>
-    `Host ${said(host)} was forced down or removed: nothing is done there for instance ${said(instance)}. Build it elsewhere with "muster instances rebuild ${said(instance)}"; if the host is on after all, say so with "muster hosts force-up ${said(host)}".`,
-  'not-destroyed': ({ instance, problems }) =>
-    `Instance ${said(instance)} could not be destroyed: ${said(problems)}. It is tried again.`,
+    `Host ${said(host)} was forced down: nothing is done there for instance ${said(instance)}. Build it elsewhere with "muster instances rebuild ${said(instance)}"; if the host is on after all, say so with "muster hosts force-up ${said(host)}".`,
+  'not-destroyed': ({ instance, host, problems }) =>
+    host === undefined
+      ? `What a host has of instance ${said(instance)} could not be destroyed: ${saidProblems(problems)}. It is tried again.`
+      : `Host ${said(host)} could not destroy what it has of instance ${said(instance)}: ${saidProblems(problems)}. It is asked again.`,
   'other-work-ends-first': ({ instance }) =>
     `Something else is under way for instance ${said(instance)}; it ends first.`,
   'others-without-ports': ({ instance }) =>
@@ -85,19 +90,23 @@ export const instanceSentences: ReasonSentences = {
     `Host ${said(host)}, which is to hand instance ${said(instance)} over, is not heard. If it is off, say so with "muster hosts force-down ${said(host)}".`,
   'target-not-heard': ({ instance, host }) =>
     `Host ${said(host)}, which instance ${said(instance)} was handed over to, is not heard. It is asked as soon as it is.`,
-  'binding-failed': ({ message }) => said(message),
-  'mapping-gone': ({ message }) => said(message),
-  'pool-empty': ({ message }) => said(message),
-  'address-not-carried': ({ message }) => said(message),
-  'source-lost': ({ message }) => said(message),
-  'target-lost': ({ message }) => said(message),
-  'instance-lost': ({ message }) => said(message),
+  'target-unasked': ({ instance, host, from }) =>
+    `Host ${said(from)} was forced down while it handed instance ${said(instance)} over. Host ${said(host)}, which may have received it, is not heard; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${said(host)}".`,
+  'source-lost': TOLD,
+  'target-lost': TOLD,
+  'instance-lost': TOLD,
   'not-migrated': ({ instance, host, problems }) =>
-    `Host ${said(host)} could not hand instance ${said(instance)} over, and does not run it any more: ${said(problems)}. It is asked again.`,
+    `Host ${said(host)} could not hand instance ${said(instance)} over, and does not run it any more: ${saidProblems(problems)}. It is asked again.`,
   'not-activated': ({ instance, host, problems }) =>
-    `Host ${said(host)} could not take over instance ${said(instance)}: ${said(problems)}. It is asked again.`,
+    `Host ${said(host)} could not take over instance ${said(instance)}: ${saidProblems(problems)}. It is asked again.`,
   'not-bound': ({ instance, host, fault }) =>
     `The ports of instance ${said(instance)} could not be bound to host ${said(host)}, where it is now (${said(fault)}). It is tried again.`,
+  'target-not-bound': ({ instance, host, from, fault }) =>
+    `The network back end has not bound the ports of instance ${said(instance)} to host ${said(host)} (${said(fault)}). It is asked again; until then the instance runs on host ${said(from)} as before.`,
+  'not-bound-again': ({ instance, host, fault }) =>
+    `The network back end has not bound the ports of instance ${said(instance)} to host ${said(host)} again, which it did not leave (${said(fault)}). It is asked again.`,
+  'binding-left': ({ instance, host, at, fault }) =>
+    `The network back end has not deleted the binding of the ports of instance ${said(instance)} at host ${said(host)} (${said(fault)}). It is asked again; the instance runs on host ${said(at)}.`,
   'move-failed': ({ instance, message }) =>
     `Instance ${said(instance)} could not be moved: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'rebuild-failed': ({ instance, message }) =>

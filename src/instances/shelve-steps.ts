@@ -35,11 +35,8 @@ export const instanceShelve: OperationKind = {
 
   plan: (fleet, _operation, items, nowMs) =>
     items.flatMap((item) => {
-      const id = item.doc.target.id;
-      const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
-      if (instance === undefined) return [fail(item, { code: 'instance-gone', instance: id })];
-      if (instance.doc.state === 'deleting') return [fail(item, { code: 'instance-deleted', instance: id })];
-      if (instance.doc.state !== 'shelving') return [record(item, { state: 'done', step: item.doc.step })];
+      const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
+      if (instance?.doc.state !== 'shelving') return [leftShelving(item, instance)];
       return item.doc.step === 'destroy'
         ? toDestroy(fleet, item, instance, nowMs)
         : toUnbind(fleet, item, instance, nowMs);
@@ -57,7 +54,8 @@ export const instanceShelve: OperationKind = {
 
   answered: (fleet, item, answer, nowMs) => {
     if (answer.outcome === 'done') return destroyed(fleet, item, nowMs);
-    const reason = { code: 'not-destroyed', instance: item.doc.target.id, problems: answer.problems ?? [] };
+    const { target, host } = item.doc;
+    const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };
     return wait(item, reason, nowMs + againAfterMs(item.doc.attempt));
   },
 
@@ -71,6 +69,14 @@ export const instanceShelve: OperationKind = {
 
   wakes: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
+
+/** Somebody else has the instance now. */
+function leftShelving(item: StoredItem, instance: StoredInstance | undefined): RecordStep {
+  const { target, step } = item.doc;
+  if (instance === undefined) return fail(item, { code: 'instance-gone', instance: target.id });
+  if (instance.doc.state === 'deleting') return fail(item, { code: 'instance-deleted', instance: target.id });
+  return record(item, { state: 'done', step });
+}
 
 function toDestroy(fleet: FleetReader, item: StoredItem, instance: StoredInstance, nowMs: number): readonly Next[] {
   const { host = '', state, attempt, retryAtMs = 0 } = item.doc;
@@ -91,7 +97,7 @@ function hostGone(fleet: FleetReader, item: StoredItem, nowMs: number): RecordSt
 
 function destroyed(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
-  if (instance?.doc.state !== 'shelving') return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  if (instance?.doc.state !== 'shelving') return leftShelving(item, instance);
   const outside = outsidePorts(fleet, portsOf(fleet, instance.doc));
   return outside.length > 0
     ? record(item, { state: 'running', step: 'unbind', host: null })
@@ -110,7 +116,7 @@ function toUnbind(fleet: FleetReader, item: StoredItem, instance: StoredInstance
 /** A port that the back end does not know is as good as unbound there. */
 function observed(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   const { instance } = found(fleet, item.id);
-  if (instance?.doc.state !== 'shelving') return fail(item, { code: 'instance-deleted', instance: item.doc.target.id });
+  if (instance?.doc.state !== 'shelving') return leftShelving(item, instance);
   const facts = outcome.kind === 'applied' || outcome.kind === 'already' ? outcome.facts : undefined;
   const answers = (facts as { readonly ports?: readonly PortAnswer[] } | undefined)?.ports;
   const left = answers?.filter((answer) => answer.outcome !== 'ok' && answer.outcome !== 'not-found');

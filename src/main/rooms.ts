@@ -35,6 +35,7 @@ import {
   scaleOutSentences,
   selfPart,
   straysSentences,
+  viewsSentences,
   type Evacuator,
   type Rebalance,
   type ViewPart,
@@ -70,6 +71,7 @@ import {
   operationsModel,
   type Explain,
   type OperationKind,
+  type ReasonSentences,
 } from '../operations/index.ts';
 import { SCHEDULER, schedulerModel } from '../scheduler/index.ts';
 import { sitesModel, type SiteUse } from '../sites/index.ts';
@@ -138,7 +140,8 @@ export const VIEW_PARTS: readonly ViewPart[] = [
 /** What keeps a site from being deleted. */
 export const SITE_USES: readonly SiteUse[] = [hostsOfSite];
 
-export const explain: Explain = explainer([
+/** How every module explains itself. No code is in two of them: the reader would be told the sentence of another case. */
+export const SENTENCES: readonly ReasonSentences[] = [
   operationSentences,
   integritySentences,
   joinSentences,
@@ -149,6 +152,7 @@ export const explain: Explain = explainer([
   removedReportSentences,
   scaleInSentences,
   scaleOutSentences,
+  viewsSentences,
   electionSentences,
   backEndSentences,
   portSentences,
@@ -156,7 +160,9 @@ export const explain: Explain = explainer([
   instanceSentences,
   agentSentences,
   keySentences,
-]);
+];
+
+export const explain: Explain = explainer(SENTENCES);
 
 export function newRegistry(): Registry {
   return new Registry(MODELS);

@@ -126,5 +126,7 @@ function observed(item: StoredItem, port: StoredPort, outcome: ActionOutcome, no
 
 export const portSentences: ReasonSentences = {
   'port-not-deleted': ({ port, answer }) =>
-    `The network back end did not delete port ${said(port)} (${said(answer)}); it is asked again.`,
+    answer === 'none'
+      ? `The network back end has not said whether it deleted port ${said(port)}; it is asked again.`
+      : `The network back end did not delete port ${said(port)} (${said(answer)}); it is asked again.`,
 };

@@ -17,5 +17,5 @@ export {
 } from './model.ts';
 export type { Item, Operation, OperationId } from './model.ts';
 export { againAfterMs } from './pace.ts';
-export { explainer, operationSentences, said } from './reason.ts';
+export { explainer, operationSentences, said, saidProblems } from './reason.ts';
 export type { Explain, ReasonSentences } from './reason.ts';

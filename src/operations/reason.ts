@@ -8,10 +8,13 @@ type Sentence = (reason: Reason, explain: Explain) => string;
 export type ReasonSentences = Readonly<Record<string, Sentence>>;
 
 export const operationSentences: ReasonSentences = {
-  'deadline-passed': ({ code: _, waitedFor, ...wait }, explain) =>
-    waitedFor === undefined
-      ? 'The deadline has passed.'
-      : `The deadline has passed. Until then it waited: ${explain({ ...wait, code: said(waitedFor) })}`,
+  'deadline-passed': ({ code: _, waitedFor, ...wait }, explain) => {
+    if (waitedFor !== undefined)
+      return `The deadline has passed. Until then it waited: ${explain({ ...wait, code: said(waitedFor) })}`;
+    const { message } = wait as Readonly<Record<string, Reason[string]>>;
+    return message === undefined ? 'The deadline has passed.' : `The deadline has passed. ${said(message)}`;
+  },
+  'driver-silent': () => 'What was asked of the hosts or of the network was not answered before the deadline.',
   // How many failed is told wherever the counters are: the sentence says why.
   'items-failed': ({ code: _, failedFor, failed, done: __, ...why }, explain) => {
     if (failedFor === undefined) return 'Its failed items say why.';
@@ -19,7 +22,7 @@ export const operationSentences: ReasonSentences = {
     return failed === 1 ? sentence : `One of them: ${sentence}`;
   },
   'internal-error': ({ detail }) =>
-    `A fault of the program stopped it: ${said(detail)}. Retry or cancel it, and report this.`,
+    `A fault of the program stopped it: ${said(detail).replace(/[.]$/, '')}. Retry or cancel it, and report this.`,
 };
 
 export type Explain = (reason: Reason) => string;
@@ -33,6 +36,12 @@ export function explainer(rooms: readonly ReasonSentences[]): Explain {
 function plain({ code, ...facts }: Reason): string {
   const told = Object.entries(facts).map(([name, fact]) => `${name} ${said(fact)}`);
   return told.length === 0 ? `${code}.` : `${code}: ${told.join(', ')}.`;
+}
+
+/** What a host or a back end gave as problems; some give none. */
+export function saidProblems(problems: Reason[string]): string {
+  const all = said(problems ?? []).replace(/[.]$/, '');
+  return all === '' ? 'it did not say why' : all;
 }
 
 export function said(fact: Reason[string]): string {

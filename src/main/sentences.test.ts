@@ -1,0 +1,248 @@
+// Every sentence that operators are shown, with the facts of each case that produces it. A code that is added needs a case here; one
+// that two modules have is told in the words of one of them, whichever case it is.
+import { describe, expect, test } from 'vitest';
+import { problemsOfSentence } from '../operations/reason-fixture.ts';
+import { FAULTS } from '../instances/index.ts';
+import { explain, SENTENCES } from './rooms.ts';
+
+type Facts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+const HOST = { host: 'c1' };
+const WEB = { instance: 'web' };
+const ON_C1 = { ...WEB, ...HOST };
+const SERVICE = { service: 'nat:edge' };
+const PEER = { peer: 'c2', host: 'c1' };
+
+/** Codes that carry their message with them. */
+const MESSAGE = [
+  { ...WEB, message: 'No host fits. 3 of 3 hosts: disabled.' },
+  { ...WEB, message: 'no room' },
+];
+
+const CASES: Readonly<Record<string, readonly Facts[]>> = {
+  ...Object.fromEntries(Object.keys(FAULTS).map((code) => [code, [...MESSAGE, WEB]])),
+  'deadline-passed': [
+    {},
+    { waitedFor: 'agent-not-heard', ...HOST },
+    { ...WEB, message: 'The build took longer than it may. Try it again.' },
+  ],
+  'items-failed': [
+    { failed: 2, done: 1 },
+    { failed: 1, done: 0, failedFor: 'instance-gone', ...WEB },
+    { failed: 2, done: 0, failedFor: 'deadline-passed', waitedFor: 'agent-not-heard', ...HOST },
+  ],
+  'driver-silent': [{}],
+  'internal-error': [{ detail: 'no driver "x"' }],
+  'history-diverged': [
+    { lostFrom: 7, lostTo: 9, head: 6, place: '7-9' },
+    { lostTo: 9, head: 6, place: 'unknown-9' },
+  ],
+  'loss-accepted': [
+    { revision: 6, lostTo: 9, place: '6' },
+    { revision: 6, detail: 'a commit is missing', place: '6' },
+  ],
+  'store-damaged': [{ detail: 'page 3', place: 'quick-check' }],
+  'clock-jumped': [{ detail: 'it went back 3 h', place: 'm1' }, { detail: 'it went back 3 h' }],
+  'agent-not-joined': [HOST],
+  'agent-not-heard': [HOST],
+  'preflight-failed': [
+    { ...HOST, problems: ['no ovs'] },
+    { ...HOST, problems: [] },
+  ],
+  'host-gone': [HOST],
+  'host-degraded': [
+    { ...HOST, parts: ['switch'], conditions: ['its switch is out of control: no answer'] },
+    {
+      ...HOST,
+      parts: ['switch'],
+      conditions: ['its switch is out of control and forwards nothing: x'],
+      cannotServe: true,
+    },
+    { ...HOST, parts: ['switch'], conditions: ['its switch is out of control: x'], isAnswering: true },
+    { ...HOST, parts: ['instance-runtime'], conditions: ['its instance runtime fails: x'] },
+  ],
+  strays: [{ ...HOST, names: ['eth7'], count: 3 }],
+  'mass-silence': [{ site: 'north', silent: 3, hosts: 4 }],
+  'tunnel-address-shared': [
+    { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },
+    { ...HOST, address: '192.0.2.1', others: [], count: 2 },
+  ],
+  'removed-host-reports': [
+    { ...HOST, itself: true, as: [], count: 1 },
+    { ...HOST, itself: false, as: ['c2'], count: 2 },
+    { ...HOST, as: 'c2' },
+  ],
+  'unknown-host': [HOST],
+  'still-joining': [HOST],
+  'in-service': [HOST],
+  'past-return': [HOST],
+  'coming-back': [HOST],
+  're-admit-first': [HOST],
+  quarantined: [
+    { ...HOST, because: 'vouched-off' },
+    { ...HOST, because: 'identity' },
+  ],
+  'lives-here': [{ ...HOST, kind: 'instance', tenant: 'web' }],
+  'left-to-operator': [{ ...HOST, kind: 'instance', tenant: 'web' }],
+  'more-live-here': [{ ...HOST, told: 100 }],
+  'not-drained': [HOST],
+  'still-connected': [
+    { ...HOST, connection: 'up' },
+    { ...HOST, connection: 'suspect' },
+  ],
+  'host-down': [HOST],
+  budget: [HOST],
+  'moves-under-way': [HOST],
+  'hand-overs-under-way': [HOST],
+  'hand-over-budget': [HOST],
+  'host-works': [HOST, { ...HOST, kind: 'instance', target: 'web', operation: 'op-1' }],
+  'not-begun': [{ ...HOST, message: 'No.' }],
+  'not-left': [
+    { ...HOST, problems: ['the switch does not answer'] },
+    { ...HOST, problems: [] },
+  ],
+  'leave-unanswered': [HOST, { ...HOST, forced: true }],
+  'leaver-silent': [HOST, { ...HOST, forced: true }],
+  'leave-given-up': [{ ...HOST, connection: 'suspect', waitedMs: 300_000 }],
+  'has-left': [HOST],
+  'brought-back': [HOST],
+  'agent-has-left': [HOST],
+  'forced-down': [HOST],
+  'peer-not-heard': [PEER, { peer: 'c1', host: 'c1' }],
+  'peer-too-old': [PEER, { peer: 'c1', host: 'c1' }],
+  'peer-out-of-control': [PEER, { peer: 'c1', host: 'c1' }],
+  'hosts-behind': [{ hosts: ['c1', 'c2'], inAll: 5 }, { hosts: ['c1'] }],
+  'hosts-coming-in': [{}],
+  'more-to-spread': [{}],
+  'cannot-rebalance': [{ because: 'elections-held', message: 'Elections are held still.' }],
+  'elections-held': [SERVICE, { ...SERVICE, ...HOST }],
+  'held-out-of-control': [{ ...SERVICE, ...HOST }],
+  'no-candidate': [SERVICE, { ...SERVICE, ...HOST, because: 'not-connected' }],
+  'service-not-ready': [
+    { ...SERVICE, ...HOST, because: 'next hop 203.0.113.1 does not answer', servedBy: 'c2' },
+    { ...SERVICE, ...HOST, because: 'next hop 203.0.113.1 does not answer' },
+  ],
+  'host-stays': [{ ...SERVICE, ...HOST }],
+  'host-recovering': [{ ...SERVICE, ...HOST }],
+  'target-unfit': [{ ...SERVICE, ...HOST, because: 'no-way-out' }],
+  'hand-over-drains': [{ ...SERVICE, ...HOST }],
+  'connections-not-copied': [
+    { ...SERVICE, uncopied: [] },
+    { ...SERVICE, uncopied: ['c1'] },
+  ],
+  'hand-over-under-way': [{ ...SERVICE, to: 'c2' }],
+  'held-while-heard': [{ ...SERVICE, ...HOST }],
+  'host-just-silent': [{ ...SERVICE, ...HOST }],
+  'service-gone': [SERVICE],
+  'elected-anew': [SERVICE, { ...SERVICE, ...HOST }],
+  'service-withdrawn': [SERVICE],
+  'network-unavailable': [{ backEnd: 'neutron' }, { backEnd: 'neutron', text: 'no route' }],
+  'back-end-not-configured': [{ backEnd: 'neutron' }],
+  'network-credentials-needed': [{ backEnds: ['neutron'] }],
+  'network-credentials-missing': [{ backEnds: ['neutron'] }],
+  'port-not-deleted': [
+    { port: 'p1', answer: 'none' },
+    { port: 'p1', answer: 'forbidden' },
+  ],
+  'port-bound': [{ port: 'p1', ...HOST }],
+  'instance-gone': [WEB, {}],
+  'instance-deleted': [WEB],
+  'no-valid-host': MESSAGE,
+  'attempts-exhausted': MESSAGE,
+  'given-up': MESSAGE,
+  'host-removed': MESSAGE,
+  'too-few': MESSAGE,
+  'source-lost': MESSAGE,
+  'target-lost': MESSAGE,
+  'instance-lost': MESSAGE,
+  'ports-not-plugged': [WEB],
+  'instance-degraded': [{ ...ON_C1, trouble: 'port p1 (NIC 0, network lan) is not bound to its host' }],
+  'moved-and-degraded': [{ ...ON_C1, from: 'c2', trouble: 'port p1 (NIC 0, network lan) is not bound to its host' }],
+  'not-connected': [
+    { ...ON_C1, fault: 'superseded' },
+    { ...ON_C1, fault: 'mapping-gone', message: 'The host does not reach the segment any more.' },
+  ],
+  'ports-bound-again': [ON_C1],
+  'host-binds': [
+    ON_C1,
+    { ...ON_C1, because: 'driver' },
+    { ...ON_C1, because: 'credentials' },
+    { ...ON_C1, because: 'agents', needs: 3, below: 2 },
+  ],
+  'released-by-host': [{}],
+  'back-end-unavailable': [WEB, { ...WEB, text: 'no route' }, { ...WEB, message: 'no route' }],
+  'host-not-heard': [ON_C1, HOST],
+  'only-copy': [ON_C1],
+  'host-silent': [ON_C1],
+  'host-forced-down': [ON_C1],
+  'not-destroyed': [
+    { ...ON_C1, problems: ['busy'] },
+    { ...ON_C1, problems: [] },
+    { ...WEB, problems: ['busy'] },
+  ],
+  'other-work-ends-first': [WEB],
+  'others-without-ports': [WEB],
+  'ports-not-released': [{ ...WEB, ports: ['p1'] }],
+  'ports-not-unbound': [{ ...WEB, ports: ['p1'] }],
+  'move-superseded': [WEB],
+  'source-not-heard': [ON_C1],
+  'target-not-heard': [ON_C1],
+  'target-unasked': [{ ...ON_C1, from: 'c2' }],
+  'not-migrated': [
+    { ...ON_C1, problems: ['busy'] },
+    { ...ON_C1, problems: [] },
+  ],
+  'not-activated': [
+    { ...ON_C1, problems: ['busy'] },
+    { ...ON_C1, problems: [] },
+  ],
+  'not-bound': [{ ...ON_C1, fault: 'unavailable' }],
+  'target-not-bound': [{ ...ON_C1, from: 'c2', fault: 'unavailable' }],
+  'not-bound-again': [{ ...ON_C1, fault: 'unavailable' }],
+  'binding-left': [{ ...ON_C1, at: 'c2', fault: 'unavailable' }],
+  'move-failed': [{ ...WEB, message: 'No host fits.' }],
+  'rebuild-failed': [{ ...WEB, message: 'No host fits.' }],
+  'group-limit': [{ ...WEB, group: 'db', limit: 1 }],
+  'instance-in-error': [WEB],
+  'switch-identity-shared': [{ ...HOST, other: 'c2' }, HOST],
+  'keys-differ': [{}],
+};
+
+const CODES = SENTENCES.flatMap((module) => Object.keys(module));
+
+test('no-code-is-explained-by-two-modules', () => {
+  expect(CODES.filter((code, nth) => CODES.indexOf(code) !== nth)).toEqual([]);
+});
+
+test('every-code-has-its-cases-here', () => {
+  expect(CODES.filter((code) => !Object.hasOwn(CASES, code))).toEqual([]);
+  expect(Object.keys(CASES).filter((code) => !CODES.includes(code))).toEqual([]);
+});
+
+test.each(Object.entries(CASES).flatMap(([code, all]) => all.map((facts) => ({ code, ...facts }))))(
+  'sentence-without-a-gap: %j',
+  (reason) => {
+    expect(problemsOfSentence(SENTENCES, reason)).toEqual([]);
+  },
+);
+
+describe('each-case-in-its-own-words', () => {
+  test.each<[string, Facts, string]>([
+    ['quarantined', { ...HOST, because: 'identity' }, 'its switch has the identity of another host'],
+    ['quarantined', { ...HOST, because: 'vouched-off' }, 'what it had was built elsewhere'],
+    ['leave-unanswered', { ...HOST, forced: true }, 'It goes by force'],
+    ['leave-unanswered', HOST, '--force --reason'],
+    ['host-degraded', CASES['host-degraded']?.[0] as Facts, 'services that it has stay while its peers see its BFD up'],
+    ['host-degraded', CASES['host-degraded']?.[1] as Facts, 'services that it has move to other hosts'],
+    ['host-degraded', CASES['host-degraded']?.[2] as Facts, 'muster dataplane diff'],
+    ['hosts-behind', { hosts: ['c1', 'c2'], inAll: 5 }, 'c1, c2 and 3 more'],
+    ['target-not-bound', { ...ON_C1, from: 'c2', fault: 'unavailable' }, 'the instance runs on host c2 as before'],
+    [
+      'addresses-exhausted',
+      { message: 'the back end answered 409 X' },
+      'There is no free address on the network: the back',
+    ],
+  ])('%s %j', (code, facts, words) => {
+    expect(explain({ ...facts, code })).toContain(words);
+  });
+});
