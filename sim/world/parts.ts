@@ -89,7 +89,8 @@ export const productionParts: Parts = {
   drivers: {
     network: ({ program, clock, hasCredentials }, world) =>
       new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) }),
-    views: ({ journal, clock }, _world, desk) => new ViewsDriver({ desk, journal, clock }),
+    views: ({ journal, clock }, _world, desk) =>
+      new ViewsDriver({ desk, journal, clock, isUnheard: sensesOf(journal.fleet, desk).isUnheard }),
   },
   lease: ({ journal, clock, log, program, url }) =>
     new LeaseController({ journal, clock, log, holder: program.name, url, ...LEASE_TIMES }),

@@ -66,6 +66,8 @@ export class Plane {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly violations: string[] = [];
+  /** Hosts that most of their listeners do not hear. */
+  readonly unheard = new Set<string>();
   /** Servers that answer to agents, by address. Take one out to cut its link. */
   readonly reachable = new Map<string, PlaneServer>();
   readonly link = new InProcessLink((server) => this.reachable.get(server)?.desk);
@@ -113,7 +115,7 @@ export class Plane {
       stopping.abort();
       await Promise.all([...all, followed]);
     };
-    const views = new ViewsDriver({ desk, journal, clock });
+    const views = new ViewsDriver({ desk, journal, clock, isUnheard: (host) => this.unheard.has(host) });
     const server = { name, journal, desk, liveness, lease, views, vouching, stop };
     this.#running.push(server);
     this.reachable.set(url, server);

@@ -46,6 +46,9 @@ interface Asked {
   readonly revision?: number;
   readonly leaseEpoch?: number;
   readonly serviceVersion?: number;
+  readonly service?: string;
+  readonly target?: string;
+  readonly others?: readonly string[];
 }
 
 /** Asks, and lets time pass until the answer is there. */
@@ -125,6 +128,25 @@ describe('the driver views', () => {
     obstacles.length = 0;
     await world.clock.pass(15_000);
     expect(await ask(world, { hosts: ['c1'] })).toEqual({ kind: 'applied' });
+  });
+
+  test('a-target-that-is-unheard-is-told-of-while-another-is-heard', async () => {
+    const world = await worldOf('c1', 'c2', 'c3');
+    const asked = { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2', 'c3'] };
+    expect(await ask(world, asked)).toEqual({ kind: 'applied' });
+    world.plane.unheard.add('c1').add('c2');
+    const reason = { code: 'target-unheard', service: 'nat:r1', host: 'c1', heard: 'c3' };
+    expect(await ask(world, asked)).toEqual({ kind: 'failed', retryable: true, reason });
+    world.plane.unheard.add('c3');
+    expect(await ask(world, asked)).toEqual({ kind: 'applied' });
+  });
+
+  test('a-target-that-becomes-unheard-while-it-is-waited-for-is-told-of', async () => {
+    const world = await worldOf('c1', 'c2');
+    await world.plane.edit('c1', { zone: 'b' });
+    const asked = ask(world, { hosts: ['c1'], service: 'nat:r1', target: 'c1', others: ['c2'] });
+    world.plane.unheard.add('c1');
+    expect(await asked).toMatchObject({ kind: 'failed', reason: { code: 'target-unheard', heard: 'c2' } });
   });
 
   test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-is-heard', async () => {

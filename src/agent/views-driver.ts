@@ -13,10 +13,14 @@ export interface Lines {
   onApplied(hear: (host: string) => void): () => void;
 }
 
+/** Whether most of those that listen for a host do not hear it. */
+type IsUnheard = (host: string) => boolean;
+
 export interface ViewsDriverOptions {
   readonly desk: Lines;
   readonly journal: Pick<Journal, 'fence'>;
   readonly clock: Clock;
+  readonly isUnheard: IsUnheard;
   readonly waitMs?: number;
 }
 
@@ -32,10 +36,17 @@ interface Asked {
   readonly serviceVersion?: number;
   /** The service that is waited for. What the hosts lack for others does not count. */
   readonly service?: string;
+  /** The host that the service is about to be given to, and who could have it instead. */
+  readonly target?: string;
+  readonly others?: readonly string[];
 }
 
 /** It only listens. All the hand-overs that may be under way at once find room, and hosts that are removed beside them. */
 const AT_ONCE_MAX = 512;
+
+function failed(reason: Reason): ActionOutcome {
+  return { kind: 'failed', retryable: true, reason };
+}
 
 export class ViewsDriver implements Driver {
   readonly atOnceMax = AT_ONCE_MAX;
@@ -49,11 +60,22 @@ export class ViewsDriver implements Driver {
     const { journal } = this.#options;
     const asked = args as unknown as Asked;
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
+    const early = this.#unheardTarget(asked);
+    if (early !== undefined) return failed(early);
     const behind = await this.#settled(asked);
     // Another holder asks its own agents.
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
-    if (behind.length === 0) return { kind: 'applied' };
-    return { kind: 'failed', retryable: true, reason: this.#reasonOf(behind, asked) };
+    if (behind.length > 0) return failed(this.#reasonOf(behind, asked));
+    const late = this.#unheardTarget(asked);
+    return late === undefined ? { kind: 'applied' } : failed(late);
+  }
+
+  /** That nobody hears any of them says nothing for the others. */
+  #unheardTarget({ service = '', target, others = [] }: Asked): Reason | undefined {
+    const { isUnheard } = this.#options;
+    if (target === undefined || others.length === 0 || !isUnheard(target)) return undefined;
+    const heard = others.find((host) => !isUnheard(host));
+    return heard === undefined ? undefined : { code: 'target-unheard', service, host: target, heard };
   }
 
   /** A host that says why it cannot provide the service tells more than one that has not converged. */

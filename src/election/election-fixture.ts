@@ -116,6 +116,8 @@ export function outOfControl(
 
 /** Hosts that follow their views, but for those that are told not to. */
 export class Onlookers implements Driver {
+  /** Hosts that most of their listeners do not hear. */
+  readonly unheard = new Set<string>();
   /** Connected, and not in line. */
   readonly behind = new Set<string>();
   /** Services that a host cannot provide, and why: by `host service`. */
@@ -130,6 +132,12 @@ export class Onlookers implements Driver {
       return Promise.resolve({ kind: 'failed', retryable: true, reason: { code: 'hosts-behind', hosts: late } });
     }
     const wanted = String(args['service']);
+    const [target, others] = [String(args['target']), (args['others'] ?? []) as readonly string[]];
+    const heard = this.unheard.has(target) ? others.find((one) => !this.unheard.has(one)) : undefined;
+    if (heard !== undefined) {
+      const reason = { code: 'target-unheard', service: wanted, host: target, heard };
+      return Promise.resolve({ kind: 'failed', retryable: true, reason });
+    }
     for (const name of step === 'prepare' ? hosts : []) {
       const because = this.unready.get(`${name} ${wanted}`);
       if (because === undefined) continue;
@@ -146,7 +154,7 @@ export class World extends TestWorld {
   /** Hosts whose peers hear them. */
   readonly heard = new Set<string>();
   /** Hosts that most of their listeners do not hear. */
-  readonly unheard = new Set<string>();
+  readonly unheard = this.views.unheard;
   /** Hosts of which peers say that their BFD is down, and none that it is up. */
   readonly bfdDown = new Set<string>();
   /** The hosts whose peers were asked. */

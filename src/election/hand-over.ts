@@ -39,14 +39,15 @@ import {
 } from './seeding.ts';
 import { endAlarm, nextWithAlarm, withAlarm } from './readiness-alarm.ts';
 import { ELECTION } from './settings.ts';
-import { PATIENCE_MS, targetOf, type Passed, type Target } from './target.ts';
+import { BY, retargeted } from './retarget.ts';
+import { PATIENCE_MS, passedBy, targetOf, type Passed } from './target.ts';
+import { stepOfUnheard, targetAskOf, type TargetAsk } from './unheard-target.ts';
 import { presentHosts } from './wanted.ts';
 
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 8000;
 /** Whoever copies is waited for a few seconds in all. */
 const COPY_RETRY_MAX_MS = 1000;
-const BY = 'operation:hand-over';
 const NO_CANDIDATE = 'no-candidate';
 
 export const handOver: OperationKind = {
@@ -107,14 +108,6 @@ function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): Next[] {
   }
 }
 
-/** The service, while it is this item that hands it over. */
-function passedBy(service: StoredService | undefined, item: StoredItem): Passed | undefined {
-  const by = service?.doc.handOver;
-  return service !== undefined && by !== undefined && by.operation === item.doc.operation
-    ? { service, handOver: by }
-    : undefined;
-}
-
 /** The service went, or was elected anew because its host was lost: nothing is left to do. */
 function over(item: StoredItem, service: StoredService | undefined): RecordStep {
   mark(service === undefined ? 'hand-over-service-gone' : 'hand-over-superseded');
@@ -139,7 +132,7 @@ function beforeSwitch(fleet: FleetReader, item: StoredItem, passed: Passed, nowM
   switch (target.kind) {
     case 'fit':
       if (phase === 'seeding') return copying(fleet, item, passed, nowMs);
-      return inLine(item, { hosts: [to], revision: service.revision, nowMs });
+      return inLine(item, { hosts: [to], revision: service.revision, nowMs, ...targetAskOf(fleet, passed) });
     case 'recovering':
       return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
     case 'nobody':
@@ -167,48 +160,6 @@ function holdOf(
   return isOutOfControl(findHost(fleet, from)?.doc ?? {}) ? 'held-out-of-control' : undefined;
 }
 
-function retargeted(
-  fleet: FleetReader,
-  item: StoredItem,
-  ask: { readonly nowMs: number; late: boolean },
-): RecordStep[] {
-  const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
-  if (passed === undefined || !isBeforeSwitch(passed.handOver)) return [];
-  const target = targetOf(fleet, passed, ask);
-  if (target.kind === 'another') return [toAnother(item, passed, target, ask.nowMs)];
-  if (target.kind === 'host-stays') return [stays(item, passed, ask.nowMs)];
-  if (target.kind !== 'give-up') return [];
-  mark('hand-over-given-up');
-  const {
-    service,
-    handOver: { to },
-  } = passed;
-  const reason = { code: 'target-unfit', service: service.id, host: to, because: target.because };
-  const changes = [put(SERVICE, service.id, withoutHandOver(service.doc, { by: BY, nowMs: ask.nowMs }))];
-  return [record(item, { state: 'failed', step: item.doc.step, reason }, { changes })];
-}
-
-/** Its host is back in service: what was not switched is not begun any more, and no other host is tried. */
-function stays(item: StoredItem, { service, handOver: { from } }: Passed, nowMs: number): RecordStep {
-  mark('hand-over-host-stays');
-  const reason = { code: 'host-stays', service: service.id, host: from };
-  const changes = [put(SERVICE, service.id, withoutHandOver(service.doc, { by: BY, nowMs }))];
-  return record(item, { state: 'done', step: item.doc.step, reason }, { changes });
-}
-
-function toAnother(
-  item: StoredItem,
-  { service, handOver: before }: Passed,
-  { choice: { host, why } }: Extract<Target, { kind: 'another' }>,
-  nowMs: number,
-): RecordStep {
-  mark('hand-over-another-target');
-  const next: HandOver = { ...before, to: host, why, phase: 'preparing', sinceMs: nowMs };
-  const doc: Service = { ...service.doc, handOver: next };
-  const progress = { state: 'running', step: 'prepare', attempt: item.doc.attempt + 1 } as const;
-  return record(item, progress, { changes: [put(SERVICE, service.id, doc)] });
-}
-
 /** Both ends are waited for, not for long: a connection that is cut is less than a service that does not move. */
 function copying(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: number): Next[] {
   const {
@@ -220,7 +171,8 @@ function copying(fleet: FleetReader, item: StoredItem, passed: Passed, nowMs: nu
     mark('hand-over-without-connections');
     return [decideLater(item, (newest, atMs) => [advanced(newest, item, atMs, givenUpOn(item))])];
   }
-  return inLine(item, { hosts: [from, to], revision: service.revision, nowMs });
+  const ask = isBeforeSwitch(passed.handOver) ? targetAskOf(fleet, passed) : {};
+  return inLine(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
 }
 
 /** All that are connected and point to it, but for the old host: that one comes last. */
@@ -244,26 +196,28 @@ function clearing(fleet: FleetReader, item: StoredItem, service: StoredService |
   return inLine(item, { hosts: old(fleet, { from: item.doc.host ?? '' }), revision: service.revision, nowMs });
 }
 
-interface InLine {
+interface InLine extends Partial<TargetAsk> {
   readonly hosts: readonly string[];
   /** They are in line when they have applied what was true then. */
   readonly revision: number;
   readonly nowMs: number;
 }
 
-function inLine(item: StoredItem, { hosts, revision, nowMs }: InLine): Next[] {
+function inLine(item: StoredItem, { hosts, revision, nowMs, ...ask }: InLine): Next[] {
   if (hosts.length === 0) return [decideLater(item, (fleet, atMs) => [advanced(fleet, item, atMs)])];
   const { step, attempt, state, reason, retryAtMs = 0 } = item.doc;
   // Who waited for somebody to take it need not wait any more when there is one.
   if (state === 'waiting' && reason?.code !== NO_CANDIDATE && nowMs < retryAtMs) return [];
   // Of this service alone: what hosts lack for others does not hold it up.
-  const args = { hosts, revision, service: item.doc.target.id };
+  const args = { hosts, revision, service: item.doc.target.id, ...ask };
   const action = { driver: 'views', item: item.id, step, attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
 function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep {
   if (outcome.kind !== 'failed') return advanced(fleet, item, nowMs);
+  const instead = stepOfUnheard(fleet, item, outcome.reason, nowMs);
+  if (instead !== undefined) return instead;
   const { step, attempt } = item.doc;
   const longestMs = step === 'seed' || step === 'reseed' ? COPY_RETRY_MAX_MS : RETRY_MAX_MS;
   const pauseMs = Math.min(longestMs, RETRY_MIN_MS * 2 ** Math.min(attempt - 1, 10));

@@ -28,6 +28,8 @@ export const electionSentences: ReasonSentences = {
     `${said(service)} goes to ${said(host)} as soon as ${said(host)} is in service again.`,
   'target-unfit': ({ service, host, because }) =>
     `${said(service)} stays where it is: ${said(host)} ${rejection(because)}.`,
+  'target-unheard': ({ service, host }) =>
+    `${said(service)} is not given to ${said(host)}, which most of its peers do not hear. Its old host serves meanwhile.`,
   'hand-over-drains': ({ service, host }) => `${said(host)} passes on what still comes to it for ${said(service)}.`,
   'connections-not-copied': ({ service, uncopied }) =>
     `Connections of ${said(service)} were not copied to its new host in time${behindOf(uncopied)}. Those that were open then may be cut.`,

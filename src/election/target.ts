@@ -4,6 +4,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import { Poll } from './candidates.ts';
 import { choose } from './choose.ts';
+import type { StoredItem } from '../operations/index.ts';
 import type { Cause, HandOver, Rejection, StoredService } from './model.ts';
 import { fallbackFor } from './verdict.ts';
 import { hasPresence } from './wanted.ts';
@@ -11,6 +12,10 @@ import type { Choice } from './why.ts';
 
 /** Nothing is wrong where it is: without the host that was asked for, it stays. */
 const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];
+
+export function isVoluntary(cause: Cause): boolean {
+  return VOLUNTARY.includes(cause);
+}
 
 /** It is not waited for: it will not be one to choose again, and a host that leaves is not to be kept by it. */
 const HOPELESS: readonly (Rejection | 'no-presence')[] = ['unknown-host', 'removed', 'tombstoned', 'no-presence'];
@@ -34,6 +39,14 @@ export interface Passed {
   readonly handOver: HandOver;
 }
 
+/** The service, while it is this item that hands it over. */
+export function passedBy(service: StoredService | undefined, item: StoredItem): Passed | undefined {
+  const by = service?.doc.handOver;
+  return service !== undefined && by !== undefined && by.operation === item.doc.operation
+    ? { service, handOver: by }
+    : undefined;
+}
+
 export interface AskTarget {
   readonly nowMs: number;
   /** It was given its time and is not ready: another is tried if there is one. */
@@ -47,7 +60,7 @@ export function targetOf(fleet: FleetReader, passed: Passed, { nowMs, late }: As
   if (cause === 'host-leaving' && !leaves(fleet, handOver.from)) return { kind: 'host-stays' };
   const because = poll.rejectionOf(service.doc, handOver.to);
   if (because === undefined && !late) return { kind: 'fit' };
-  if (VOLUNTARY.includes(handOver.why.cause)) {
+  if (isVoluntary(cause)) {
     if (because === undefined) return { kind: 'fit' };
     if (because === 'not-in-service' && isRecovering(fleet, handOver.to)) return { kind: 'recovering' };
     return { kind: 'give-up', because };

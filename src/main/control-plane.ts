@@ -217,7 +217,8 @@ function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOpti
   const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
   const election = new ElectionController({ ...common, ...senses });
   desk.onHearing((host) => election.listen(host));
-  const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock })]]);
+  const { isUnheard } = senses;
+  const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock, isUnheard })]]);
   return [
     new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
     networks.news,

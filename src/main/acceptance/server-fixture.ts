@@ -123,13 +123,14 @@ export class Server {
     });
     const news = new NetworkEventsController({ journal, clock, log });
     this.tell = news.tell;
+    const senses = { ...sensesOf(journal.fleet, this.desk), isQuiet: (site: string) => liveness.isQuiet(site) };
+    const { isUnheard } = senses;
     const drivers = new Map([
       ['network', this.#driver(parts)],
-      ['views', this.#mortal(new ViewsDriver({ desk: this.desk, journal, clock }))],
+      ['views', this.#mortal(new ViewsDriver({ desk: this.desk, journal, clock, isUnheard }))],
     ]);
     const engine = new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers });
     const common = { journal, clock, log, ids };
-    const senses = { ...sensesOf(journal.fleet, this.desk), isQuiet: (site: string) => liveness.isQuiet(site) };
     const election = new ElectionController({ ...common, ...senses });
     this.desk.onHearing((host) => election.listen(host));
     const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });

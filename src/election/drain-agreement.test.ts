@@ -1,0 +1,130 @@
+// Whoever empties a host decides by the same function as elections, and knows less: who is unheard, whose BFD is down. Whatever state
+// hosts are in, the two must come to rest together: neither takes back what the other has just committed.
+import { expect, test } from 'vitest';
+import { CONDITIONS, HOST, isTombstoned } from '../hosts/index.ts';
+import { accept } from '../journal/index.ts';
+import { fitHost, LEAVING, outOfControl, portOn, routed, service, World } from './election-fixture.ts';
+import { designationEvacuator as evacuator } from './evacuator.ts';
+import { SERVICE, type Service } from './model.ts';
+
+const SUBNETS = ['s1', 's2'];
+/** Longer than a host that is late is waited for, and than a switch out of control is given. */
+const TICKS = CONDITIONS.fallback.moveAfterMs / 1000 + 90;
+const NEAR_THE_END = 40;
+/** A hand-over that is not ready is given to another host after a minute: that is a commit or two. */
+const COMMITS_MAX = 4;
+
+/** What a host may be in, each told to the world and to the fleet as it would be. */
+const STATES: Readonly<Record<string, (world: World, host: string) => Promise<void>>> = {
+  fine: async () => undefined,
+  leaving: (world, host) => world.edit(host, LEAVING),
+  suspect: (world, host) => world.connect(host, 'suspect'),
+  down: (world, host) => world.connect(host, 'down'),
+  unheard: async (world, host) => void world.unheard.add(host),
+  'down-and-heard': async (world, host) => {
+    world.heard.add(host);
+    await world.connect(host, 'down');
+  },
+  'down-and-unheard': async (world, host) => {
+    world.unheard.add(host);
+    await world.connect(host, 'down');
+  },
+  'out-of-control': (world, host) => world.edit(host, outOfControl(world.nowMs)),
+  'data-path-lost': async (world, host) => {
+    world.bfdDown.add(host);
+    await world.edit(host, outOfControl(world.nowMs));
+  },
+  'cannot-serve': (world, host) => world.edit(host, outOfControl(world.nowMs, { cannotServe: true })),
+  'out-of-control-and-unheard': async (world, host) => {
+    world.unheard.add(host);
+    await world.edit(host, outOfControl(world.nowMs));
+  },
+  'forced-down': (world, host) => world.edit(host, { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } }),
+  'without-address': (world, host) => world.change(host, ({ tunnelAddress: _, ...doc }) => doc),
+};
+const NAMES = Object.keys(STATES);
+
+/** Services of a, which is to leave; b may take them, and so may c where there is one. */
+async function served(others: readonly string[], rules: Partial<Service>): Promise<World> {
+  const world = await World.of(
+    fitHost('a'),
+    routed('r1', SUBNETS),
+    SUBNETS.map((one) => portOn('a', one)),
+  );
+  await world.settle();
+  for (const { id } of world.fleet.all(SERVICE)) await world.say(id, rules);
+  await world.put(...others.flatMap((name) => [fitHost(name), ...SUBNETS.map((one) => portOn(name, one))]));
+  await world.settle();
+  expect(service(world.fleet, 'nat:r1')?.designated?.host).toBe('a');
+  return world;
+}
+
+/** What a drain of each leaving host does now; nothing is committed when there is nothing. */
+async function drain(world: World): Promise<void> {
+  const leaving = [...world.fleet.all(HOST)].filter(({ doc }) => isTombstoned(doc));
+  for (const { id } of leaving) {
+    await world.commit((fleet) => {
+      const leavers = [{ host: id, tenants: evacuator.inventory(fleet, id) }];
+      const begun = evacuator.begin(fleet, evacuator.plan(fleet, leavers, world.nowMs), world.asking());
+      if ('code' in begun) throw new Error(begun.code);
+      return accept(begun.changes, null);
+    });
+  }
+}
+
+/** Both look at every tick, the drain first. How often either has committed something of a service near the end. */
+async function commitsNearTheEnd(world: World): Promise<number> {
+  let [tick, commits] = [0, 0];
+  const end = world.journal.onCommit((_commit, applied) => {
+    if (tick >= TICKS - NEAR_THE_END && applied.some(({ kind }) => kind === SERVICE.name)) commits += 1;
+  });
+  for (; tick < TICKS; tick += 1) {
+    await drain(world);
+    await world.look();
+    await world.pass();
+  }
+  end();
+  return commits;
+}
+
+const RULES = [
+  { exclusion: 'soft', onControlLoss: 'move' },
+  { exclusion: 'hard', onControlLoss: 'hold' },
+] as const;
+
+async function look(a: string, b: string, { others, behind, rules }: Variant): Promise<string[]> {
+  const world = await served(others, rules);
+  // Only one at a time: the others have their turn for as long as it waits.
+  await world.setting({ handOversAtOnce: 1 });
+  for (const name of behind) world.views.behind.add(name);
+  await STATES[b]?.(world, 'b');
+  await STATES[a]?.(world, 'a');
+  await world.edit('a', LEAVING);
+  const commits = await commitsNearTheEnd(world);
+  const wrong = [...world.violations, ...(commits > COMMITS_MAX ? [`${commits} commits: ${world.shown()}`] : [])];
+  const said = JSON.stringify({ a, b, others, behind, ...rules });
+  return wrong.map((one) => `${said}: ${one}`);
+}
+
+interface Variant {
+  readonly others: readonly string[];
+  readonly behind: readonly string[];
+  readonly rules: (typeof RULES)[number];
+}
+
+const VARIANTS: readonly Variant[] = [
+  { others: ['b', 'c'], behind: [], rules: RULES[0] },
+  { others: ['b', 'c'], behind: ['b', 'c'], rules: RULES[0] },
+  { others: ['b'], behind: [], rules: RULES[0] },
+  { others: ['b'], behind: ['b'], rules: RULES[0] },
+  { others: ['b', 'c'], behind: [], rules: RULES[1] },
+];
+
+test.each(NAMES.filter((name) => name !== 'leaving'))(
+  'a drain and elections come to rest when the leaving host is %s',
+  async (a) => {
+    const wrong: string[] = [];
+    for (const b of NAMES) for (const variant of VARIANTS) wrong.push(...(await look(a, b, variant)));
+    expect(wrong).toEqual([]);
+  },
+);

@@ -1,0 +1,76 @@
+// Hand-overs that were begun by somebody who does not know that the next host is unheard.
+import { describe, expect, test } from 'vitest';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { designationEvacuator as evacuator } from './evacuator.ts';
+import { accept } from '../journal/index.ts';
+import { moveService } from './move.ts';
+
+const NAT = 'nat:r1';
+const NAMES = ['b', 'c'];
+
+/** Everything is at a, which b and c could take it from; b is the first of them, and unheard. */
+async function served(...unheard: readonly string[]): Promise<World> {
+  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  await world.settle();
+  await world.put(...NAMES.flatMap((name) => [fitHost(name), portOn(name, 's1')]));
+  await world.settle();
+  for (const name of unheard) await world.lose(name);
+  return world;
+}
+
+async function drain(world: World): Promise<void> {
+  await world.edit('a', LEAVING);
+  await world.commit((fleet) => {
+    const leavers = [{ host: 'a', tenants: evacuator.inventory(fleet, 'a') }];
+    const begun = evacuator.begin(fleet, evacuator.plan(fleet, leavers, world.nowMs), world.asking());
+    return 'code' in begun ? { kind: 'refuse', refusal: begun } : accept(begun.changes, null);
+  });
+}
+
+const hostOf = (world: World): string | undefined => service(world.fleet, NAT)?.designated?.host;
+
+describe('a hand-over to a host that most of its peers do not hear', () => {
+  test('goes-to-one-that-is-heard-instead, and-was-never-at-the-other', async () => {
+    const world = await served('b');
+    const { epoch = 0 } = service(world.fleet, NAT) ?? {};
+    await drain(world);
+    expect(service(world.fleet, NAT)?.handOver?.to).toBe('b');
+    await world.settle();
+    expect(world.shown()).toBe('nat:r1 c, subnet-route:s1 c');
+    expect(service(world.fleet, NAT)?.epoch).toBe(epoch + 1);
+    expect(service(world.fleet, NAT)?.why).toMatchObject({ cause: 'host-leaving', chosen: 'c' });
+    expect(service(world.fleet, NAT)?.why?.rejected).toContainEqual({ host: 'b', because: 'unheard' });
+    expect(world.violations).toEqual([]);
+  });
+
+  test('goes-on-when-nobody-else-is-heard-either', async () => {
+    const world = await served('b', 'c');
+    await drain(world);
+    await world.settle();
+    expect(hostOf(world)).toMatch(/^[bc]$/);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('turns-away-also-when-it-is-lost-while-connections-are-copied', async () => {
+    const world = await served();
+    await drain(world);
+    await world.until(NAT, 'seeding');
+    const to = service(world.fleet, NAT)?.handOver?.to ?? '';
+    await world.lose(to);
+    await world.settle();
+    expect(hostOf(world)).toBe(NAMES.find((name) => name !== to));
+    expect(world.violations).toEqual([]);
+  });
+
+  test('that-somebody-asked-for-ends-and-says-why', async () => {
+    const world = await served('b');
+    await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'b', ...world.asking() }));
+    await world.settle();
+    expect(hostOf(world)).toBe('a');
+    expect(world.items().at(-1)).toMatchObject({
+      state: 'failed',
+      reason: { code: 'target-unfit', host: 'b', because: 'unheard' },
+    });
+    expect(world.wrong()).toEqual([]);
+  });
+});

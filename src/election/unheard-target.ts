@@ -1,0 +1,52 @@
+// A hand-over whose next host most of its peers do not hear. Whoever began it may not have known: that is in the memory of the server
+// that decides, and no document says it. So the driver is asked before each step towards the switch, and names another that is heard.
+// Switched all the same, elections would take the service away at once, and whoever empties the old host would begin anew, without end.
+import { idOf, mark, type FleetReader, type Reason } from '../fleet/index.ts';
+import type { RecordStep, StoredItem } from '../operations/index.ts';
+import { Poll } from './candidates.ts';
+import { isBeforeSwitch, SERVICE } from './model.ts';
+import { givesUp, toAnother } from './retarget.ts';
+import { isVoluntary, passedBy, type Passed } from './target.ts';
+import { whyOf } from './why.ts';
+
+/** What the driver `views` answers when the next host is unheard and one of the others is not. */
+const TARGET_UNHEARD = 'target-unheard';
+
+/** What the driver is asked besides. */
+export interface TargetAsk {
+  readonly target: string;
+  /** Who could have the service instead. */
+  readonly others: readonly string[];
+}
+
+/** The standby, which elections chose knowing who is unheard, and who else was a candidate; not all: that costs what a service has presence. */
+export function targetAskOf(fleet: FleetReader, { service: { doc }, handOver }: Passed): TargetAsk {
+  const { from, to, why } = handOver;
+  // What somebody asked for goes there or nowhere.
+  if (isVoluntary(why.cause)) return { target: to, others: [from] };
+  const poll = new Poll(fleet);
+  const known = [doc.standby, ...why.candidates.map(({ host }) => host)].filter((host) => host !== undefined);
+  const others = [...new Set(known)].filter((host) => host !== from && host !== to);
+  return { target: to, others: others.filter((host) => poll.rejectionOf(doc, host) === undefined) };
+}
+
+/** Another host, or the end of what somebody asked for; undefined when that is not what the driver answered, or not so any more. */
+export function stepOfUnheard(
+  fleet: FleetReader,
+  item: StoredItem,
+  { code, host: unheard, heard }: Reason,
+  nowMs: number,
+): RecordStep | undefined {
+  const passed = passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  if (code !== TARGET_UNHEARD || passed === undefined) return undefined;
+  const { service, handOver } = passed;
+  const { from, to, why } = handOver;
+  if (unheard !== to || !isBeforeSwitch(handOver)) return undefined;
+  if (isVoluntary(why.cause)) return givesUp(item, passed, 'unheard', nowMs);
+  const host = String(heard);
+  const poll = new Poll(fleet, (one) => one === to);
+  if (host === from || poll.rejectionOf(service.doc, host) !== undefined) return undefined;
+  mark('hand-over-target-unheard');
+  const choice = { host, why: whyOf(why.cause, poll.candidatesOf(service, [from]), host, nowMs) };
+  return toAnother(item, passed, choice, nowMs);
+}
