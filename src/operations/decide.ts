@@ -76,7 +76,27 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
   if (!mayRecord(operation.doc, next.progress, nowMs) || !next.expects.every((one) => holds(fleet, one)))
     return stale();
   if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return stale();
+  if (repeatsWait(item.doc, next, nowMs)) return accept([], 'recorded');
   return accept([put(ITEM, item.id, progressed(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
+}
+
+/**
+ * The item says already that it waits for this, and the time to look again has not come. Recording it anew, only with a later time, would
+ * have it looked at because of the commit, and so on without end.
+ */
+function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: number): boolean {
+  const { state, step, reason, retryAtMs, attempt = item.attempt, host } = progress;
+  return (
+    changes.length === 0 &&
+    state === 'waiting' &&
+    item.state === 'waiting' &&
+    step === item.step &&
+    attempt === item.attempt &&
+    host === undefined &&
+    retryAtMs !== undefined &&
+    nowMs < (item.retryAtMs ?? 0) &&
+    JSON.stringify(reason) === JSON.stringify(item.reason)
+  );
 }
 
 /** Decides steps on the newest state and records all of them; one that is stale makes all of them so. */

@@ -190,6 +190,38 @@ test('a-step-is-stale-when-a-document-it-was-planned-on-has-changed', () => {
   expect(recordStep(fleet, next, 1)).toMatchObject({ kind: 'accept', changes: [], answer: 'stale' });
 });
 
+describe('a wait that is recorded again', () => {
+  const item = (fleet: Fleet): StoredItem => itemsOf(fleet)[0] as StoredItem;
+  const waiting = (fleet: Fleet, nowMs: number, more: object = {}): readonly Change[] => {
+    const progress = {
+      state: 'waiting',
+      step: 'make',
+      reason: { code: 'no-clay', thing: 'a' },
+      retryAtMs: nowMs + 100,
+    };
+    return apply(fleet, recordStep(fleet, record(item(fleet), { ...progress, ...more } as never), nowMs));
+  };
+
+  test('commits-nothing-before-its-time-has-come: only-with-a-later-time it would be recorded without end', () => {
+    const fleet = fleetWith(['a']);
+    expect(waiting(fleet, 1)).toHaveLength(1);
+    expect(waiting(fleet, 2)).toEqual([]);
+    expect(waiting(fleet, 100)).toEqual([]);
+    expect(item(fleet).doc).toMatchObject({ state: 'waiting', sinceMs: 1, retryAtMs: 101 });
+    expect(waiting(fleet, 101)).toHaveLength(1);
+  });
+
+  test.each([
+    ['for-something-else', { reason: { code: 'no-clay', thing: 'b' } }],
+    ['in-another-attempt', { attempt: 2 }],
+    ['with-a-task-for-another-host', { host: 'h2' }],
+  ])('is-news-%s', (_name, more) => {
+    const fleet = fleetWith(['a']);
+    waiting(fleet, 1);
+    expect(waiting(fleet, 2, more)).toHaveLength(1);
+  });
+});
+
 test('a-task-id-leads-back-to-its-item', () => {
   const item = itemsOf(fleetWith(['a:b']))[0] as StoredItem;
   expect(taskId(item)).toBe('op-1.a:b:make:1');
