@@ -24,11 +24,11 @@ export interface JournalOptions {
   readonly pollMs?: number;
   /** How many requests make it worth while to begin a write before the rest is decided. */
   readonly share?: number;
-  /** Told of the newest position that is known to be durable, before anybody is answered. Must not throw and must not wait. */
+  /** Told of the newest position that is known to be durable, before anybody is answered. Must not wait. */
   readonly seen?: (position: Position) => void;
   /** Told when commits that this server has seen are not in the store any more, before the fleet is loaded anew. */
   readonly diverged?: (divergence: Divergence) => void;
-  /** Told of a commit listener that threw: a bug that is nobody's request. */
+  /** Told when `seen` or a commit listener threw: trouble that is nobody's request. */
   readonly listenerFailed?: (error: unknown) => void;
 }
 
@@ -247,7 +247,16 @@ export class Journal {
   /** This is what the server has seen durable from now on. */
   #moveTo(position: Position): void {
     this.#position = position;
-    this.#seen(position);
+    this.#tellSeen();
+  }
+
+  /** Whoever keeps it may fail, as on a full disk. The commit is durable all the same: callers and listeners must hear of it. */
+  #tellSeen(): void {
+    try {
+      this.#seen(this.#position);
+    } catch (error) {
+      this.#listenerFailed(error);
+    }
   }
 
   #announce(commit: Commit, applied: readonly Applied[]): void {
@@ -279,7 +288,7 @@ export class Journal {
       }
       for (const read of answer.commits) this.#take(read);
       if (answer.commits.length > 0) {
-        this.#seen(this.#position);
+        this.#tellSeen();
         this.#tail.wake();
       }
       // A page may be short because it is full of bytes: only the head tells that nothing is left.

@@ -15,6 +15,9 @@ const ACT: ReadonlyMap<number, readonly [code: string, sentence: string]> = new 
   [26, ['sqlite-not-a-database', 'the file is not a SQLite database']],
 ]);
 
+/** A table or a column that our own statements name: the schema was checked by its version, so its text is damaged. */
+const SCHEMA_DAMAGED = /^no such (?:table|column)|^malformed database schema/;
+
 /** The caller has rolled back: nothing of a failed group is there. */
 export function sqliteFailure(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -25,6 +28,8 @@ export function sqliteFailure(error: unknown): unknown {
   const primary = error.errcode & 0xff;
   const why = TRY_AGAIN.get(primary);
   if (why !== undefined) return new StoreUnavailable(`SQLite: ${why}`, { outcome: 'failed', cause: error });
+  if (SCHEMA_DAMAGED.test(error.message))
+    return new StoreUnusable('sqlite-corrupt', `SQLite: the tables are not as Muster made them (${error.message})`);
   const act = ACT.get(primary);
   return act === undefined ? error : new StoreUnusable(act[0], `SQLite: ${act[1]} (${error.message})`);
 }

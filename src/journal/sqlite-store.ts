@@ -55,11 +55,16 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { path, nowMs = Date.now, alwaysOnThread = false } = options;
   const database = openDatabase(path, randomUUID);
-  return new SqliteStore(database, nowMs, {
-    writer: new SqliteWriter(path, nowMs),
-    reader: new SqliteReader(path),
-    always: alwaysOnThread,
-  });
+  try {
+    return new SqliteStore(database, nowMs, {
+      writer: new SqliteWriter(path, nowMs),
+      reader: new SqliteReader(path),
+      always: alwaysOnThread,
+    });
+  } catch (error) {
+    database.close();
+    throw sqliteFailure(error);
+  }
 }
 
 interface Threads {

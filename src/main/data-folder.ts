@@ -49,10 +49,15 @@ export function lockFolder(path: string): LockedFolder {
       { cause: error },
     );
   }
-  writeFileSync(join(path, OWNER_FILE), `${process.pid}\n`);
   const release = (): void => {
     if (database.isOpen) database.close();
   };
+  try {
+    writeFileSync(join(path, OWNER_FILE), `${process.pid}\n`);
+  } catch (error) {
+    release();
+    throw cannotOpenFolder(path, error);
+  }
   return { path, release };
 }
 

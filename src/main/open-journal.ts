@@ -1,10 +1,11 @@
 // Opens the journal of a server: what is damaged or lost is named, and the start refused unless exactly that was accepted.
 import type { Logger } from 'pino';
 import type { IntegrityFinding } from '../alarms/index.ts';
+import { findKeyIds } from '../keys/index.ts';
 import { Journal, StoreDamaged, type JournalOptions } from '../journal/index.ts';
 import type { OpenStore } from './open-store.ts';
 import { CannotStart } from './start-failure.ts';
-import type { Witness } from './witness.ts';
+import type { Finding, Witness } from './witness.ts';
 
 export interface OpenJournal {
   readonly open: OpenStore;
@@ -58,6 +59,7 @@ async function examineWitness(
 ): Promise<IntegrityFinding[]> {
   const finding = await witness.examine(open.store, journal.fleet.revision);
   if (finding.kind === 'nothing-known' && finding.why !== undefined) log.warn({ why: finding.why }, 'no witness');
+  if (finding.kind === 'other-journal') return judgeOtherJournal(journal, finding, { open, log, acceptLoss });
   if (finding.kind !== 'lost') return [];
   const { seen, head, fallsBackTo } = finding;
   if (acceptLoss !== fallsBackTo) {
@@ -70,6 +72,27 @@ async function examineWitness(
   }
   log.error({ seen, head, fallsBackTo }, 'the store has lost commits, which was accepted');
   return [acceptedLoss(fallsBackTo, { lostTo: seen })];
+}
+
+/**
+ * The store is not the one that this folder was used with. One that a backup was restored into says of which journal; any other is
+ * somebody else's database, and going on would leave behind what this folder's fleet has acknowledged, without a word.
+ */
+function judgeOtherJournal(
+  journal: Journal,
+  { journalId, seen, head }: Extract<Finding, { kind: 'other-journal' }>,
+  { open, log, acceptLoss }: Pick<OpenJournal, 'open' | 'log' | 'acceptLoss'>,
+): IntegrityFinding[] {
+  if (findKeyIds(journal.fleet)?.journals.includes(journalId) === true) {
+    log.info({ journalId, seen }, 'a backup of the journal that this data folder was used with was restored');
+    return [];
+  }
+  const what =
+    `The store ${open.name} is of another fleet than this data folder: it has the journal ${journal.journalId}, and ` +
+    `revision ${seen} of the journal ${journalId} was acknowledged here. Was the database of another fleet put in its place?`;
+  if (acceptLoss !== head) throw refusal(what, head);
+  log.error({ journalId, seen, head }, 'the store is of another fleet than this data folder, which was accepted');
+  return [acceptedLoss(head, { detail: what })];
 }
 
 function acceptedLoss(revision: number, facts: Readonly<Record<string, string | number>>): IntegrityFinding {

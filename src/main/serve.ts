@@ -6,7 +6,7 @@ import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from '
 import { listenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
-import { CannotStart } from './start-failure.ts';
+import { CannotStart, fullDisk } from './start-failure.ts';
 import { isOnTerminal, stopSignal, untilStopped } from './until-stopped.ts';
 
 /** As the command line hands them in. */
@@ -59,7 +59,8 @@ export async function runServer(
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;
   } catch (error) {
-    if (error instanceof CannotStart) writeSentence(process.stderr, `${error.message}\n`);
+    const understood = error instanceof CannotStart ? error : fullDisk(options.data, error);
+    if (understood !== undefined) writeSentence(process.stderr, `${understood.message}\n`);
     else log.fatal({ err: error }, 'stopped by a fault of the program');
     return 1;
   }

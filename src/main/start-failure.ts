@@ -18,11 +18,23 @@ export function cannotOpenFolder(folder: string, error: unknown): CannotStart {
         ? 'it is not a folder'
         : code === 'ENOENT'
           ? 'no folder can be made there'
-          : message;
-  return new CannotStart(
-    `The data folder ${folder} cannot be used: ${why}. Make it writable, or name another with --data.`,
-    { cause: error },
-  );
+          : isDiskFull(error)
+            ? 'the disk is full'
+            : message;
+  const toDo = why === 'the disk is full' ? 'Make room there' : 'Make it writable';
+  return new CannotStart(`The data folder ${folder} cannot be used: ${why}. ${toDo}, or name another with --data.`, {
+    cause: error,
+  });
+}
+
+function isDiskFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
+/** Any file of a start may be the first that finds no room. Undefined for anything else. */
+export function fullDisk(folder: string, error: unknown): CannotStart | undefined {
+  return isDiskFull(error) ? cannotOpenFolder(folder, error) : undefined;
 }
 
 export function cannotListen(listen: string, error: unknown): CannotStart {

@@ -19,8 +19,10 @@ interface Testimony {
 /** What the witness says of a store. */
 export type Finding =
   | { readonly kind: 'consistent' }
-  /** There is no testimony, it cannot be read, or it is of another journal. */
+  /** There is no testimony, or it cannot be read. */
   | { readonly kind: 'nothing-known'; readonly why?: string }
+  /** It is of another journal: this is not the store that the folder was used with, unless a backup was restored into it. */
+  | { readonly kind: 'other-journal'; readonly journalId: string; readonly seen: number; readonly head: number }
   /** The store lacks what this server saw durable. History falls back to `fallsBackTo`. */
   | { readonly kind: 'lost'; readonly seen: number; readonly head: number; readonly fallsBackTo: number };
 
@@ -40,9 +42,7 @@ export class Witness {
     if (testimony === undefined) return { kind: 'nothing-known' };
     if (testimony === 'unreadable') return { kind: 'nothing-known', why: `${this.#path} cannot be read` };
     const { journalId, revision: seen, hash } = testimony;
-    if (journalId !== store.journalId) {
-      return { kind: 'nothing-known', why: `${this.#path} is about another journal (${journalId})` };
-    }
+    if (journalId !== store.journalId) return { kind: 'other-journal', journalId, seen, head };
     if (seen > head) return { kind: 'lost', seen, head, fallsBackTo: head };
     if (hash === undefined) return { kind: 'consistent' };
     const answer = await store.read({ revision: seen, hash }, 1);
