@@ -115,6 +115,8 @@ describe('the tunnel address of another host', () => {
   test('is-refused-within-one-list-of-hosts-that-join', () => {
     const decision = join(fleetOf(), [C1, { name: 'c2' }, { name: 'c3', tunnelAddress: '10.0.0.1' }]);
     expect(refusalOf(decision)).toBe('duplicate-tunnel-address /hosts/2/tunnelAddress');
+    const spelled = [{ name: 'c1', tunnelAddress: 'fd00::a1' }, { name: 'c2', tunnelAddress: 'FD00:0::00A1' }]; // prettier-ignore
+    expect(refusalOf(join(fleetOf(), spelled))).toBe('duplicate-tunnel-address /hosts/1/tunnelAddress');
   });
 
   test('is-free-once-its-host-has-another-or-none', () => {
@@ -175,6 +177,19 @@ describe('an address that several hosts have since an earlier version', () => {
       look(fleet);
     } // prettier-ignore
     expect(sentences(fleet)).toEqual([]);
+  });
+
+  test('but-not-one-that-a-machine-had-under-the-name-that-was-removed', () => {
+    const quarantined = { ...QUARANTINE, because: 'identity' as const };
+    const back = hostChange({ ...C1, name: 'c2', switch: IDENTITY, quarantined });
+    const fleet = fleetOf(removed({ ...C1, switch: IDENTITY }), back);
+    fleet.apply(2, removedReportAlarm(fleet, { removed: findHost(fleet, 'c1')!, nowMs: 7 }));
+    expect(look(fleet)).toBe(0);
+    fleet.apply(fleet.revision + 1, [hostChange({ name: 'c3', switch: IDENTITY, quarantined })]);
+    look(fleet);
+    expect(sentences(fleet)).toEqual([
+      expect.stringContaining('Host c2 has the tunnel address 10.0.0.1, and so has c1'),
+    ]);
   });
 
   test('and-one-that-a-removed-host-comes-back-to', () => {

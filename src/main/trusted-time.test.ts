@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
-import type { IntegrityFinding } from '../alarms/index.ts';
-import { Fleet } from '../fleet/index.ts';
+import { describe, expect, test } from 'vitest';
+import { ALARM, alarmId, clockJumped, raised, type IntegrityFinding } from '../alarms/index.ts';
+import { Fleet, remove } from '../fleet/index.ts';
+import type { Store, TextChange } from '../journal/index.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { steadyTime } from './clock.ts';
 import { newRegistry } from './rooms.ts';
-import { trustedTime } from './trusted-time.ts';
+import { findJumpAtStart, trustedTime } from './trusted-time.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 const START_MS = 1_790_000_000_000;
@@ -41,4 +43,49 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
   isDoubted = false;
   expect(pass(60_000)).toBe(START_MS + 5 * 60_000);
   expect(steady()).toBeGreaterThan(START_MS + 39 * DAY_MS);
+});
+
+test('the clock of a server is doubted while the alarm of any server stands: whoever decides next forgets nothing either', () => {
+  const fleet = new Fleet(newRegistry());
+  fleet.loaded(0);
+  const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
+  const integrity = { report: () => undefined, hasPending: () => false };
+  const trusted = trustedTime({ journal: { fleet }, integrity, readClocks, server: 'm2:7070' });
+  expect(trusted()).toBe(START_MS);
+  const { code, place, facts } = clockJumped('m1:7070', 'it went ahead');
+  const alarm = { severity: 'critical' as const, reason: { ...facts, code }, sinceMs: START_MS };
+  fleet.apply(1, raised(fleet, alarmId(code, place), alarm));
+  expect(trusted()).toBeUndefined();
+  fleet.apply(2, [remove(ALARM, alarmId(code, place))]);
+  expect(trusted()).toBe(START_MS);
+});
+
+describe('a start', () => {
+  const CONFIRMED: readonly TextChange[] = [{ kind: 'alarm', id: 'clock-jumped:m1:7070', body: null }];
+
+  /** Commits of so many days ago, the oldest first; one in which somebody confirms the clock takes the alarm away. */
+  async function storeWith(...commits: readonly (readonly [daysAgo: number, what?: 'confirmed'])[]): Promise<Store> {
+    const store = new MemoryStore(new MemoryDisk({ journalId: 'journal', nowMs: () => START_MS }));
+    const alarm = { kind: 'alarm', id: 'clock-jumped:m1:7070', body: '{}' };
+    const write = (id: string, atMs: number, changes: readonly TextChange[]): Promise<unknown> =>
+      store.write({ batches: [{ id, atMs, by: 'test', changes, preconditions: [] }] });
+    for (const [nth, [daysAgo, what]] of commits.entries()) {
+      const atMs = START_MS - daysAgo * DAY_MS;
+      await write(`c${nth}`, atMs, [what === undefined ? { kind: 'note', id: `n${nth}`, body: '{}' } : alarm]);
+      if (what !== undefined) await write(`d${nth}`, atMs, CONFIRMED);
+    }
+    return store;
+  }
+
+  test('finds-a-jump-between-commits', async () => {
+    expect(await findJumpAtStart(await storeWith([90], [1]), START_MS)).toContain('89 days');
+  });
+
+  test('does-not-ask-again-about-what-was-confirmed', async () => {
+    expect(await findJumpAtStart(await storeWith([90], [1, 'confirmed'], [0]), START_MS)).toBeUndefined();
+  });
+
+  test('asks-about-what-came-after-it-was-confirmed', async () => {
+    expect(await findJumpAtStart(await storeWith([200], [90, 'confirmed'], [89]), START_MS)).toContain('89 days');
+  });
 });
