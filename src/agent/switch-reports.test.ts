@@ -136,6 +136,13 @@ describe('what an agent tells of its switch', () => {
     `);
   });
 
+  test('of-a-removed-host-is-not-shown-by-one-that-is-only-called-so', () => {
+    const fleet = fleetOf(host('c1', { switch: ONE, state: 'removed' }), host('sys-1', { switch: TWO }));
+    const knocked = recordKnock(fleet, { host: 'c1', nowMs: 7 });
+    if (knocked.kind === 'accept') fleet.apply(fleet.revision + 1, knocked.changes);
+    expect([...fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ count: 1, itself: true, as: [] }]);
+  });
+
   test('an-identity-of-its-own-ends-the-alarm-and-not-the-quarantine', () => {
     const fleet = fleetOf(host('c1', { switch: ONE }), host('c2'));
     heard(fleet, 'c2', ONE);

@@ -140,8 +140,20 @@ test('the-alarm-names-the-host-that-is-tried-now', async () => {
   world.views.unready.set(`y ${SICK}`, 'next hop 203.0.113.1 does not answer y either');
   await passes(world, 40);
   expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ host: 'x', because: SILENT }]);
-  await passes(world, 60);
+  // Also while the other one has just been asked and has said nothing yet.
+  for (let pass = 0; pass < 60; pass += 1) {
+    await world.pass();
+    expect(alarms(world)).toEqual([`service-not-ready:${SICK}`]);
+  }
   const { reason } = world.items().find(({ target }) => target.id === SICK)!;
   expect(reason).toMatchObject({ code: 'service-not-ready', host: 'y' });
   expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toEqual([reason]);
+});
+
+test('a-target-that-is-not-ready-is-passed-over-for-one-that-would-not-be-chosen-before-it', async () => {
+  const world = await leavingWithSickService();
+  await world.put(fitHost('y', { baseWeight: -90 }), portOn('y', 's1'));
+  await passes(world, 75);
+  await world.settle();
+  expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'y' } });
 });

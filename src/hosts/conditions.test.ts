@@ -122,6 +122,15 @@ describe('a host that is degraded', () => {
     expect(alarms(fleet)[0]).toContain('forwards nothing: ovs-vswitchd is not running');
   });
 
+  test('is-an-alarm-at-night-when-its-switch-is-out-of-control, and-one-for-the-morning-when-only-its-runtime-fails', () => {
+    const fleet = fleetOf();
+    const severities = (): string[] => [...fleet.all(ALARM)].map(({ doc }) => doc.severity);
+    record(fleet, [{ type: 'instance-runtime', code: 'failing', message: 'no answer' }], 5);
+    expect(severities()).toEqual(['warning']);
+    record(fleet, [CUT], 6);
+    expect(severities()).toEqual(['critical']);
+  });
+
   test.each<Partial<Host>>([{ state: 'removed' }, { state: 'joining' }])(
     'is-none-that-is-not-in-service: %j',
     (facts) => {

@@ -89,6 +89,9 @@ describe('a connected host', () => {
     const { operation = '', hosts } = await world.commit(world.ending(['c1'], { disconnect: true }));
     expect(hosts).toMatchObject([{ result: 'accepted' }]);
     expect(world.states('c1')).toBe('c1 drained');
+    while (world.left.length === 0) await world.tick();
+    // As soon as it has left, long before it is removed.
+    expect([world.states('c1'), isRevoked(world, 'c1')]).toEqual(['c1 drained', true]);
     await world.settle();
     expect(world.left).toEqual(['leave c1']);
     expect(world.states('c1')).toBe('c1 removed');

@@ -1,0 +1,39 @@
+// The target of a hand-over dies after the switch: when the service does not go back to the host that it left.
+import { describe, expect, test } from 'vitest';
+import { idOf, put } from '../fleet/index.ts';
+import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { leaving, NAT } from './hand-over-fixture.ts';
+import { SERVICE } from './model.ts';
+
+describe('the target after the switch: the old host is not gone back to', () => {
+  test('where-hosts-that-leave-may-not-do-the-service', async () => {
+    const world = await leaving();
+    await world.until(NAT, 'retiring');
+    await world.put(put(SERVICE, idOf(SERVICE, NAT), { ...service(world.fleet, NAT)!, exclusion: 'hard' }));
+    await world.silent('x');
+    await world.look();
+    expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
+  });
+
+  test('when-most-of-those-that-send-to-it-do-not-hear-it', async () => {
+    const world = await leaving();
+    await world.until(NAT, 'retiring');
+    world.unheard.add('a');
+    await world.silent('x');
+    await world.look();
+    expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
+  });
+
+  test('for-a-service-that-has-no-connections', async () => {
+    const ground = [routed('r1', ['s1']), ...['a', 'x', 'y'].map((name) => portOn(name, 's1'))];
+    const [x, y] = [fitHost('x', { baseWeight: -5 }), fitHost('y', { baseWeight: -9 })];
+    const world = await World.of(fitHost('a'), x, y, ...ground);
+    await world.settle();
+    await world.put(fitHost('a', LEAVING));
+    await world.look();
+    await world.until('subnet-route:s1', 'switched');
+    await world.silent('x');
+    await world.look();
+    expect(service(world.fleet, 'subnet-route:s1')).toMatchObject({ designated: { host: 'y' } });
+  });
+});
