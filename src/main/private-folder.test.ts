@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkPrivateFolder } from './private-folder.ts';
 
+/** Of the machine: no package brings it. */
+const MKFIFO: string = 'mkfifo';
+
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'muster-private-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -15,7 +18,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 test('what-is-neither-a-file-nor-a-folder-is-refused: whoever opens a pipe waits for somebody', () => {
   const folder = newFolder();
-  execFileSync('mkfifo', [join(folder, 'admin-token')]);
+  execFileSync(MKFIFO, [join(folder, 'admin-token')]);
   expect(() => checkPrivateFolder(folder, '--data')).toThrow(/admin-token is not a file, .* planted/);
 });
 
