@@ -80,6 +80,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'hand-over-host-stays',
   'hand-over-service-gone',
   'hand-over-superseded',
+  'hand-over-target-unheard',
   'hand-over-without-connections',
   'host-degraded',
   'host-degraded-no-more',
