@@ -4,7 +4,7 @@ import { act, examples, type Cli } from './command.ts';
 import { spanText } from './duration.ts';
 import { wholeNumber } from './input-file.ts';
 import { asked, SCALE_IN } from './scale-in-asked.ts';
-import { blockedLines, counted, type Blocked } from './scale-in-view.ts';
+import { blockedLines, counted, straysLines, type Blocked, type Strays } from './scale-in-view.ts';
 import type { Session } from './session.ts';
 import { renderTable, type Column } from './table.ts';
 
@@ -53,6 +53,7 @@ export interface Preview {
     readonly host: string;
     readonly state: string;
     readonly connection: string;
+    readonly strays?: Strays;
     readonly count: number;
     readonly tenants: readonly Tenant[];
     readonly touches: Touches;
@@ -119,10 +120,12 @@ function show(session: Session, preview: Preview): void {
   const { terminal, paint } = session;
   const rows = preview.hosts.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ ...tenant, host })));
   const { counts, hosts, blocked } = preview;
-  const empty = hosts.filter(({ count }) => count === 0).map(({ host }) => host);
+  const empty = hosts.filter(({ count, strays }) => count === 0 && strays === undefined).map(({ host }) => host);
+  const strays = straysLines(hosts);
   if (rows.length > 0) terminal.out(renderTable(rows, TENANTS, paint));
   if (empty.length > 0) terminal.out(`Nothing lives on ${empty.join(', ')}.\n`);
   if (rows.length < counts.tenants) terminal.out(`These are the first ${rows.length} of ${counts.tenants}.\n`);
+  if (strays.length > 0) terminal.out(`\n${strays.join('\n')}\n`);
   if (blocked.length > 0) terminal.out(`\n${blockedLines(blocked, counts.blocked).join('\n')}\n`);
   terminal.out(loadsText(preview, paint));
   terminal.out(touchedText(preview, paint));

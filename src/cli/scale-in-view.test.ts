@@ -10,6 +10,7 @@ import {
   pictureOf,
   resultLines,
   ScaleInNews,
+  straysLines,
   type HostResult,
   type OnItsWay,
 } from './scale-in-view.ts';
@@ -164,5 +165,25 @@ describe('what cannot leave', () => {
     const blocked = [{ host: 'c1', kind: 'instance', id: 'web', sentence: 'No host fits.' }];
     expect(blockedLines(blocked, 3)).toEqual(['No place to go (3):', '  c1 instance web: No host fits.']);
     expect(blockedLines([])).toEqual([]);
+  });
+});
+
+describe('strays', () => {
+  const strays = { names: ['interface/tap0', 'instance/v1'], count: 5 };
+
+  test('are-listed-under-a-heading-that-says-what-follows', () => {
+    expect(straysLines([host('c1', { strays }), host('c2')])).toEqual([
+      'Strays, which nobody moves and which keep their host from being removed:',
+      '  c1: interface/tap0, instance/v1 and 3 more',
+    ]);
+    expect(straysLines([host('c2')])).toEqual([]);
+  });
+
+  test('a-host-that-has-some-is-not-called-empty', () => {
+    const drained = { state: 'drained' as const };
+    expect(emptyText([host('c1', { ...drained, strays }), host('c2', drained)])).toBe(
+      'It is empty. Remove it with: muster scale-in end c2 --disconnect',
+    );
+    expect(emptyText([host('c1', { ...drained, strays })])).toBeUndefined();
   });
 });

@@ -34,10 +34,32 @@ export interface OnItsWay {
   readonly forced?: string;
   readonly left: Readonly<Record<string, number>>;
   readonly underWay: number;
+  readonly strays?: Strays;
   readonly operation?: string;
   readonly step?: string;
   readonly reason?: ShownReason;
   readonly sentence?: string;
+}
+
+/** What a host has and the fleet does not know. */
+export interface Strays {
+  readonly names: readonly string[];
+  readonly count: number;
+}
+
+/** A heading and a line for each host that has some; nobody moves them, and `end` is refused. */
+export function straysLines(hosts: readonly { readonly host: string; readonly strays?: Strays }[]): string[] {
+  const lines = hosts.flatMap(({ host, strays }) =>
+    strays === undefined ? [] : [`  ${harmless(`${host}: ${namesOf(strays)}`)}`],
+  );
+  return lines.length === 0
+    ? []
+    : ['Strays, which nobody moves and which keep their host from being removed:', ...lines];
+}
+
+function namesOf({ names, count }: Strays): string {
+  const more = count - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Something that cannot leave its host now. */
@@ -151,9 +173,11 @@ export class ScaleInNews {
   }
 }
 
-/** How those that are empty are removed. Others may have been brought back meanwhile. */
+/** How those that are empty are removed. One with strays is not; others may have been brought back meanwhile. */
 export function emptyText(hosts: readonly OnItsWay[]): string | undefined {
-  const empty = hosts.filter(({ state }) => state === 'drained').map(({ host }) => host);
+  const empty = hosts
+    .filter(({ state, strays }) => state === 'drained' && strays === undefined)
+    .map(({ host }) => host);
   if (empty.length === 0) return undefined;
   const they = empty.length === 1 ? 'It is empty. Remove it' : 'They are empty. Remove them';
   return `${they} with: muster scale-in end ${empty.join(' ')} --disconnect`;

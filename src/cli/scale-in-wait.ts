@@ -5,7 +5,15 @@ import { follow, patienceOf } from './following.ts';
 import { countsText, isFinished, sentenceOf, type Operation } from './operation-progress.ts';
 import type { WaitOptions } from './operation-wait.ts';
 import { SCALE_IN } from './scale-in-asked.ts';
-import { emptyText, pictureOf, ScaleInNews, type OnItsWay, type ScaleInAnswer, type Verb } from './scale-in-view.ts';
+import {
+  emptyText,
+  pictureOf,
+  ScaleInNews,
+  straysLines,
+  type OnItsWay,
+  type ScaleInAnswer,
+  type Verb,
+} from './scale-in-view.ts';
 import type { Session } from './session.ts';
 
 interface Waiting {
@@ -75,6 +83,7 @@ async function ended(session: Session, { verb, answer }: Waiting, { operations, 
     for (const { id } of failed) session.note(`See which and why with: muster operations show ${id}`);
     const empty = verb === 'start' && failed.length === 0 ? emptyText(hosts) : undefined;
     if (empty !== undefined) session.note(empty);
+    if (verb === 'start') for (const line of straysLines(hosts)) session.note(line);
   }
   return failed.length === 0 ? EXIT.ok : EXIT.operationFailed;
 }

@@ -13,6 +13,7 @@ import {
   isBad,
   leftText,
   resultLines,
+  straysLines,
   type Blocked,
   type OnItsWay,
   type PendingCleanUp,
@@ -240,6 +241,7 @@ function showStatus(session: Session, shown: ShownStatus): void {
   if (hosts.length === 0) session.note('No host is on its way out of service or back.');
   else terminal.out(renderTable(hosts, COLUMNS(nowMs), paint));
   if (count > hosts.length && hosts.length > 0) session.note(`These are ${hosts.length} of ${count}.`);
+  for (const line of straysLines(hosts)) terminal.out(`${line}\n`);
   for (const line of blockedLines(blocked)) terminal.out(`${line}\n`);
   for (const line of cleanUpLines({ pending: pendingCleanUps, inAll }, nowMs)) terminal.out(`${line}\n`);
 }

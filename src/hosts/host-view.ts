@@ -5,19 +5,21 @@ import { viewOf, type Sight } from '../access/index.ts';
 import { conditionText } from './record-conditions.ts';
 import { CONDITION_TYPES } from './conditions.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
+import { strayView } from './strays.ts';
 
 const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.Integer() });
 
 /** What others have said of a host may be about anything; what its own site has said is shown as it is. */
 function limitHost(doc: Host, sight: Sight): Host {
-  const { leaving, quarantined, disabled, forcedDown, degraded } = doc;
-  if ([leaving, quarantined, disabled, forcedDown, degraded].every((one) => one === undefined)) return doc;
+  const { leaving, quarantined, disabled, forcedDown, degraded, strays } = doc;
+  if ([leaving, quarantined, disabled, forcedDown, degraded, strays].every((one) => one === undefined)) return doc;
   const said = <T extends { reason: string; by: string }>(one: T): T => ({
     ...one,
     reason: sight.textBy(one.reason, one.by),
   });
   return {
     ...doc,
+    ...strayView(strays, sight),
     ...(degraded !== undefined && { degraded: degraded.map((one) => sight.facts(one)) }),
     ...(disabled !== undefined && { disabled: said(disabled) }),
     ...(forcedDown !== undefined && { forcedDown: said(forcedDown) }),

@@ -6,6 +6,8 @@ import type { Explain } from '../operations/index.ts';
 import type { Evacuating, Evacuation, Tenant } from './evacuator.ts';
 import { CONNECTION_STATES, HOST, HOST_STATES } from './model.ts';
 import type { Planned, ScaleInPreview } from './preview.ts';
+import { strayView } from './strays.ts';
+import { STRAYS } from './strays-schema.ts';
 import { TOUCHED, type Touched } from './touched.ts';
 
 const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
@@ -42,6 +44,11 @@ export const PREVIEW = Type.Object({
       state: Type.Enum(HOST_STATES),
       connection: Type.Enum(CONNECTION_STATES),
       underWay: Type.Integer({ description: 'tenants on their way off it just now' }),
+      strays: Type.Optional(
+        Type.Object(STRAYS.properties, {
+          description: 'what the host has and the fleet does not know: in the way of its end',
+        }),
+      ),
       count: Type.Integer({ description: 'its tenants, shown or not' }),
       tenants: Type.Array(Type.Object({ ...TENANT, evacuation: Evacuated })),
       touches: TOUCHED,
@@ -110,11 +117,12 @@ export function shownPreview(preview: ScaleInPreview, showing: Showing): object 
   let left = limit;
   return {
     plan: planHash,
-    hosts: hosts.map(({ tenants, ...host }, nth) => {
+    hosts: hosts.map(({ tenants, strays, ...host }, nth) => {
       const first = tenants.slice(0, left);
       left -= first.length;
       return {
         ...host,
+        ...strayView(strays, showing.sight),
         count: tenants.length,
         tenants: first.map((one) => shownTenant(one, showing)),
         ...shownTouched(touched[nth], showing),

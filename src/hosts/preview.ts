@@ -10,6 +10,7 @@ import { leaversOf } from './preview-leavers.ts';
 import { loadsOf, type Loads } from './preview-loads.ts';
 import type { Slices, Steps } from './plan-slices.ts';
 import { planTogether, planTogetherSteps, type PlannedBy } from './preview-plan.ts';
+import type { Strays } from './strays-schema.ts';
 
 export interface PreviewScaleIn {
   /** In any form; the same one twice counts once. */
@@ -42,6 +43,8 @@ export interface HostPreview {
   readonly connection: ConnectionState;
   /** On their way off it just now. */
   readonly underWay: number;
+  /** Nobody moves them: they are in the way of its end. */
+  readonly strays?: Strays;
   /** In the order of evacuators, then of ids. */
   readonly tenants: readonly Planned[];
 }
@@ -171,6 +174,7 @@ function hostPreview(
     state: doc.state,
     connection: doc.connection.state,
     underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
+    ...(doc.strays !== undefined && { strays: doc.strays }),
     tenants: (all.get(id) ?? []).map(({ tenant, evacuation }) => ({ tenant, evacuation })),
   };
 }

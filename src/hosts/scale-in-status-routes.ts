@@ -7,6 +7,8 @@ import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { CONNECTION_STATES, HOST, HOST_STATES, HOSTS_BY_STATE, type HostState } from './model.ts';
 import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { strayView } from './strays.ts';
+import { STRAYS } from './strays-schema.ts';
 
 interface StatusRoute {
   readonly evacuators: readonly Evacuator[];
@@ -33,6 +35,11 @@ const STATUS = Type.Object({
       sinceMs: Type.Optional(Type.Integer()),
       forced: Type.Optional(Type.String({ description: 'why it goes whatever lives there' })),
       left: Type.Record(Type.String(), Type.Integer(), { description: 'what still lives there, by kind of tenant' }),
+      strays: Type.Optional(
+        Type.Object(STRAYS.properties, {
+          description: 'what the host has and the fleet does not know: in the way of its end',
+        }),
+      ),
       underWay: Type.Integer({ description: 'of those on their way off just now' }),
       operation: Type.Optional(Type.String()),
       step: Type.Optional(Type.String()),
@@ -102,6 +109,7 @@ function shown(fleet: FleetReader, host: StoredHost, { evacuators, explain, sigh
       forced: sight?.textBy(leaving.forced.reason, leaving.forced.by) ?? leaving.forced.reason,
     }),
     left: Object.fromEntries(left),
+    ...strayView(doc.strays, sight),
     underWay: evacuators.reduce((sum, one) => sum + one.underWay(fleet, id), 0),
     ...progress(workFor(fleet, host), { explain, sight }),
   };

@@ -1,5 +1,6 @@
 // What a host's agent reports that the fleet does not know: instances, interfaces on its bridge, ports that others' flows name. Nobody
 // touches it; it is evidence that something lives there. Pure.
+import type { Sight } from '../access/index.ts';
 import { ALARM, alarmId, cleared, type Alarm } from '../alarms/index.ts';
 import { mark, put, type Change, type FleetReader, type Reason } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
@@ -17,6 +18,12 @@ export function summarizeStrays(names: readonly string[], inAll: unknown): Pick<
   const count = Number.isSafeInteger(inAll) ? Math.max(inAll as number, names.length) : names.length;
   const cut = names.map((name) => name.slice(0, STRAY_LENGTH_MAX));
   return { names: cut.sort().slice(0, STRAYS_NAMED_MAX), count };
+}
+
+/** As a caller may be told of them: what a host has may have the name of something elsewhere. */
+export function strayView(strays: Strays | undefined, sight: Sight | undefined): { readonly strays?: Strays } {
+  if (strays === undefined) return {};
+  return { strays: sight === undefined ? strays : { ...strays, names: strays.names.map((name) => sight.text(name)) } };
 }
 
 export function straysKey(strays: Pick<Strays, 'names' | 'count'> | undefined): string {
