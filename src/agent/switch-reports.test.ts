@@ -52,6 +52,18 @@ describe('what an agent tells of its switch', () => {
     expect(findHost(fleet, 'c1')?.doc.switch).toEqual(TWO);
   });
 
+  test('of-a-host-of-another-site-is-not-named-by-the-alarm', () => {
+    const fleet = fleetOf(host('c1'), host('c2', { site: 'north' }));
+    heard(fleet, 'c1', ONE);
+    heard(fleet, 'c2', ONE);
+    const [alarm] = [...fleet.all(ALARM)];
+    expect(alarm?.doc).toMatchObject({ site: 'north', reason: { code: 'switch-identity-shared', host: 'c2' } });
+    expect(JSON.stringify(alarm?.doc)).not.toContain('c1');
+    expect(alarms(fleet)[0]).toContain('has the identity of the switch of a host of another site.');
+    // Whoever sees both is told by the host itself.
+    expect(findHost(fleet, 'c2')?.doc.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
+  });
+
   test.each<readonly [string, SwitchIdentity]>([
     ['all-of-it', ONE],
     ['its-datapath-id', { ...TWO, datapathId: ONE.datapathId as string }],
@@ -63,7 +75,7 @@ describe('what an agent tells of its switch', () => {
     expect(findHost(fleet, 'c2')?.doc.quarantined).toEqual({ because: 'identity', as: 'c1', atMs: 5 });
     expect(alarms(fleet)).toMatchInlineSnapshot(`
       [
-        "The switch of host c2 has the identity of host c1's. The host is in quarantine: give its switch an identity of its own, then re-admit it.",
+        "The switch of host c2 has the identity of host c1's. The host is in quarantine: give its switch an identity of its own, then trust it again with "muster hosts re-admit c2".",
       ]
     `);
     // The one who had it first is not blamed for it.

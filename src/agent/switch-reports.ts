@@ -64,7 +64,9 @@ function twinOf(fleet: FleetReader, id: string, identity: SwitchIdentity): Store
 function alarmOf(fleet: FleetReader, host: StoredHost, twin: StoredHost, nowMs: number): Change[] {
   mark('switch-identity-shared');
   if (twin.doc.state === 'removed') return removedReportAlarm(fleet, { removed: twin, by: host.id, nowMs });
-  const reason = { code: 'switch-identity-shared', host: host.id, other: twin.id };
+  // Whoever may see the host may not see those of other sites.
+  const isNear = twin.doc.site === host.doc.site;
+  const reason = { code: 'switch-identity-shared', host: host.id, ...(isNear && { other: twin.id }) };
   return raisedOrUpdated(fleet, sharedAlarm(host.id), {
     severity: 'critical',
     site: host.doc.site,

@@ -9,7 +9,10 @@ export function hasStandby(type: ServiceType): boolean {
   return type !== 'dhcp';
 }
 
-/** The service with the standby that it should have. What is chosen is counted in the poll. */
+/**
+ * The service with the standby that it should have. What is chosen is counted in the poll. During a hand-over too it is a third host, and not
+ * the old one that still has the connections: that one redirects from `turn` on (docs/adr/0051).
+ */
 export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Service {
   const standby = standbyOf(poll, doc);
   if (standby === doc.standby) return doc;

@@ -104,9 +104,9 @@ describe('an evacuation plans', () => {
       if (dead) await world.forceDown('h2');
       // Each is held by the two others. The last one is not free to go because those before it were looked at.
       expect(tenants(world, 'h2')).toEqual([
-        'instance web-1: wait for no-valid-host',
-        'instance web-2: wait for no-valid-host',
-        'instance web-3: wait for no-valid-host',
+        'instance web-1: wait for held-together',
+        'instance web-2: wait for held-together',
+        'instance web-3: wait for held-together',
       ]);
     },
   );

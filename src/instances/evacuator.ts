@@ -21,7 +21,7 @@ import { degradedReason, troubledPorts } from './degraded.ts';
 import { pauseAfterFailure, touchedHosts, withinGroups } from './evacuation-pace.ts';
 import { INSTANCE, INSTANCES_BY_HOST, INSTANCES_LEAVING, INSTANCES_UNSETTLED, isUnderWay } from './model.ts';
 import { moveInstances } from './move.ts';
-import { explainNowhere, nowhere } from './nowhere.ts';
+import { explainNowhere, heldTogether, nowhere } from './nowhere.ts';
 import { isAway, isConfirmedGone, place, portsOf, type StoredInstance } from './place.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { anew } from './shelve.ts';
@@ -141,7 +141,7 @@ function evacuationOf(trial: Trial, { host, within }: Leavers, { id }: Tenant, n
   const pause = pauseAfterFailure(trial, instance, host, nowMs);
   if (pause !== undefined) return wait(pause);
   const found = placeFor(trial, instance, { host, within }, nowMs);
-  if (found === undefined) return wait(nowhere(id, { host, within }));
+  if (found === undefined) return wait(heldTogether(trial, instance, host) ?? nowhere(id, { host, within }));
   return dead ? { kind: 'rebuild', to: found } : { kind: 'move', how: HOW, to: found };
 }
 

@@ -1,10 +1,13 @@
 // Moves of instances in server groups.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../fleet/index.ts';
+import { findHost, startScaleIn } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP, type Group } from './model.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
+import { EVACUATORS } from './reference-fixture.ts';
+import { shelveInstance, unshelveInstance } from './shelve.ts';
 
 async function grouped(policy: Group['policy'], ...names: readonly string[]): Promise<World> {
   const world = await World.of();
@@ -42,6 +45,42 @@ describe('a move in a server group', () => {
     expect(world.instance('db')?.host).toBe('h2');
     await moved(world, { ids: ['db'] });
     expect(world.instance('db')).toMatchObject({ state: 'active', host: 'h5' });
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('a-group-that-must-be-together-on-a-leaving-host', () => {
+  const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+
+  async function draining(): Promise<{ world: World; operation: string }> {
+    const world = await grouped('affinity', 'web', 'db', 'lb');
+    expect(['web', 'db', 'lb'].map((id) => world.instance(id)?.host)).toEqual(['h2', 'h2', 'h2']);
+    const command = { hosts: ['h2'], drain: true, deadlineMs: 4 * 3_600_000, ...asking(world) };
+    const { operation = '' } = await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
+    await world.settle();
+    return { world, operation };
+  }
+
+  test('the drain says that none may leave first, and of which group', async () => {
+    const { world, operation } = await draining();
+    const reason = world.item(operation, 'h2')?.reason;
+    expect(reason).toMatchObject({ code: 'held-together', host: 'h2', group: 'kin', others: 2 });
+  });
+
+  test('shelved and unshelved, as the reason says, they are together elsewhere and the host is drained', async () => {
+    const { world, operation } = await draining();
+    const names = ['web', 'db', 'lb'];
+    const each = async (verb: typeof shelveInstance): Promise<void> => {
+      for (const id of names) {
+        await world.commit((fleet) => verb(fleet, { id, deadlineMs: 3_600_000, credentials: true, ...asking(world) }));
+        await world.settle();
+      }
+    };
+    await each(shelveInstance);
+    await each(unshelveInstance);
+    expect(names.map((id) => world.instance(id))).toMatchObject(names.map(() => ({ state: 'active', host: 'h4' })));
+    expect(findHost(world.fleet, 'h2')?.doc.state).toBe('drained');
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
     expect(world.violations).toEqual([]);
   });
 });

@@ -4,13 +4,14 @@ import { idOf, put, remove, type FleetReader, type Reason, type Trial } from '..
 import type { Evacuating, Leavers } from '../hosts/index.ts';
 import { CLAIM, claimId, segmentOfPool } from '../network/index.ts';
 import {
+  groupTallyOf,
   reportSteps,
   reportText,
   type ReportStage,
   type ScheduleReport,
   type ScheduleRequest,
 } from '../scheduler/index.ts';
-import { INSTANCE } from './model.ts';
+import { GROUP, INSTANCE } from './model.ts';
 import { portsOf, requestOf, type StoredInstance } from './place.ts';
 import { anew } from './shelve.ts';
 
@@ -23,6 +24,18 @@ export function nowhere(id: string, { host, within }: Pick<Leavers, 'host' | 'wi
   const where = within === undefined ? '' : ` of site ${within}`;
   const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;
   return { code: NO_VALID_HOST, instance: id, message };
+}
+
+/**
+ * Members of a group that must be together, and are all on this host: none of them may go first. Said without a look at the hosts,
+ * whatever else they lack.
+ */
+export function heldTogether(fleet: FleetReader, { id, doc }: StoredInstance, host: string): Reason | undefined {
+  const { group = '' } = doc.place;
+  if (fleet.get(GROUP, idOf(GROUP, group))?.doc.policy !== 'affinity') return undefined;
+  const members = groupTallyOf(fleet, group);
+  const others = (members?.at(host) ?? 0) - 1;
+  return members?.size === 1 && others > 0 ? { code: 'held-together', instance: id, host, group, others } : undefined;
 }
 
 /** What an instance asks for that is to leave its host: with its claim there gone, and nothing of earlier tries. */

@@ -111,6 +111,8 @@ export const instanceSentences: ReasonSentences = {
     `Instance ${said(instance)} could not be moved: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
   'rebuild-failed': ({ instance, message }) =>
     `Instance ${said(instance)} could not be built elsewhere: ${said(message).replace(/[.]$/, '')}. It is tried again, less and less often.`,
+  'held-together': ({ instance, host, group, others }) =>
+    `Instance ${said(instance)} must be on one host with the ${said(others)} ${others === 1 ? 'other' : 'others'} of server group ${said(group)} (affinity), and all of them are on host ${said(host)}: none may leave it first. Shelve all of them with "muster instances shelve", then unshelve them: the first goes to a host that fits, and the others follow it.`,
   'group-limit': ({ instance, group, limit }) =>
     `Instance ${said(instance)} waits: no more than ${said(limit)} of server group ${said(group)} move at once.`,
   'instance-in-error': ({ instance }) =>

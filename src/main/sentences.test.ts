@@ -202,6 +202,10 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'binding-left': [{ ...ON_C1, at: 'c2', fault: 'unavailable' }],
   'move-failed': [{ ...WEB, message: 'No host fits.' }],
   'rebuild-failed': [{ ...WEB, message: 'No host fits.' }],
+  'held-together': [
+    { ...ON_C1, group: 'db', others: 2 },
+    { ...ON_C1, group: 'db', others: 1 },
+  ],
   'group-limit': [{ ...WEB, group: 'db', limit: 1 }],
   'instance-in-error': [WEB],
   'switch-identity-shared': [{ ...HOST, other: 'c2' }, HOST],

@@ -208,6 +208,11 @@ export function hostIndexOf(fleet: FleetReader): HostIndex {
   return fleet.projection(HOST_INDEX);
 }
 
+/** How many members of a server group each host has; undefined when it has none. Costs O(1). */
+export function groupTallyOf(fleet: FleetReader, group: string): Pick<GroupTally, 'at' | 'size'> | undefined {
+  return hostIndexOf(fleet).group(group);
+}
+
 function sizeOfHost({ capacity: { memoryMiB, vcpus, ratios } }: Host): number {
   return sizeOf(memoryMiB * ratios.memory, vcpus * ratios.vcpus);
 }

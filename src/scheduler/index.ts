@@ -1,4 +1,5 @@
 export { BUILD_FAILURES, buildFailed, buildWentWell } from './build-failures.ts';
+export { groupTallyOf } from './host-index.ts';
 export { groupsKept, schedulerModel } from './model.ts';
 export { reportText, stageSentence } from './report-sentences.ts';
 export { reportSteps, reportWithinSite } from './report.ts';

@@ -276,34 +276,6 @@ interface Status {
   readonly pendingCleanUps: readonly object[];
 }
 
-describe('strays', () => {
-  const STRAYS = { names: ['instance/vm-1', 'interface/tap-foreign'], count: 12, sinceMs: 5 };
-
-  test('are-listed-by-the-preview-and-the-status-of-their-host, without names of other sites', async () => {
-    await world.commit(hostChange('central-0', { switch: IDENTITY, strays: STRAYS }));
-    const strayed = async (path: 'hosts' | 'status', secret: string): Promise<unknown> => {
-      if (path === 'hosts') return (await preview(['central-0', 'central-1'], secret)).hosts;
-      return (await world.call(secret, { method: 'GET', url: '/api/v1/scale-in' })).json<{ hosts: object[] }>().hosts;
-    };
-    expect(await strayed('hosts', operator)).toMatchObject([
-      { host: 'central-0', strays: STRAYS },
-      { host: 'central-1' },
-    ]);
-    await start(['central-0', 'central-1']);
-    const [first, second] = (await strayed('status', operator)) as [object, object];
-    expect(first).toMatchObject({ host: 'central-0', strays: STRAYS });
-    expect(second).not.toHaveProperty('strays');
-    // What a host of its own site has may have the name of something elsewhere.
-    await world.commit(hostChange('north-0', { site: 'north', strays: STRAYS }));
-    await start(['north-0'], {}, north);
-    expect(await strayed('status', north)).toMatchObject([
-      { host: 'north-0', strays: { names: ['instance/(hidden)', 'interface/tap-foreign'], count: 12 } },
-    ]);
-    const shown = await world.call(north, { method: 'GET', url: '/api/v1/hosts/north-0' });
-    expect(shown.json()).toMatchObject({ strays: { names: ['instance/(hidden)', 'interface/tap-foreign'] } });
-  });
-});
-
 describe('the status', () => {
   const status = async (query = '', secret = operator): Promise<Status> =>
     (await world.call(secret, { url: `/api/v1/scale-in${query}` })).json();
