@@ -13,6 +13,7 @@ import { journalBenchmarks } from './journal/benchmarks.ts';
 import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
+import { decisionPiecesBenchmark } from './decision-pieces.ts';
 import { previewPiecesBenchmark } from './preview-pieces.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
 import { scaleInWholeBenchmark } from './scale-in-whole.ts';
@@ -27,6 +28,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   electionBenchmark,
   ...scaleInPlanBenchmarks,
   previewPiecesBenchmark,
+  decisionPiecesBenchmark,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...checksBenchmarks,

@@ -116,6 +116,8 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'move-arrives-unplugged':
     'needs a back end that refuses to plug after the switch-over: src/instances/degraded.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/plan-slices.test.ts',
+  'start-leaves-services-to-drains': 'needs a request over HTTP: src/hosts/scale-in-prepare.test.ts',
+  'start-planned-anew': 'needs a request over HTTP: src/hosts/scale-in-prepare.test.ts',
   'data-path-lost': 'seldom: peers mostly miss such a host by majority first. src/election/out-of-control.test.ts',
   'deposit-cut': 'needs tens of thousands of connections: src/agent/exchange.test.ts, src/agent/seeder.test.ts',
   'drained-host-drains-again': 'nothing is placed on a host that leaves: src/hosts/scale-in-drain.test.ts',

@@ -33,7 +33,7 @@ export { isBound, NOBODY, permits, seesProject, seesSite } from './role.ts';
 export { sightOf } from './sight.ts';
 export type { Sight, SightOf } from './sight.ts';
 export type { Caller } from './role.ts';
-export { BY_ID, closed, ID, optionalFields, read, stream, write } from './route.ts';
+export { BY_ID, closed, ID, NOT_PREPARED, notPrepared, optionalFields, read, stream, write } from './route.ts';
 export type * from './route.ts';
 export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';

@@ -1,7 +1,7 @@
 // A route as data: method, path, who may call it, the schemas of what goes in and comes out, and a handler without HTTP.
 // Because it is data, authorisation, validation, forwarding, the API description and the fuzzer are written once.
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox';
-import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
+import type { AnyDoc, FleetReader, Id, Kind, Refusal, Stored } from '../fleet/index.ts';
 import type { Clock, Decision, Ids, Journal, Outcome, Request } from '../journal/index.ts';
 import type { Authority } from './authority.ts';
 import type { NewNames } from './new-names.ts';
@@ -80,6 +80,19 @@ export interface Write<A = unknown> {
   readonly decide: (fleet: FleetReader) => Decision<A>;
   /** Pure as well: it runs with the decision. */
   readonly answer: (answer: A, after: After) => Answer;
+  /**
+   * For a decision that rests on more than a commit has time for: when it is refused as `NOT_PREPARED`, this makes beforehand what it
+   * lacked, in slices. Answers the same write with it, which is submitted next, or why it cannot be done.
+   */
+  readonly prepare?: () => Promise<Write<A> | Refusal>;
+}
+
+/** Only between a decision and whoever prepares it: no caller is shown it. */
+export const NOT_PREPARED = 'not-prepared';
+
+export function notPrepared(): Refused {
+  const message = 'What this request rests on has to be worked out first. Nothing was changed.';
+  return { kind: 'refuse', refusal: { kind: 'conflict', code: NOT_PREPARED, message } };
 }
 
 /** Where a stream's text goes. */

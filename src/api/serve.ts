@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   guarded,
+  NOT_PREPARED,
   type Answer,
   type Answered,
   type Authority,
@@ -13,7 +14,7 @@ import {
   type Written,
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
-import { NotHolder } from '../journal/index.ts';
+import { NotHolder, type Outcome } from '../journal/index.ts';
 import type { AuditTrail } from './audit-trail.ts';
 import type { Forwarder } from './forward.ts';
 import { callerOf, forwards, hostNamedIn, type Admitted, type Gate } from './gate.ts';
@@ -142,20 +143,31 @@ function streamer(route: Kind<'stream'>, serving: Serving): Handler {
   };
 }
 
-function writer(route: Kind<'write'>, { world, replies, recall }: Serving): Handler {
+function writer(route: Kind<'write'>, { world, replies, recall, workload }: Serving): Handler {
   const callOf = callMaker(route);
   return async (request, reply) => {
     const call = callOf(request);
-    const write = route.handle(call, world);
+    let write = route.handle(call, world);
     if ('kind' in write) throw refusalProblem(write.refusal);
-    const outcome = await submit(write, call, { request, world });
+    const asking = { request, world };
+    let outcome = await submit(write, call, asking);
+    while (isUnprepared(outcome) && write.prepare !== undefined) {
+      const prepared: Write | Refusal = await workload.plan(call.caller, write.prepare);
+      if ('code' in prepared) return replies.problem(reply, refusalProblem(limitRefusal(prepared, asking)));
+      write = prepared;
+      outcome = await submit(write, call, asking);
+    }
     if (outcome.kind === 'refused')
-      return replies.problem(reply, refusalProblem(limitRefusal(outcome.refusal, { request, world })));
+      return replies.problem(reply, refusalProblem(limitRefusal(outcome.refusal, asking)));
     const written = outcome.answer;
     if (written.kind === 'written') return replies.answer(reply, written.answer, outcome.revision);
     const path = request.url.split('?', 1)[0] ?? '';
     return replies.answer(reply, asReplayed(await recall(written, { path, caller: call.caller })), outcome.revision);
   };
+}
+
+function isUnprepared(outcome: Outcome<Written>): boolean {
+  return outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED;
 }
 
 /** With the answer and not on the reply: one that has nothing more to say goes past what is on the reply. */

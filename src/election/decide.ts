@@ -1,6 +1,7 @@
 // Deciding on services inside a commit: made with their subject, elected, handed over, withdrawn, and removed with it. One
 // function for the controller and for whoever empties a host, so that both may do it and nothing is done twice.
 import { mark, put, remove, valueOf, type Change, type FleetReader } from '../fleet/index.ts';
+import { allSteps } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
@@ -41,8 +42,19 @@ export interface Looked {
   readonly postponed: readonly ServiceId[];
 }
 
+/** A look that was made before the commit that it is for. */
+export interface LookedBefore extends Looked {
+  readonly changes: readonly Change[];
+  /** Where services go by it. */
+  readonly targets: ReadonlyMap<ServiceId, string>;
+  /** Whether it may still be committed. Which host is the best may be another by now. Costs what was looked at. */
+  readonly holds: (fleet: FleetReader) => boolean;
+}
+
 /** What a look has come to so far. */
 interface Doing {
+  /** What is stored of each, when it was looked at. */
+  readonly seen: { readonly id: ServiceId; readonly was: Service | undefined }[];
   readonly changes: Change[];
   /** What services are now, and what is stored of them. */
   readonly decided: { readonly id: ServiceId; readonly was: Service | undefined; readonly is: Service }[];
@@ -53,30 +65,77 @@ interface Doing {
 }
 
 export function lookAtServices(fleet: FleetReader, command: LookAtServices): Decision<Looked> {
+  const { changes, elected, withdrawn: gone, begun, postponed } = allSteps(lookInSteps(fleet, command));
+  return accept(changes, { elected, withdrawn: gone, begun, postponed });
+}
+
+/** The same a service at a time, for who lets others have a turn in between. */
+export function* lookInSteps(fleet: FleetReader, command: LookAtServices): Generator<undefined, LookedBefore> {
   const poll = new Poll(fleet, command.isUnheard);
-  const doing: Doing = { changes: [], decided: [], passing: [], elected: [], withdrawn: [], postponed: [] };
-  for (const id of [...new Set(command.services)].sort()) lookAt(poll, id, command, doing);
-  const changes = [...doing.changes, ...withStandbys(poll, doing, command), ...handOvers(doing.passing, command)];
-  const begun = doing.passing.map(({ service }) => service.id);
-  return accept(changes, { elected: doing.elected, withdrawn: doing.withdrawn, begun, postponed: doing.postponed });
+  const doing: Doing = { seen: [], changes: [], decided: [], passing: [], elected: [], withdrawn: [], postponed: [] };
+  for (const id of [...new Set(command.services)].sort()) {
+    lookAt(poll, id, command, doing);
+    yield;
+  }
+  const standbys = yield* withStandbys(poll, doing, command);
+  const { passing, elected, withdrawn: gone, postponed } = doing;
+  const begun = passing.map(({ service }) => service.id);
+  return {
+    changes: [...doing.changes, ...standbys, ...handOvers(passing, command)],
+    elected,
+    withdrawn: gone,
+    begun,
+    postponed,
+    ...heldTo(poll, doing),
+  };
 }
 
 /**
  * After all designations: whoever got one is loaded by it. While elections are held still, nobody else is chosen either. Nor is a standby
  * chosen by who does not know who is unheard: elections would take it back, and that one would choose it again, without end.
  */
-function withStandbys(poll: Poll, { decided: services }: Doing, command: LookAtServices): Change[] {
+function* withStandbys(
+  poll: Poll,
+  { decided: services }: Doing,
+  command: LookAtServices,
+): Generator<undefined, Change[]> {
   const isLeft = valueOf(poll.fleet, ELECTION).held || command.isUnheard === undefined;
-  return services.flatMap(({ id, was, is }) => {
+  const changes: Change[] = [];
+  for (const { id, was, is } of services) {
     const doc = isLeft ? is : withStandby(poll, is, command);
-    return doc === was ? [] : [put(SERVICE, id, doc)];
-  });
+    if (doc !== was) changes.push(put(SERVICE, id, doc));
+    yield;
+  }
+  return changes;
+}
+
+/** A host that was chosen although it leaves was chosen for want of a better one: only what is new speaks against it. */
+function heldTo(poll: Poll, { seen, passing, decided: others }: Doing): Pick<LookedBefore, 'targets' | 'holds'> {
+  const chosen = [
+    ...passing.map(({ service: { id, doc }, to }) => ({ id, doc, to })),
+    ...others.flatMap(({ id, was, is }) => {
+      const to = is.designated?.host;
+      return to === undefined || to === was?.designated?.host ? [] : [{ id, doc: is, to }];
+    }),
+  ].map((one) => ({ ...one, because: poll.rejectionOf(one.doc, one.to) }));
+  const holds = (fleet: FleetReader): boolean => {
+    const now = new Poll(fleet);
+    const { held } = valueOf(fleet, ELECTION);
+    if (passing.length > 0 && (held || passing.length > handOverRoom(fleet))) return false;
+    if (!seen.every(({ id, was }) => fleet.get(SERVICE, id)?.doc === was)) return false;
+    return chosen.every(({ doc, to, because }) => {
+      const speaksAgainst = now.rejectionOf(doc, to);
+      return speaksAgainst === undefined || speaksAgainst === because;
+    });
+  };
+  return { targets: new Map(chosen.map(({ id, to }) => [id, to])), holds };
 }
 
 function lookAt(poll: Poll, id: ServiceId, command: LookAtServices, doing: Doing): void {
   const { fleet } = poll;
   const subject = subjectOf(id);
   const stored = fleet.get(SERVICE, id);
+  doing.seen.push({ id, was: stored?.doc });
   const wanted = subject !== undefined && isWanted(fleet, subject);
   if (!wanted) {
     if (stored !== undefined) {

@@ -5,6 +5,8 @@ import {
   allSteps,
   findHost,
   isTombstoned,
+  type BeginEvacuation,
+  type BegunBefore,
   type Evacuating,
   type Evacuation,
   type Evacuator,
@@ -17,7 +19,7 @@ import {
 } from '../hosts/index.ts';
 import { OPEN_ITEMS_BY_HOST, OPERATION, type OperationId } from '../operations/index.ts';
 import { Poll } from './candidates.ts';
-import { lookAtServices } from './decide.ts';
+import { lookInSteps } from './decide.ts';
 import {
   SERVICE,
   SERVICES_BY_ORIGIN,
@@ -46,7 +48,10 @@ export const designationEvacuator: Evacuator = {
   movedBy: ['hand-over'],
   aboutMs: ABOUT_MS,
 
+  mayEnd: true,
+
   inventory: (fleet, host) => [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(tenantOf),
+  restsOn: [SERVICES_TOUCHING_HOST],
 
   staying: (fleet, host) =>
     [...fleet.find(SERVICES_TOUCHING_HOST, host)].filter((service) => !isPassing(fleet, service)).map(tenantOf),
@@ -60,16 +65,8 @@ export const designationEvacuator: Evacuator = {
   plan: (fleet, leavers, nowMs) => allSteps(planSteps(fleet, leavers, { nowMs })),
   planSteps,
 
-  begin: (fleet, planned, how) => {
-    const services = planned
-      .filter(({ evacuation }) => evacuation.kind === 'move')
-      .map(({ tenant }) => serviceOf(tenant));
-    const operation = `${how.operation}.hand-overs` as OperationId;
-    const decision = lookAtServices(fleet, { ...how, operation, services, ...SENSES });
-    if (decision.kind === 'refuse') return decision.refusal;
-    const { changes, answer } = decision;
-    return { changes, operations: answer.begun.length === 0 ? [] : [operation] };
-  },
+  begin: (fleet, planned, how) => allSteps(beginSteps(fleet, planned, how)),
+  beginSteps,
 
   touches: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
 
@@ -101,6 +98,20 @@ function* planSteps(fleet: FleetReader, leavers: readonly Leavers[], { nowMs }: 
     yield;
   }
   return all.map((one) => ({ ...one, evacuation: planned.get(one) as Evacuation }));
+}
+
+function* beginSteps(
+  fleet: FleetReader,
+  planned: readonly Evacuating[],
+  how: BeginEvacuation,
+): Generator<undefined, BegunBefore> {
+  const services = planned
+    .filter(({ evacuation }) => evacuation.kind === 'move')
+    .map(({ tenant }) => serviceOf(tenant));
+  const operation = `${how.operation}.hand-overs` as OperationId;
+  const looked = yield* lookInSteps(fleet, { ...how, operation, services, ...SENSES });
+  const { changes, begun, targets, holds } = looked;
+  return { changes, operations: begun.length === 0 ? [] : [operation], targets, holds };
 }
 
 /** Whether a service left a host by this leaving of it. A host that is drained again leaves by another operation. */

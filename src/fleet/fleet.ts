@@ -4,6 +4,7 @@ import { AscendingMap } from './ascending-map.ts';
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import { IdGroups } from './id-groups.ts';
 import type { FleetReader } from './reader.ts';
+import { RecentCommits, type AppliedCommit } from './recent-commits.ts';
 import type { Applied, Index, Projected, Projection, Registry } from './registry.ts';
 import { firstNotBelow, SortedIds } from './sorted-ids.ts';
 
@@ -22,6 +23,7 @@ export class Fleet implements FleetReader {
   #groups: Map<string, IdGroups>;
   #projected: Map<string, Projected>;
   #shelves: Map<string, Shelf>;
+  #recent = new RecentCommits();
 
   constructor(registry: Registry) {
     this.registry = registry;
@@ -56,6 +58,7 @@ export class Fleet implements FleetReader {
     this.#groups = loaded.#groups;
     this.#projected = loaded.#projected;
     this.#shelves = loaded.#shelves;
+    this.#recent = loaded.#recent;
   }
 
   /** Loads one document of a snapshot. */
@@ -72,19 +75,26 @@ export class Fleet implements FleetReader {
   /** Applies a durable commit that was decided elsewhere, or found in the journal. Revisions leave no gap. */
   apply(revision: number, changes: readonly Change[]): Applied[] {
     this.#advance(revision);
-    return changes.map(({ kind, id, doc }) => {
+    const commit = changes.map(({ kind, id, doc }) => {
       const shelf = this.#shelf(kind);
       const after = doc === null ? undefined : { id: id as Id<string>, revision, doc };
       const applied: Applied = { kind, before: shelf.documents.get(id), after };
       this.#replace(shelf, applied);
       return applied;
     });
+    this.#recent.add(commit);
+    return commit;
+  }
+
+  commitsBack(): Iterable<AppliedCommit> {
+    return this.#recent.newestFirst();
   }
 
   /** Takes over a durable commit from the stage on top of this fleet, which has shown it to the projections already. */
   absorb(revision: number, applied: readonly Applied[]): void {
     this.#advance(revision);
     for (const one of applied) this.#store(this.#shelf(one.kind), one);
+    this.#recent.add(applied);
   }
 
   #advance(revision: number): void {

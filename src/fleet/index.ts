@@ -4,6 +4,8 @@ export type { AnyDoc, Change, Id, Kind, Reason, Refusal, Stored } from './docume
 export { Fleet } from './fleet.ts';
 export { IdGroups } from './id-groups.ts';
 export type { FleetReader } from './reader.ts';
+export { changesSince, newestCommit } from './recent-commits.ts';
+export type { AppliedCommit } from './recent-commits.ts';
 export { Registry } from './registry.ts';
 export type { Applied, Forkable, Index, Invariant, Model, Projected, Projection } from './registry.ts';
 export { LongTrial } from './long-trial.ts';

@@ -4,12 +4,15 @@
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader } from './reader.ts';
+import type { AppliedCommit } from './recent-commits.ts';
 import type { Applied, Index, Projected, Projection } from './registry.ts';
 import { StagedKeys } from './staged-keys.ts';
 
 /** What can be staged upon. */
 export interface Ground extends FleetReader {
   projectedFor(kind: string): readonly Projected[];
+  /** What was committed and staged, the newest first, as far back as it is known. */
+  commitsBack(): Iterable<AppliedCommit>;
 }
 
 /** Stands for a document that is to go: one look tells it from what is not staged at all. */
@@ -135,6 +138,11 @@ export class Overlay implements Ground {
       if (after !== GONE) made.add(after);
     }
     return made;
+  }
+
+  *commitsBack(): Iterable<AppliedCommit> {
+    for (let at = this.commits.length - 1; at >= 0; at -= 1) yield this.commits[at] as AppliedCommit;
+    yield* this.ground.commitsBack();
   }
 
   projection<P extends Projected>(projection: Projection<P>): P {

@@ -1,6 +1,6 @@
 // What lives on a host and how it gets away from there. Each kind of tenant (instances, and later pods, designations, managed
 // nodes) brings an evacuator; whoever empties a host knows this interface and nothing of its tenants.
-import type { Applied, Change, FleetReader, Reason, Refusal, Trial } from '../fleet/index.ts';
+import type { Applied, Change, FleetReader, Index, Reason, Refusal, Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 
 /** Something that keeps a host from leaving. */
@@ -43,6 +43,19 @@ export interface PlanHow {
 /** What each step leaves to be done, and what comes out at the end. */
 export type PlanSteps = Generator<undefined, readonly Evacuating[]>;
 
+export interface Begun {
+  readonly changes: readonly Change[];
+  readonly operations: readonly OperationId[];
+}
+
+/** Begun before the commit that it is for. */
+export interface BegunBefore extends Begun {
+  /** By the ids of tenants: the host that each goes to. */
+  readonly targets: ReadonlyMap<string, string>;
+  /** Whether that may still be done, and so: nothing that it replaces was changed since. Costs what was begun. */
+  readonly holds: (fleet: FleetReader) => boolean;
+}
+
 export interface BeginEvacuation {
   /** Names the operations that are begun; an evacuator adds to it what tells its own apart. */
   readonly operation: OperationId;
@@ -64,8 +77,12 @@ export interface Evacuator {
   readonly aboutMs?: number;
   /** Its tenants leave before those of the others: services change hands before the first instance goes. */
   readonly leavesFirst?: true;
+  /** Some of its tenants end with their host: which, its plan says. Without it all of them keep the host from leaving. */
+  readonly mayEnd?: true;
   /** What lives on the host or is on its way there, in the order of ids. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
+  /** By host: the documents that its inventory and its plan for the host follow from. While they are the same, so is what lives there. */
+  readonly restsOn: readonly Index<string, never>[];
   /** Those of its tenants that are on their way off the host just now: they count against the budgets. */
   readonly underWay: (fleet: FleetReader, host: string) => number;
   /**
@@ -78,11 +95,13 @@ export interface Evacuator {
   /** The kinds of documents that its plan adds to a trial. */
   readonly triesOut?: readonly string[];
   /** Begins what is planned for these; those that wait or end are left out. Answers the operations that do it. */
-  readonly begin: (
+  readonly begin: (fleet: FleetReader, planned: readonly Evacuating[], how: BeginEvacuation) => Begun | Refusal;
+  /** The same in steps, for what leaves first. */
+  readonly beginSteps?: (
     fleet: FleetReader,
     planned: readonly Evacuating[],
     how: BeginEvacuation,
-  ) => { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] } | Refusal;
+  ) => Generator<undefined, BegunBefore>;
   /** Those of the inventory that are not on their way yet, so that a drain need not look at all of it each time. */
   readonly staying?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
   /** What of a plan may be begun now: what is beyond a limit on disruption waits instead. */
@@ -97,11 +116,7 @@ export interface Evacuator {
   /** What becomes of what is still there when the host is removed, by force or because it ends with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: Abandon) => readonly Change[];
   /** Brings back what left the host by its present scale-in, for a recover that asks for it. Absent when nothing goes back. */
-  readonly failBack?: (
-    fleet: FleetReader,
-    host: string,
-    how: BeginEvacuation,
-  ) => { readonly changes: readonly Change[]; readonly operations: readonly OperationId[] };
+  readonly failBack?: (fleet: FleetReader, host: string, how: BeginEvacuation) => Begun;
 }
 
 export interface Abandon {

@@ -49,6 +49,8 @@ export { planTogetherSteps } from './preview-plan.ts';
 export type * from './evacuator.ts';
 export type { Touched, TouchedBy } from './touched.ts';
 export { builtElsewhere } from './built-elsewhere.ts';
+export { endInSlices, slicedWrite, startInSlices } from './scale-in-prepare.ts';
+export type { SlicedVerb, Slicing } from './scale-in-prepare.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 export { SCALE_IN } from './scale-in-settings.ts';

@@ -9,7 +9,9 @@ const SLICE_MS = 5;
 /** Where the clock stands still no slice is endless. */
 const STEPS_PER_SLICE_MAX = 2000;
 /** Hosts that come, go or are edited make a plan begin anew. So often in a row that is not chance. */
-const TRIES_MAX = 5;
+export const TRIES_MAX = 5;
+
+export const UNSETTLED = 'fleet-unsettled';
 
 /** What the steps of a plan are made on. It is the same object in every slice, and shows the fleet as it is in each. */
 export interface Slices {
@@ -102,7 +104,8 @@ export async function planInSlices<T>(
   }
 }
 
-function unsettled(): Refusal {
-  const message = `Hosts came, went or were edited each of the ${TRIES_MAX} times that this plan was made. Nothing was changed. Ask again when that is over.`;
-  return { kind: 'conflict', code: 'fleet-unsettled', message };
+/** A plan that could not be made, or that held no more each time that it was to be carried out. */
+export function unsettled(): Refusal {
+  const message = `What this plan rests on changed each of the ${TRIES_MAX} times that it was made: hosts came, went or were edited, or what lives on them did. Nothing was changed. Ask again when that is over.`;
+  return { kind: 'conflict', code: UNSETTLED, message };
 }

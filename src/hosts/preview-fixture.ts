@@ -56,6 +56,8 @@ export function evacuatorOf(tenancy: Tenancy): Evacuator {
     ...(promisesTargets !== undefined && { promisesTargets }),
     ...(aboutMs !== undefined && { aboutMs }),
     ...(movedBy !== undefined && { movedBy }),
+    ...(Object.values(told).some((one) => one.kind === 'ends') && { mayEnd: true as const }),
+    restsOn: [],
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
     underWay: () => 0,
     plan: (fleet, leavers) => {

@@ -60,12 +60,17 @@ const WORDS: Readonly<Record<Part, string>> = {
   designations: 'where services go',
 };
 
+/** Undefined for what a preview may have shown. */
+export function malformedPlan(seen: string): Refusal | undefined {
+  if (FORM.test(seen)) return undefined;
+  const message = 'A plan is named by the 64 digits that a preview shows as its plan.';
+  return { kind: 'invalid', code: 'not-a-plan', message, field: '/plan' };
+}
+
 /** Undefined when the plan is still the one that was seen. */
 export function planChanged(seen: string, now: string): Refusal | undefined {
-  if (!FORM.test(seen)) {
-    const message = 'A plan is named by the 64 digits that a preview shows as its plan.';
-    return { kind: 'invalid', code: 'not-a-plan', message, field: '/plan' };
-  }
+  const malformed = malformedPlan(seen);
+  if (malformed !== undefined) return malformed;
   if (seen === now) return undefined;
   const differs = PARTS.filter((_, at) => digits(seen, at) !== digits(now, at));
   const message =

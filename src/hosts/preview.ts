@@ -155,6 +155,18 @@ export function planProblem(
   return planChanged(plan, hashOf(hosts, planned, hash));
 }
 
+/** The same in steps, before the commit; and what was planned. */
+export function* pinnedPlanSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
+): Steps<{ readonly planned: readonly PlannedBy[]; readonly problem?: Refusal }> {
+  const planned = yield* planTogetherSteps(slices, evacuators, { hosts, within: () => site, nowMs });
+  const problem = planChanged(plan, hashOf(hosts, planned, hash));
+  yield;
+  return { planned, ...(problem !== undefined && { problem }) };
+}
+
 function hashOf(hosts: readonly StoredHost[], planned: readonly PlannedBy[], hash: Hash): string {
   const all = planned.flatMap(({ evacuating }) => evacuating);
   return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedIn(planned) }, hash);

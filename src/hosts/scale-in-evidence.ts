@@ -31,8 +31,13 @@ export function tenantsIn(
   const found: Tenant[] = [];
   for (const evacuator of evacuators) {
     const inventory = evacuator.inventory(fleet, host);
-    for (let at = 0; at < inventory.length && found.length < enough; at += BLOCKERS_MAX) {
-      const tenants = inventory.slice(at, at + Math.min(BLOCKERS_MAX, enough));
+    if (evacuator.mayEnd !== true) {
+      found.push(...inventory.slice(0, enough - found.length));
+      continue;
+    }
+    const atOnce = Math.min(BLOCKERS_MAX, enough);
+    for (let at = 0; at < inventory.length && found.length < enough; at += atOnce) {
+      const tenants = inventory.slice(at, at + atOnce);
       const planned = evacuator.plan(fleet, [{ host, tenants }], nowMs);
       found.push(...planned.filter(({ evacuation }) => evacuation.kind !== 'ends').map(({ tenant }) => tenant));
     }

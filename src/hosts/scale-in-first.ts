@@ -1,8 +1,18 @@
 // What leaves hosts first is begun in the commit that tombstones them, for all of them together: so a start does what its preview
 // showed, and not what comes of looking at one host after the other. What finds no room now is begun by the drains.
-import { onTrial, type Change, type FleetReader } from '../fleet/index.ts';
+import { onTrial, type Change, type FleetReader, type Trial } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
-import type { Evacuator } from './evacuator.ts';
+import {
+  planOn,
+  type BeginEvacuation,
+  type BegunBefore,
+  type Evacuating,
+  type Evacuator,
+  type Leavers,
+} from './evacuator.ts';
+import { HOST } from './model.ts';
+import { basisOf, isAsBefore, type PlanBasis } from './plan-basis.ts';
+import type { Slices, Steps } from './plan-slices.ts';
 import { targetOf } from './preview-plan.ts';
 import { MOVE_DEADLINE_MS } from './scale-in-drain.ts';
 
@@ -16,19 +26,9 @@ interface Leaving {
   readonly nowMs: number;
 }
 
-export function firstToLeave(
-  fleet: FleetReader,
-  evacuators: readonly Evacuator[],
-  { hosts, changes, operation, by, nowMs }: Leaving,
-): Change[] {
-  const what = hosts.length === 1 ? `host ${hosts[0]}` : `${hosts.length} hosts`;
-  const how = {
-    operation: `hand-over-${operation}` as OperationId,
-    by,
-    why: `scale-in of ${what}`,
-    nowMs,
-    deadlineMs: MOVE_DEADLINE_MS,
-  };
+export function firstToLeave(fleet: FleetReader, evacuators: readonly Evacuator[], leaving: Leaving): Change[] {
+  const { hosts, changes, nowMs } = leaving;
+  const how = howToBegin(leaving);
   return onTrial(fleet, (trial) => {
     trial.add([...changes]);
     return evacuators
@@ -42,4 +42,66 @@ export function firstToLeave(
         return 'code' in begun ? [] : begun.changes;
       });
   });
+}
+
+/** The same in steps, before the commit that tombstones them: for each evacuator what it begins, and whether that still holds. */
+export function* firstToLeaveSteps(
+  slices: Slices,
+  evacuators: readonly Evacuator[],
+  leaving: Leaving,
+): Steps<FirstOf[]> {
+  const { hosts, changes, nowMs } = leaving;
+  const begun: FirstOf[] = [];
+  for (const evacuator of evacuators) {
+    if (evacuator.leavesFirst !== true) continue;
+    const basis = basisOf(slices.fleet, [evacuator], hosts);
+    const leavers: Leavers[] = [];
+    for (const host of hosts) {
+      leavers.push({ host, tenants: evacuator.inventory(slices.fleet, host) });
+      yield;
+    }
+    const trial = slices.newTrial([HOST.name, ...(evacuator.triesOut ?? [])]);
+    yield;
+    for (const change of changes) {
+      if (change.kind === HOST.name) trial.add([change]);
+      yield;
+    }
+    const planned = yield* planOn(evacuator, trial, leavers, { nowMs });
+    const going = planned.filter((one) => targetOf(one) !== undefined);
+    if (going.length === 0) continue;
+    const how = howToBegin(leaving);
+    begun.push({ evacuator, ...(yield* beginOn(trial, { evacuator, going, how, basis })) });
+  }
+  return begun;
+}
+
+interface Beginning {
+  readonly evacuator: Evacuator;
+  readonly going: readonly Evacuating[];
+  readonly how: BeginEvacuation;
+  readonly basis: PlanBasis;
+}
+
+/** In steps where the evacuator has them; else what it begins holds while nothing of the hosts changes. */
+function* beginOn(trial: Trial, { evacuator, going, how, basis }: Beginning): Steps<BegunBefore> {
+  if (evacuator.beginSteps !== undefined) return yield* evacuator.beginSteps(trial, going, how);
+  const begun = evacuator.begin(trial, going, how);
+  if ('code' in begun) return { changes: [], operations: [], targets: new Map(), holds: () => true };
+  const targets = new Map(going.map((one) => [one.tenant.id, targetOf(one) ?? '']));
+  return { ...begun, targets, holds: (fleet) => isAsBefore(fleet, basis) };
+}
+
+export interface FirstOf extends BegunBefore {
+  readonly evacuator: Evacuator;
+}
+
+function howToBegin({ hosts, operation, by, nowMs }: Leaving): BeginEvacuation {
+  const what = hosts.length === 1 ? `host ${hosts[0]}` : `${hosts.length} hosts`;
+  return {
+    operation: `hand-over-${operation}` as OperationId,
+    by,
+    why: `scale-in of ${what}`,
+    nowMs,
+    deadlineMs: MOVE_DEADLINE_MS,
+  };
 }

@@ -12,8 +12,8 @@ import {
   type Route,
   type World,
 } from '../access/index.ts';
-import { idOf, valueOf, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
-import { refuse, type Decision } from '../journal/index.ts';
+import { idOf, valueOf, type Reason, type Refusal } from '../fleet/index.ts';
+import { refuse } from '../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../operations/index.ts';
 import type { Evacuator } from './evacuator.ts';
 import { PREVIEW, shownPreview, type Telling } from './preview-view.ts';
@@ -23,7 +23,8 @@ import type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 import { scaleInBlockedRoute } from './scale-in-blocked-routes.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { scaleInStatusRoute } from './scale-in-status-routes.ts';
-import { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
+import { endInSlices, slicedWrite, startInSlices, type SlicedVerb, type Slicing } from './scale-in-prepare.ts';
+import { recoverHosts } from './scale-in.ts';
 import type { TouchedBy } from './touched.ts';
 
 export interface ScaleInRoutes {
@@ -83,13 +84,13 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         ),
         deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: DEADLINE_MAX_MS })),
       },
-      decide: (fleet, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
-        startScaleIn(fleet, options.evacuators, {
+      verbOf: (slicing, { body: { drain = true, plan, deadlineMs }, asked, hash }) =>
+        startInSlices(slicing, (fleet) => ({
           ...asked,
           drain,
           ...(plan !== undefined && { plan: { plan, hash } }),
           deadlineMs: deadlineMs ?? valueOf(fleet, SCALE_IN).drainDeadlineMs,
-        }),
+        })),
     }),
     verbRoute(options, {
       verb: 'end',
@@ -98,15 +99,16 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
         disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
         force: Type.Optional(closed({ reason: REASON })),
       },
-      decide: (fleet, { body: { disconnect = false, force }, asked }) =>
-        endScaleIn(fleet, options.evacuators, { ...asked, disconnect, ...(force !== undefined && { force }) }),
+      verbOf: (slicing, { body: { disconnect = false, force }, asked }) =>
+        endInSlices(slicing, () => ({ ...asked, disconnect, ...(force !== undefined && { force }) })),
     }),
     verbRoute(options, {
       verb: 'recover',
       about: 'Bring hosts back that were being taken out of service, each judged on its own',
       fields: { failBack: Type.Optional(Type.Boolean({ description: 'services that left them come back too' })) },
-      decide: (fleet, { body: { failBack = false }, asked }) =>
-        recoverHosts(fleet, options.evacuators, { ...asked, failBack }),
+      verbOf: ({ evacuators }, { body: { failBack = false }, asked }) => ({
+        decide: (fleet) => recoverHosts(fleet, evacuators, { ...asked, failBack }),
+      }),
     }),
   ];
 }
@@ -166,17 +168,20 @@ interface Verb<F extends TProperties> {
   readonly verb: 'start' | 'end' | 'recover';
   readonly about: string;
   readonly fields: F;
-  readonly decide: (
-    fleet: FleetReader,
+  readonly verbOf: (
+    slicing: Slicing,
     given: {
       readonly body: Static<ReturnType<typeof closed<F>>>;
       readonly asked: Asked;
       readonly hash: World['hash'];
     },
-  ) => Decision<ScaleInAnswer>;
+  ) => SlicedVerb;
 }
 
-function verbRoute<F extends TProperties>({ explain }: ScaleInRoutes, { verb, about, fields, decide }: Verb<F>): Route {
+function verbRoute<F extends TProperties>(
+  { explain, evacuators }: ScaleInRoutes,
+  { verb, about, fields, verbOf }: Verb<F>,
+): Route {
   return write({
     method: 'POST',
     path: `${PATH}/${verb}`,
@@ -189,22 +194,23 @@ function verbRoute<F extends TProperties>({ explain }: ScaleInRoutes, { verb, ab
       200: { about: 'nothing was left to do: a result for each host', schema: ANSWER },
       202: { about: 'the operation to follow, and a result for each host', schema: ANSWER },
     },
-    handle: ({ body, caller }, { clock, ids, hash, sightOf }) => {
+    handle: ({ body, caller, authority }, world) => {
+      const { clock, ids, hash, sightOf } = world;
       const { hosts, reason: why } = body as unknown as { readonly hosts: readonly string[]; readonly reason?: string };
       const operation = idOf(OPERATION, ids.next('op'));
       const asked = { hosts, operation, ...whoAsks(caller), nowMs: clock.nowMs(), ...(why !== undefined && { why }) };
       const given = { body: body as unknown as Static<ReturnType<typeof closed<F>>>, asked, hash };
-      return {
+      return slicedWrite(verbOf({ world, authority, evacuators }, given), (decide) => ({
         why: why ?? `scale-in ${verb}`,
         operation,
         decide: (fleet) => {
-          const decision = decide(fleet, given);
+          const decision = decide(fleet);
           return decision.kind === 'refuse'
             ? refuse(told(decision.refusal, { explain, sight: sightOf(caller, fleet) }))
             : decision;
         },
         answer: (made: ScaleInAnswer, { sight }) => shownAnswer(made, operation, { explain, sight }),
-      };
+      }));
     },
   });
 }

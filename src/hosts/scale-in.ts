@@ -1,12 +1,11 @@
 // Deciding on scale-in: taking hosts out of service, removing them, bringing them back. Each of the three is one commit, judged
 // by the table on the newest state, and is the same whether it is asked once or many times.
-import { mark, put, type Change, type FleetReader } from '../fleet/index.ts';
+import { put, type Change, type FleetReader } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { newOperation, withinOf, type NewItem, type OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
 import type { Evacuator } from './evacuator.ts';
 import { HOST, type Host } from './model.ts';
-import { planProblem } from './preview.ts';
 import type { Hash } from './preview-hash.ts';
 import {
   hostsNamed,
@@ -17,8 +16,9 @@ import {
   type Named,
   type ScaleInAnswer,
 } from './scale-in-answer.ts';
-import { firstToLeave } from './scale-in-first.ts';
 import { judged } from './scale-in-judge.ts';
+import type { BlockedBefore } from './scale-in-prepare.ts';
+import { planStart, type PreparedStart } from './scale-in-start-plan.ts';
 import { SCALE_IN_TABLE, type Verb } from './scale-in-table.ts';
 import {
   cancelledWith,
@@ -48,9 +48,15 @@ export interface StartScaleIn extends ScaleInCommand {
   /** What a preview showed: another plan is refused. */
   readonly plan?: { readonly plan: string; readonly hash: Hash };
   readonly deadlineMs: number;
+  /** Planned before this commit. A start for which that has to be done first, or again, is refused as not prepared. */
+  readonly prepared?: PreparedStart;
+  /** For so many tenants it is planned here; for any number when nothing is said. */
+  readonly plannedHereMax?: number;
 }
 
 export interface EndScaleIn extends ScaleInCommand {
+  /** Found to be blocked before this commit, which does not look for what is in the way again. */
+  readonly blockedBefore?: BlockedBefore;
   /** A host that is connected is told to leave first. */
   readonly disconnect: boolean;
   /** Whatever lives there. The reason is kept. */
@@ -82,19 +88,15 @@ export function startScaleIn(
   const verdicts = named.map((one) => verdictOn(one, 'start', (host) => tombstoned(fleet, host, command)));
   const bad = verdicts.filter(({ result }) => result !== 'accepted' && result !== 'unchanged');
   if (bad.length > 0) return refuse(refusedFor('start', bad.map(shown)));
-  const { plan, ...asked } = command;
-  const problem = plan === undefined ? undefined : planProblem(fleet, evacuators, { ...asked, ...plan });
-  if (problem !== undefined) {
-    mark('plan-is-another-now');
-    return refuse(problem);
-  }
-  const how = { kind: DRAIN_KIND, does: 'scale in', within: command.site, deadlineMs: command.deadlineMs };
-  const decision = decided(fleet, command, verdicts, how);
-  if (decision.kind === 'refuse' || verdicts.every(({ item }) => item === undefined)) return decision;
   const hosts = named.flatMap(({ host }) => host?.id ?? []);
   const changes = verdicts.flatMap((one) => one.changes ?? []);
-  const first = firstToLeave(fleet, evacuators, { ...asked, hosts, changes });
-  return accept([...decision.changes, ...first], decision.answer);
+  const isNew = verdicts.some(({ item }) => item !== undefined);
+  const planned = planStart(fleet, evacuators, { command, hosts, changes, isNew });
+  if (planned.kind === 'refuse') return planned;
+  const how = { kind: DRAIN_KIND, does: 'scale in', within: command.site, deadlineMs: command.deadlineMs };
+  const decision = decided(fleet, command, verdicts, how);
+  if (decision.kind === 'refuse' || !isNew) return decision;
+  return accept([...decision.changes, ...planned.first()], decision.answer);
 }
 
 /** Each on its own: those that are proven empty go, the others say what is in the way. */
@@ -104,7 +106,9 @@ export function endScaleIn(
   command: EndScaleIn,
 ): Decision<ScaleInAnswer> {
   const named = hostsNamed(fleet, command.hosts, command.site);
-  const verdicts = named.map((one) => verdictOn(one, 'end', (host) => judged(fleet, evacuators, { host, command })));
+  const verdicts = named.map((one) =>
+    verdictOn(one, 'end', (host) => judgedOrBlocked(fleet, evacuators, { host, command })),
+  );
   return eachOnItsOwn(fleet, command, verdicts, {
     kind: END_KIND,
     does: 'remove',
@@ -128,7 +132,7 @@ export function recoverHosts(
 type Judged = Verdict & { readonly host: string };
 
 /** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
-function verdictOn({ asked, host }: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
+export function verdictOn({ asked, host }: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
   if (host === undefined) return unknownName(asked);
   const name = host.id;
   const act = SCALE_IN_TABLE[host.doc.state][verb];
@@ -193,8 +197,18 @@ function decided(
   return accept([...changes, ...began], { operation, hosts });
 }
 
+/** One that was found to be blocked is not looked at again, unless something was said of it since. */
+function judgedOrBlocked(
+  fleet: FleetReader,
+  evacuators: readonly Evacuator[],
+  { host, command }: { readonly host: StoredHost; readonly command: EndScaleIn },
+): Verdict {
+  const before = command.blockedBefore?.get(host.id);
+  return before?.host === host ? before.verdict : judged(fleet, evacuators, { host, command });
+}
+
 /** A host that leaves already is left alone, unless nothing drains it any more or it is to be drained otherwise. */
-function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn): Verdict {
+export function tombstoned(fleet: FleetReader, host: StoredHost, command: StartScaleIn): Verdict {
   const { id, doc } = host;
   const { operation, drain, site, by, why, nowMs } = command;
   const item: NewItem = { key: id, target: { kind: HOST.name, id }, step: 'hand-over' };

@@ -150,7 +150,8 @@ function evacuatorOf(kit: Kit): Evacuator {
   const tenantOf = ({ id }: { readonly id: string }) => ({ kind: name, id });
   return {
     name: `${name}s`,
-    ...(name === 'post' && { leavesFirst: true as const, promisesTargets: true as const }),
+    ...(name === 'post' && { leavesFirst: true as const, promisesTargets: true as const, mayEnd: true as const }),
+    restsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
     underWay: (fleet, host) => fleet.countOf(moving, host),
     staying: (fleet, host) =>

@@ -14,7 +14,7 @@ import {
 } from '../hosts/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../network/index.ts';
-import type { OperationId } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
 import { abandoned } from './abandon.ts';
 import { heldOn } from './clean.ts';
 import { degradedReason, troubledPorts } from './degraded.ts';
@@ -42,6 +42,8 @@ export const instanceEvacuator: Evacuator = {
       .sort()
       .map((id) => ({ kind: INSTANCE.name, id }));
   },
+
+  restsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_LEAVING, OPEN_ITEMS_BY_HOST],
 
   underWay: (fleet, host) => fleet.countOf(INSTANCES_LEAVING, host),
   unsettled: (fleet, host) => unsettledFrom(fleet, host),

@@ -21,6 +21,7 @@ function isOfInstanceAt(fleet: FleetReader, { doc: { instance } }: StoredPort, h
 export const portEvacuator: Evacuator = {
   name: 'ports',
   inventory: (fleet, host) => strays(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
+  restsOn: [PORTS_BY_HOST],
   underWay: () => 0,
   plan: (_fleet, leavers) =>
     leavers.flatMap(({ host, tenants }) =>

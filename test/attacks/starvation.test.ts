@@ -264,6 +264,27 @@ test('a watch from the beginning comes whole, in pieces that wait for the reader
   stream.close();
 });
 
+test('an end of many hosts is prepared before it is decided, and its repetition is not', async () => {
+  const { world } = await started();
+  const hosts = Array.from({ length: 30 }, (_, nth) => `many-${nth}`);
+  const leaving = { operation: 'op-x', drain: true, by: 'ann', atMs: 0 };
+  const connection = { state: 'down' as const, sinceMs: 0 };
+  await world.commit(...hosts.map((name) => hostChange(name, { state: 'drained', leaving, connection })));
+  const operator = await world.token('operator');
+  const submitted: string[] = [];
+  const submit = world.journal.submit.bind(world.journal);
+  world.journal.submit = (request) => {
+    submitted.push(request.by);
+    return submit(request);
+  };
+  const headers = { 'idempotency-key': 'once' };
+  const end = { method: 'POST', url: '/api/v1/scale-in/end', payload: { hosts }, headers } as const;
+  const first = await world.call(operator, end);
+  expect([first.statusCode, submitted.length]).toEqual([202, 3]);
+  const again = await world.call(operator, end);
+  expect([again.statusCode, again.json(), submitted.length]).toEqual([202, first.json(), 4]);
+});
+
 test('previews and tenants are planned one at a time: what others ask for is decided between them', async () => {
   const { world } = await started();
   await world.commit(...['a', 'b'].map((name) => hostChange(name)));

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import {
   closed,
+  NOT_PREPARED,
   read,
   refused,
   write,
@@ -10,16 +11,19 @@ import {
   type Route,
   type Sight,
 } from '../../access/index.ts';
-import { idOf, valueOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, valueOf, type Refusal } from '../../fleet/index.ts';
 import {
-  endScaleIn,
+  endInSlices,
   recoverHosts,
   SCALE_IN,
-  startScaleIn,
+  slicedWrite,
+  startInSlices,
   type Evacuator,
   type ScaleInAnswer,
+  type SlicedVerb,
+  type Slicing,
 } from '../../hosts/index.ts';
-import { refuse, type Decision } from '../../journal/index.ts';
+import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain } from '../../operations/index.ts';
 import { YANG_JSON } from './errors.ts';
 import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
@@ -194,21 +198,21 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
     access: 'operator',
     body: inputSchema(rpc),
     answers: ok('a result for every host'),
-    handle: ({ body, caller }, { clock, ids, sightOf }) => {
+    handle: ({ body, caller, authority }, world) => {
+      const { clock, ids, sightOf } = world;
       const hosts = nodesOf(body);
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
-      const decide = (fleet: FleetReader): Decision<ScaleInAnswer> => {
-        const decision = DECIDE[rpc](fleet, evacuators, command);
-        if (decision.kind === 'accept') return decision;
-        return refuse(withSentences(decision.refusal, rpc, limitedTo(explain, sightOf(caller, fleet))));
-      };
-      return {
+      return slicedWrite(VERBS[rpc]({ world, authority, evacuators }, command), (decide) => ({
         why: rpc,
         operation,
-        decide,
+        decide: (fleet) => {
+          const decision = decide(fleet);
+          if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
+          return refuse(withSentences(decision.refusal, rpc, limitedTo(explain, sightOf(caller, fleet))));
+        },
         answer: (made: ScaleInAnswer, { sight }) => yang(outputOf(made, limitedTo(explain, sight))),
-      };
+      }));
     },
   });
 }
@@ -234,17 +238,16 @@ interface Command {
   readonly nowMs: number;
 }
 
-type Decide = (fleet: FleetReader, evacuators: readonly Evacuator[], command: Command) => Decision<ScaleInAnswer>;
-
-const DECIDE: Readonly<Record<Rpc, Decide>> = {
-  'scalein-computes-start': (fleet, evacuators, command) => {
-    const { restconfDrain: drain, drainDeadlineMs: deadlineMs } = valueOf(fleet, SCALE_IN);
-    return startScaleIn(fleet, evacuators, { ...command, drain, deadlineMs });
-  },
-  'scalein-computes-end': (fleet, evacuators, command) =>
-    endScaleIn(fleet, evacuators, { ...command, disconnect: false }),
-  'scalein-computes-recover': (fleet, evacuators, command) =>
-    recoverHosts(fleet, evacuators, { ...command, failBack: false }),
+const VERBS: Readonly<Record<Rpc, (slicing: Slicing, command: Command) => SlicedVerb>> = {
+  'scalein-computes-start': (slicing, command) =>
+    startInSlices(slicing, (fleet) => {
+      const { restconfDrain: drain, drainDeadlineMs: deadlineMs } = valueOf(fleet, SCALE_IN);
+      return { ...command, drain, deadlineMs };
+    }),
+  'scalein-computes-end': (slicing, command) => endInSlices(slicing, () => ({ ...command, disconnect: false })),
+  'scalein-computes-recover': ({ evacuators }, command) => ({
+    decide: (fleet) => recoverHosts(fleet, evacuators, { ...command, failBack: false }),
+  }),
 };
 
 function nothing(what: string, id: string, known?: string): Refusal {

@@ -1,0 +1,186 @@
+// How long a decision on a thousand hosts holds the event loop in one piece, on 10^4 hosts with 10^5 instances: each slice of what is worked
+// out before its commit, and the commit itself as far as it is decided: authorised elsewhere, decided, checked, written down as text, staged.
+import { hash } from 'node:crypto';
+import { guarded, NOT_PREPARED, type Route, type Write } from '../src/access/index.ts';
+import { restconfRoutes } from '../src/api/restconf/routes.ts';
+import { touchedBy } from '../src/dataplane/index.ts';
+import { valueOf, type Fleet, type FleetReader, type Refusal } from '../src/fleet/index.ts';
+import { SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
+import { previewScaleIn } from '../src/hosts/preview.ts';
+import { joinRoutes } from '../src/hosts/join-routes.ts';
+import { scaleInRoutes } from '../src/hosts/runtime.ts';
+import { scaleOutRoute } from '../src/hosts/scale-out-routes.ts';
+import { DecidedGroup } from '../src/journal/group.ts';
+import type { Decision, Outcome } from '../src/journal/index.ts';
+import { realClock } from '../src/main/clock.ts';
+import { EVACUATORS, explain } from '../src/main/rooms.ts';
+import { below, type Benchmark, type Figure } from './benchmark.ts';
+import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
+import type { Scope } from './scope.ts';
+
+const HOSTS = 10_000;
+const INSTANCES = 100_000;
+const SERVICES = 5_000;
+const LEAVERS = 1000;
+const PIECE_LIMIT_MS = 20;
+const ROUNDS = 3;
+
+const sha256 = (text: string): string => hash('sha256', text, 'hex');
+const CALLER = { name: 'bench', role: 'operator' };
+
+interface Pieces {
+  readonly longestMs: number;
+  readonly commitMs: number;
+  readonly count: number;
+  readonly sumMs: number;
+  /** What it came to: `accepted`, or the code of the refusal. */
+  readonly outcome: string;
+}
+
+/** Of this thread alone: on a machine that others work on a piece would last as long as they let it. */
+class Measured {
+  readonly pieces: number[] = [];
+
+  run<T>(work: () => T): T {
+    const began = process.threadCpuUsage();
+    const made = work();
+    const { user, system } = process.threadCpuUsage(began);
+    this.pieces.push((user + system) / 1000);
+    return made;
+  }
+}
+
+/** Decides as the journal does, on a stage that is dropped. */
+function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, measured: Measured): Outcome<A> {
+  const group = new DecidedGroup(fleet, undefined);
+  let outcome: Outcome<A> | undefined;
+  const resolve = (settled: Outcome<unknown>): void => void (outcome = settled as Outcome<A>);
+  const reject = (error: unknown): void => {
+    throw error;
+  };
+  const pending = { request: { by: 'bench', decide }, atMs: 0, resolve, reject };
+  measured.run(() => group.add([pending], { nowMs: realClock.nowMs(), newCommitId: () => 'c' }));
+  for (const { settle } of group.decided) settle();
+  group.stage.drop();
+  return outcome as Outcome<A>;
+}
+
+/** Asks a route that writes as the API does, prepared as often as it has to be. */
+async function piecesOf(fleet: Fleet, route: Route, body: object): Promise<Pieces> {
+  const measured = new Measured();
+  let serial = 0;
+  const world = {
+    submit: (_: unknown, { decide }: { decide: (on: FleetReader) => Decision<unknown> }) =>
+      Promise.resolve(decideOn(fleet, decide, measured)),
+    clock: realClock,
+    ids: { next: (kind: string) => `${kind}-bench-${(serial += 1)}` },
+    hash: sha256,
+    sightOf: () => undefined,
+    journal: { fleet },
+  };
+  const call = { body, caller: CALLER, authority: {}, params: {}, query: {} };
+  let write = route.handle(call as never, world as never) as Write | { readonly kind: 'refuse' };
+  for (;;) {
+    if ('kind' in write) throw new Error(JSON.stringify(write));
+    const decide = guarded(write, { caller: CALLER, sightOf: () => undefined } as never);
+    const outcome = decideOn(fleet, decide, measured);
+    const commitMs = measured.pieces.at(-1) ?? NaN;
+    if (outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED && write.prepare !== undefined) {
+      const next: Write | Refusal = await write.prepare();
+      if ('code' in next) throw new Error(next.message);
+      write = next;
+      continue;
+    }
+    measured.run(() => JSON.stringify(outcome));
+    const { pieces } = measured;
+    return {
+      longestMs: Math.max(...pieces),
+      commitMs,
+      count: pieces.length,
+      sumMs: pieces.reduce((sum, one) => sum + one, 0),
+      outcome: outcome.kind === 'refused' ? outcome.refusal.code : 'accepted',
+    };
+  }
+}
+
+/** The median of some rounds, after one that compiles. */
+async function median(scope: Scope, ask: () => Promise<Pieces>): Promise<Pieces> {
+  const rounds: Pieces[] = [];
+  await ask();
+  while (rounds.length < ROUNDS) {
+    scope.check();
+    rounds.push(await ask());
+  }
+  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as Pieces;
+}
+
+interface Asked {
+  readonly name: string;
+  readonly route: Route;
+  readonly body: object;
+  readonly expected: string;
+}
+
+async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: Asked): Promise<Figure> {
+  const { longestMs, commitMs, count, sumMs, outcome } = await median(scope, () => piecesOf(fleet, route, body));
+  if (outcome !== expected) throw new Error(`${name}: ${outcome} instead of ${expected}`);
+  const peer = `limit: ${PIECE_LIMIT_MS} ms; the commit ${commitMs.toFixed(1)} ms; ${count} pieces, ${Math.round(sumMs)} ms in all`;
+  return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
+}
+
+function routesBy(): (path: string) => Route {
+  const routes = [
+    ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
+    ...joinRoutes(),
+    scaleOutRoute,
+    ...restconfRoutes({ evacuators: EVACUATORS, explain }),
+  ];
+  return (path) => {
+    const found = routes.find((route) => route.method === 'POST' && route.path.endsWith(path));
+    if (found === undefined) throw new Error(`there is no ${path}`);
+    return found;
+  };
+}
+
+/** As the commit of a start leaves it: they all leave, and everything still lives there. */
+function tombstone(fleet: Fleet, hosts: readonly string[]): void {
+  const how = { operation: 'op-before' as never, by: 'bench', nowMs: realClock.nowMs(), drain: true };
+  const decision = startScaleIn(fleet, EVACUATORS, { ...how, hosts, deadlineMs: 3_600_000 });
+  if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
+  fleet.apply(fleet.revision + 1, decision.changes);
+}
+
+async function run(scope: Scope): Promise<Figure[]> {
+  const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
+  const routeAt = routesBy();
+  const hosts = leavers(LEAVERS);
+  const nodes = { input: { 'node-ids': hosts } };
+  const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN) };
+  const shown = previewScaleIn(fleet, EVACUATORS, asked);
+  if ('code' in shown) throw new Error(shown.message);
+  const newHosts = Array.from({ length: LEAVERS }, (_, nth) => ({ name: `new-${nth}`, site: 'central' }));
+  const measure = (name: string, path: string, body: object, expected = 'accepted'): Promise<Figure> =>
+    figureOf(scope, fleet, { name, route: routeAt(path), body, expected });
+  const figures = [
+    await measure('start-piece-1000', '/scale-in/start', { hosts }),
+    await measure('start-pinned-piece-1000', '/scale-in/start', { hosts, plan: shown.planHash }),
+    await measure('restconf-start-piece-1000', ':scalein-computes-start', nodes),
+    await measure('join-piece-1000', '/api/v1/hosts', { hosts: newHosts }),
+    await measure('scale-out-piece-1000', '/scale-out', { hosts: newHosts }),
+  ];
+  tombstone(fleet, hosts);
+  return [
+    ...figures,
+    await measure('end-blocked-piece-1000', '/scale-in/end', { hosts }, 'blocked'),
+    await measure('end-forced-piece-1000', '/scale-in/end', { hosts, force: { reason: 'bench' } }),
+    await measure('recover-piece-1000', '/scale-in/recover', { hosts, failBack: true }),
+    await measure('start-again-piece-1000', '/scale-in/start', { hosts }),
+  ];
+}
+
+export const decisionPiecesBenchmark: Benchmark = {
+  name: 'decision-pieces',
+  about: `the longest that start, end, recover and joins of ${LEAVERS} of ${HOSTS} hosts hold the event loop`,
+  seconds: 60,
+  run,
+};

@@ -1,0 +1,53 @@
+// The last commits that a fleet took, by which whoever worked something out earlier finds what has changed since. A commit is told by its
+// object, never by its revision: what is decided again after a store failed has the revision of what was dropped.
+import type { FleetReader } from './reader.ts';
+import type { Applied } from './registry.ts';
+
+export type AppliedCommit = readonly Applied[];
+
+/** More than a busy fleet sees in a second. What is kept holds on to documents as they were, so it is not kept for longer. */
+export const CHANGES_KEPT_MAX = 10_000;
+
+export class RecentCommits {
+  /** Stands for everything before the first commit. */
+  #commits: AppliedCommit[] = [[]];
+  #changes = 0;
+
+  add(commit: AppliedCommit): void {
+    this.#commits.push(commit);
+    this.#changes += commit.length;
+    if (this.#changes > 2 * CHANGES_KEPT_MAX) this.#forget();
+  }
+
+  /** The oldest go, about half of all, so that each is moved once. */
+  #forget(): void {
+    let [at, kept] = [this.#commits.length, 0];
+    while (at > 0 && kept < CHANGES_KEPT_MAX) kept += this.#commits[--at]?.length ?? 0;
+    this.#commits = this.#commits.slice(at);
+    this.#changes = kept;
+  }
+
+  *newestFirst(): Iterable<AppliedCommit> {
+    for (let at = this.#commits.length - 1; at >= 0; at -= 1) yield this.#commits[at] as AppliedCommit;
+  }
+}
+
+interface Committed extends FleetReader {
+  commitsBack(): Iterable<AppliedCommit>;
+}
+
+/** What a fleet shows now, for `changesSince`. */
+export function newestCommit(fleet: FleetReader): AppliedCommit | undefined {
+  for (const commit of (fleet as Committed).commitsBack()) return commit;
+  return undefined;
+}
+
+/** What was changed after a commit; undefined when that cannot be told: it was dropped, or is too long ago. Costs what it answers. */
+export function changesSince(fleet: FleetReader, since: AppliedCommit | undefined): readonly Applied[] | undefined {
+  const changes: Applied[] = [];
+  for (const commit of (fleet as Committed).commitsBack()) {
+    if (commit === since) return changes;
+    changes.push(...commit);
+  }
+  return undefined;
+}
