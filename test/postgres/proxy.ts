@@ -1,10 +1,16 @@
-// A TCP proxy before PostgreSQL that can be pointed elsewhere, can fall silent, and can cut a connection at a chosen message.
+// A TCP proxy before PostgreSQL that can be pointed elsewhere, can fall silent, and can cut or silence connections at a chosen message.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Where to cut: before the message reaches the server, or after the server has answered it and before the client hears. */
-export type Cut =
-  { readonly at: string; readonly when: 'before-server' } | { readonly at: string; readonly when: 'after-server' };
+/**
+ * Where to cut: before the message reaches the server, or after the server has answered it and before the client hears. With `freeze`
+ * everything falls silent there instead, and nobody is told.
+ */
+export interface Cut {
+  readonly at: string;
+  readonly when: 'before-server' | 'after-server';
+  readonly freeze?: true;
+}
 
 export class Proxy {
   readonly #server = createServer((client) => this.#carry(client));
@@ -46,6 +52,12 @@ export class Proxy {
     this.#frozen = true;
   }
 
+  /** What was lost meanwhile stays lost: every connection has to be made anew. */
+  thaw(): void {
+    this.cutAll();
+    this.#frozen = false;
+  }
+
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -74,6 +86,11 @@ export class Proxy {
     client.on('data', (bytes) => {
       if (this.#frozen) return;
       const cut = this.#cutFor(bytes);
+      if (cut?.freeze === true) {
+        this.#frozen = true;
+        if (cut.when === 'after-server') server.write(bytes);
+        return;
+      }
       if (cut?.when === 'before-server') return cutBoth();
       swallowing ||= cut !== undefined;
       server.write(bytes);
