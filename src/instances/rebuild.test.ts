@@ -7,7 +7,7 @@ import type { OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { GROUP } from './model.ts';
-import { moveInstances } from './move.ts';
+import { move } from './moves-fixture.ts';
 import { planned } from './plan-fixture.ts';
 import { rebuildInstances } from './rebuild.ts';
 import { fixtureF } from './reference-fixture.ts';
@@ -136,24 +136,38 @@ test('the-plan-of-each-step', async () => {
   `);
 });
 
-test('until-the-old-host-is-swept-nothing-of-that-name-goes-there', async () => {
+test('until-the-old-host-is-swept-nothing-of-that-name-goes-there, though-it-is-back', async () => {
   const world = await withActive();
   await dies(world);
   await world.commit(asking(world));
   await world.settle();
-  await world.commit((fleet) =>
-    moveInstances(fleet, {
-      ids: ['web'],
-      kind: 'live',
-      target: 'h2',
-      operation: world.operation(),
-      by: 'ann',
-      nowMs: world.nowMs,
-      deadlineMs: HOUR_MS,
-    }),
-  );
-  await world.settle();
+  world.machines.fail({ task: 'destroy', host: 'h2', times: 1 });
+  await world.comeBack('h2');
+  await world.tick();
+  await move(world, { target: 'h2' });
+  await world.tick();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4', fault: { code: 'no-valid-host' } });
+  while (world.open().length > 0) await world.tick();
+  await move(world, { target: 'h2' });
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
+});
+
+test('never: what a move that was cut short has at its target is destroyed before the successor runs', async () => {
+  const world = await withActive();
+  const operation = await move(world, { deadlineMs: 60_000 });
+  await world.until(operation, 'web', 'migrate');
+  await world.goDown('h2');
+  world.clock.now += 60_001;
+  await world.settle();
+  expect(world.instance('web')?.state).toBe('moving');
+  await world.forceDown('h2');
+  await world.commit(asking(world));
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
+  const [built, destroyed] = ['build web on h5', 'destroy web on h4'].map((line) => world.machines.log.indexOf(line));
+  expect(built).toBeGreaterThan(-1);
+  expect(destroyed).toBeGreaterThan(built ?? 0);
 });
 
 test('a-build-that-fails: the next host, and the one that failed is swept', async () => {

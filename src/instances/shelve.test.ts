@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { cancelOperation, type OperationId } from '../operations/index.ts';
+import { cancelOperation, retryOperation, type OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { planned } from './plan-fixture.ts';
@@ -135,6 +135,23 @@ test('destroy-and-unbind-fail: asked again', async () => {
   expect(world.instance('web')?.state).toBe('shelved');
   expect(world.network.port('web-p0')?.binding).toBeUndefined();
   expect(world.violations).toEqual([]);
+});
+
+test('the-deadline-passes-while-the-host-is-silent: it is not called shelved, for it may still run there', async () => {
+  const world = await withActive();
+  await world.goDown('h2');
+  const { operation } = await world.commit(asking(world, shelveInstance));
+  await world.settle();
+  world.clock.now += HOUR_MS + 1;
+  await world.settle();
+  expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
+  expect(world.instance('web')).toMatchObject({ state: 'shelving', host: 'h2' });
+  expect(world.claim('web')).toMatchObject({ host: 'h2' });
+  expect(world.machines.running('web')).toEqual(['h2']);
+  await world.comeBack('h2');
+  await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
+  await world.settle();
+  expect([world.instance('web')?.state, world.machines.having('web')]).toEqual(['shelved', []]);
 });
 
 test('the-deadline-passes-after-the-copy-is-gone: it is on the shelf all the same, and can be unshelved', async () => {
