@@ -24,6 +24,8 @@ export interface CreateFloatingAddress extends By {
   readonly port?: string;
   readonly portIp?: string;
   readonly admin: boolean;
+  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  readonly isBound?: boolean;
 }
 
 const FIELDS = { network: '/network', ip: '/ip' };
@@ -52,6 +54,8 @@ export interface AssociateFloatingAddress extends By {
   readonly port: string;
   /** Which address of the port; needed when more than one would do. */
   readonly portIp?: string;
+  /** As for `CreateFloatingAddress`. */
+  readonly isBound?: boolean;
 }
 
 /** One that leads somewhere else leads here from then on: there is no moment without. */
@@ -68,14 +72,15 @@ export function associateFloatingAddress(
 interface To extends By {
   readonly port: string;
   readonly portIp?: string;
+  readonly isBound?: boolean;
 }
 
 function leading(
   fleet: FleetReader,
   { id, doc }: Pick<StoredFloatingAddress, 'id' | 'doc'>,
-  { port, portIp, by, nowMs }: To,
+  { port, portIp, isBound = false, by, nowMs }: To,
 ): Change[] | Refusal {
-  const found = floatingInside(fleet, { id, floating: doc, port, ip: portIp });
+  const found = floatingInside(fleet, { id, floating: doc, port, ip: portIp, isBound });
   if (isRefusal(found)) return found;
   const { inside, target } = found;
   const same = doc.inside?.port === inside.port && doc.inside.ip === inside.ip && doc.inside.router === inside.router;

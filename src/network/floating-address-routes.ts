@@ -4,9 +4,12 @@ import {
   BY_ID,
   closed,
   deleteRoute,
+  denyOtherProject,
   ID,
   permits,
+  projectAsked,
   readRoutes,
+  refused,
   resourceAfter,
   write,
   type Listing,
@@ -62,6 +65,7 @@ const create = write({
   tag: 'floating-addresses',
   about: 'Take an address of an external network, and let it lead to a port if one is named',
   access: 'operator',
+  forProjects: true,
   body: closed({
     network: ID,
     project: Type.Optional(project),
@@ -72,8 +76,10 @@ const create = write({
   answers: { 201: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
   handle: ({ body, caller }, { clock, ids }) => {
     const id = ids.next('floating');
-    const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
-    const command = { ...body, id, portId: ids.next('port'), ...who };
+    const other = denyOtherProject(caller, body.project);
+    if (other !== undefined) return refused(other);
+    const who = { admin: permits(caller, 'admin'), by: caller.name, ...projectAsked(caller, body.project) };
+    const command = { ...body, id, portId: ids.next('port'), nowMs: clock.nowMs(), ...who };
     return {
       why: `create floating address ${id}`,
       decide: (fleet) => createFloatingAddress(fleet, command),
@@ -102,11 +108,13 @@ const associate = write({
   tag: 'floating-addresses',
   about: 'Let a floating address lead to a port behind a router; it leads there and nowhere else from then on',
   access: 'operator',
+  forProjects: true,
   params: BY_ID,
   body: closed({ port: ID, portIp: Type.Optional(PORT_IP) }),
   answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
   handle: ({ params, body, caller }, { clock }) => {
-    const command = { id: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
+    const isBound = caller.project !== undefined;
+    const command = { id: params.id, ...body, isBound, by: caller.name, nowMs: clock.nowMs() };
     return turning(params.id, `associate with port ${body.port}`, (fleet) => associateFloatingAddress(fleet, command));
   },
 });
@@ -117,6 +125,7 @@ const disassociate = write({
   tag: 'floating-addresses',
   about: 'Let a floating address lead nowhere; it stays with its project',
   access: 'operator',
+  forProjects: true,
   params: BY_ID,
   answers: { 200: { about: 'the floating address', schema: FLOATING_ADDRESS_VIEW.schema } },
   handle: ({ params, caller }, { clock }) => {
@@ -126,13 +135,14 @@ const disassociate = write({
 });
 
 export const floatingAddressRoutes: readonly Route[] = [
-  ...readRoutes(FLOATING, { listing: LISTING }),
+  ...readRoutes(FLOATING, { listing: LISTING, forProjects: true }),
   create,
   associate,
   disassociate,
   deleteRoute(FLOATING, {
     about: 'Delete a floating address that leads nowhere; the address is free again',
     access: 'operator',
+    forProjects: true,
     decide: deleteFloatingAddress,
   }),
 ];

@@ -23,6 +23,8 @@ interface Ask {
   readonly floating: FloatingAddress;
   readonly port: string;
   readonly ip?: string | undefined;
+  /** What other projects have is not there for whoever asks. */
+  readonly isBound: boolean;
 }
 
 export interface FoundInside {
@@ -47,10 +49,11 @@ export function floatingInside(fleet: FleetReader, ask: Ask): FoundInside | Refu
   return takenProblem(fleet, inside, ask) ?? { inside, target };
 }
 
-function portProblem(fleet: FleetReader, target: StoredPort, { floating }: Ask): Refusal | undefined {
+function portProblem(fleet: FleetReader, target: StoredPort, { floating, isBound }: Ask): Refusal | undefined {
   const { id, doc } = target;
   const field = '/port';
   if (doc.project !== floating.project) {
+    if (isBound) return unknown('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", the floating address to "${floating.project}". Use a port of the same project.`;
     return forbidden('port-of-other-project', message, { field, facts: { port: id } });
   }

@@ -23,6 +23,8 @@ export interface OutsideAsk {
   readonly replaces?: boolean;
   readonly project: string;
   readonly admin: boolean;
+  /** What other projects have is not there for whoever asks. */
+  readonly isBound?: boolean;
   readonly by: string;
   readonly nowMs: number;
   /** Where the network and the address stand in the request. */
@@ -48,9 +50,13 @@ export function addressOutside(fleet: FleetReader, ask: OutsideAsk): MadeOutside
   return { outside: { port: ask.portId, ip: given.ip }, change };
 }
 
-function networkProblem({ id, doc }: StoredNetwork, { project, admin, fields }: OutsideAsk): Refusal | undefined {
+function networkProblem(
+  { id, doc }: StoredNetwork,
+  { project, admin, isBound = false, fields }: OutsideAsk,
+): Refusal | undefined {
   const field = fields.network;
   const facts = { network: id };
+  if (isBound && !doc.shared && doc.project !== project) return unknown('network', id, field);
   if (!doc.external) {
     const message = `Network "${id}" does not lead outside. Name an external network; "muster networks list --external true" lists them.`;
     return invalid('network-not-external', message, { field, facts });

@@ -1,4 +1,4 @@
-// The HTTP surface of routers. Everybody who sees the fleet reads them; operators make them.
+// The HTTP surface of routers. Everybody who sees the fleet reads them, projects their own; operators of the fleet make them.
 import { Type } from 'typebox';
 import {
   BY_ID,
@@ -96,7 +96,7 @@ const edit = write({
 });
 
 export const routerRoutes: readonly Route[] = [
-  ...readRoutes(ROUTERS, { listing: LISTING }),
+  ...readRoutes(ROUTERS, { listing: LISTING, forProjects: true }),
   create,
   edit,
   deleteRoute(ROUTERS, {

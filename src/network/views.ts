@@ -51,9 +51,37 @@ export const QUOTA_VIEW = viewOf<'quota', Quota>({
   fields: QUOTA_SCHEMA.properties,
 });
 
-export const ROUTER_VIEW = viewOf<'router', Router>({ kind: ROUTER, fields: ROUTER_SCHEMA.properties });
+/** An administrator may have put what is another project's behind a router, or before it. */
+function limitRouter(doc: Router, sight: Sight): Router {
+  const { subnets, externalNetwork } = doc;
+  return {
+    ...doc,
+    subnets: subnets.map((subnet) => sight.text(subnet)),
+    ...(externalNetwork !== undefined && { externalNetwork: sight.text(externalNetwork) }),
+  };
+}
+
+export const ROUTER_VIEW = viewOf<'router', Router>({
+  kind: ROUTER,
+  projectOf: (doc) => doc.project,
+  limit: limitRouter,
+  fields: ROUTER_SCHEMA.properties,
+});
+
+/** The router that it leads through may be another project's, on a network that is shared. */
+function limitFloatingAddress(doc: FloatingAddress, sight: Sight): FloatingAddress {
+  const { inside } = doc;
+  return {
+    ...doc,
+    network: sight.text(doc.network),
+    ...(inside !== undefined && { inside: { ...inside, router: sight.text(inside.router) } }),
+  };
+}
+
 export const FLOATING_ADDRESS_VIEW = viewOf<'floating-address', FloatingAddress>({
   kind: FLOATING_ADDRESS,
+  projectOf: (doc) => doc.project,
+  limit: limitFloatingAddress,
   fields: FLOATING_ADDRESS_SCHEMA.properties,
 });
 export const TRANSPORT_ZONE_VIEW = viewOf<'transport-zone', TransportZone>({

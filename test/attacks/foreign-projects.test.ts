@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
-import { CLAIM, claimId, NETWORK, PORT, QUOTA, SUBNET } from '../../src/network/index.ts';
+import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { prepared, requestFor, type Prepared } from '../api/every-route.ts';
 
@@ -39,6 +39,19 @@ beforeAll(async () => {
       project: HIDDEN,
       policy: 'affinity',
       ...CHANGED,
+    }),
+    put(NETWORK, idOf(NETWORK, 'outside'), { ...net, name: 'outside', project: 'infra', shared: true, external: true }),
+    subnet('outside-v4', 'outside', '10.9.0'),
+    put(ROUTER, idOf(ROUTER, `${MARKER}-router`), {
+      ...{ name: `${MARKER}-router`, project: HIDDEN, subnets: ['common-v4'], externalNetwork: 'outside', ...CHANGED },
+    }),
+    put(ROUTER, idOf(ROUTER, 'mine'), { name: 'mine', project: 'default', subnets: [`${MARKER}-subnet`], ...CHANGED }),
+    put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'floating-mine'), {
+      ...{ project: 'default', network: 'outside', outside: { port: 'port-1', ip: '10.9.0.7' }, ...CHANGED },
+      inside: { port: 'port-1', ip: '10.8.0.9', router: `${MARKER}-router` },
+    }),
+    put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, `floating-${MARKER}`), {
+      ...{ project: HIDDEN, network: 'outside', outside: { port: FAR_PORT, ip: '10.9.0.8' }, ...CHANGED },
     }),
     put(QUOTA, idOf(QUOTA, HIDDEN), { project: HIDDEN, instances: 5, ...CHANGED }),
     put(PORT, idOf(PORT, FAR_PORT), {
@@ -112,6 +125,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   operations: ['op-mine'],
   networks: ['common'],
   subnets: ['common-v4'],
+  routers: ['mine', `${MARKER}-router`],
+  'floating-addresses': ['floating-mine', `floating-${MARKER}`],
 };
 
 const tracesIn = (text: string): string[] => TRACES.filter((trace) => text.includes(trace));
@@ -215,6 +230,16 @@ describe('never: a caller of one project is told of another, or of hosts', () =>
         await post('/api/v1/ports', { network: 'none' }),
         'unknown-network',
       ],
+      [
+        await post('/api/v1/floating-addresses', { network: NET }),
+        await post('/api/v1/floating-addresses', { network: 'none' }),
+        'unknown-network',
+      ],
+      [
+        await post('/api/v1/floating-addresses', { network: 'outside', port: FAR_PORT }),
+        await post('/api/v1/floating-addresses', { network: 'outside', port: 'port-x' }),
+        'unknown-port',
+      ],
     ] as const) {
       expect([theirs['status'], theirs['code'], nobodys['status'], nobodys['code']]).toEqual(
         [422, code, 422, code].map((one) => (one === 422 ? nobodys['status'] : one)),
@@ -287,4 +312,29 @@ test('what-a-project-may-not-do-is-refused-by-its-own-code', async () => {
     const answer = await asked.world.call(operator, { method: 'POST', url, payload });
     expect(answer.json()).toMatchObject({ status: 403, code: 'project-bound' });
   }
+});
+
+test('a-project-reads-its-own-routers-and-has-floating-addresses-of-its-own', async () => {
+  const operator = secrets.get('operator');
+  const { world } = asked;
+  const listed = async (what: string): Promise<string[]> =>
+    (await world.call(operator, { url: `/api/v1/${what}` }))
+      .json<{ items: { id: string }[] }>()
+      .items.map(({ id }) => id);
+  expect(await listed('routers')).toContain('mine');
+  expect(await listed('floating-addresses')).toContain('floating-mine');
+  expect([...(await listed('routers')), ...(await listed('floating-addresses'))].join()).not.toContain(MARKER);
+  const payload = { network: 'outside' };
+  const made = await world.call(operator, { method: 'POST', url: '/api/v1/floating-addresses', payload });
+  expect([made.statusCode, made.json<{ project: string }>().project]).toEqual([201, 'default']);
+  const { id } = made.json<{ id: string }>();
+  const theirs = `/api/v1/floating-addresses/floating-${MARKER}`;
+  expect((await world.call(operator, { method: 'POST', url: `${theirs}/disassociate` })).statusCode).toBe(404);
+  expect((await world.call(operator, { method: 'DELETE', url: theirs })).statusCode).toBe(404);
+  expect((await world.call(operator, { method: 'DELETE', url: `/api/v1/floating-addresses/${id}` })).statusCode).toBe(
+    200,
+  );
+  // Routers are made by operators of the fleet.
+  const router = await world.call(operator, { method: 'POST', url: '/api/v1/routers', payload: { name: 'r9' } });
+  expect(router.json()).toMatchObject({ status: 403, code: 'project-bound' });
 });
