@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { idOf } from '../fleet/index.ts';
 import { ITEM, type ActionOutcome } from '../operations/index.ts';
+import { LinkDown } from './ports.ts';
 import { NAT, SeedingWorld } from './seeding-fixture.ts';
 
 const WELL = 'nat:well';
@@ -41,6 +42,18 @@ test('a-service-that-cannot-be-prepared-is-waited-for-alone, and its host says w
   await world.inLine('c2');
   expect(await waitFor(world, NAT)).toEqual({ kind: 'applied' });
   expect(world.host('c2').rack.agent?.status().problems).toEqual([]);
+});
+
+test('what-a-host-said-of-an-earlier-view-is-no-reason: it has not converged', async () => {
+  const world = await sick();
+  expect(await waitFor(world, NAT)).toMatchObject({ reason: { code: 'service-not-ready' } });
+  world.host('c2').rack.link.tap = () => Promise.reject(new LinkDown('cut'));
+  await world.pass('c1', 'c2', 'seeding');
+  expect(await waitFor(world, NAT)).toEqual({
+    kind: 'failed',
+    retryable: true,
+    reason: { code: 'hosts-behind', hosts: ['c2'], inAll: 1 },
+  });
 });
 
 test('to-a-server-that-does-not-know-readiness-the-host-has-not-converged, until one does', async () => {

@@ -78,10 +78,15 @@ export class ViewsDriver implements Driver {
     return heard === undefined ? undefined : { code: 'target-unheard', service, host: target, heard };
   }
 
-  /** A host that says why it cannot provide the service tells more than one that has not converged. */
-  #reasonOf(behind: readonly string[], { service }: Asked): Reason {
+  /**
+   * A host that says why it cannot provide the service tells more than one that has not converged; but what one of these said is of an
+   * earlier view, and of an earlier hand-over perhaps.
+   */
+  #reasonOf(behind: readonly string[], { service, revision, serviceVersion }: Asked): Reason {
+    const { desk } = this.#options;
     const hosts = behind.slice(0, NAMED_MAX);
-    const told = service === undefined ? undefined : this.#unready(behind, service);
+    const converged = behind.filter((host) => desk.isInLine(host, revision, serviceVersion));
+    const told = service === undefined ? undefined : this.#unready(converged, service);
     if (service === undefined || told === undefined) return { code: 'hosts-behind', hosts, inAll: behind.length };
     return { code: 'service-not-ready', service, ...told, hosts };
   }
