@@ -33,6 +33,7 @@ export { isBound, NOBODY, permits, seesProject, seesSite } from './role.ts';
 export { sightOf } from './sight.ts';
 export type { Sight, SightOf } from './sight.ts';
 export type { Caller } from './role.ts';
+export { jsonPieces, LazyList } from './json-pieces.ts';
 export { BY_ID, closed, ID, NOT_PREPARED, notPrepared, optionalFields, read, stream, write } from './route.ts';
 export type * from './route.ts';
 export { authorizingSubmit } from './submit.ts';

@@ -36,6 +36,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** What the caller proved and what this route asks of it, for `World.submit`. */
   readonly authority: Authority;
   readonly requestId: string;
+  /** Nobody reads the body of the answer: it need not be made. */
+  readonly headersOnly?: boolean;
   /** What a client that reconnects saw last. */
   readonly lastEventId?: string | undefined;
 }
@@ -46,6 +48,11 @@ export interface Answer {
   readonly body?: object;
   /** The body as JSON text, for what is rendered once and read often. */
   readonly text?: string;
+  /**
+   * The body as JSON text that is made while it is sent, for what is as large as the fleet: no more of it at a time than the reader takes,
+   * with turns for everybody else between. What it is made from must not change meanwhile.
+   */
+  readonly pieces?: () => Iterable<string>;
   /** Media type of `text` when it is not JSON. */
   readonly type?: string;
   /** The document that the answer shows and nothing else, so that a repeated request can be shown it again. */

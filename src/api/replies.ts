@@ -13,6 +13,7 @@ import { restconfProblem, YANG_JSON } from './restconf/errors.ts';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** The status of an answer that has no body, and no length either. */
 const NO_CONTENT = 204;
+const NOT_MODIFIED = 304;
 
 /** What an answer says of the state that it shows. */
 interface Stamps {
@@ -48,6 +49,30 @@ export class Replies {
     if (answer.secrets === undefined) return this.#send(reply, text);
     const secrets = JSON.stringify(answer.secrets).slice(1);
     return this.#send(reply.header('cache-control', 'no-store'), `${text.slice(0, -1)},${secrets}`);
+  }
+
+  /** The headers of an answer whose text comes in pieces. False when they are all of it. */
+  begin(reply: FastifyReply, { status, type, etag, headers: more }: Answer, revision: number): boolean {
+    const { request, raw } = reply;
+    const tag = etag === undefined ? undefined : `"${etag}"`;
+    const isNotModified = tag !== undefined && request.headers['if-none-match'] === tag;
+    const stamps = {
+      'x-request-id': request.id,
+      'muster-revision': String(revision),
+      ...(tag !== undefined && { etag: tag }),
+    };
+    void reply.hijack();
+    raw.writeHead(isNotModified ? NOT_MODIFIED : status, { 'content-type': type ?? JSON_TYPE, ...stamps, ...more });
+    this.note(request, raw.statusCode);
+    if (!isNotModified && request.method !== 'HEAD') return true;
+    this.end(reply);
+    return false;
+  }
+
+  /** There is no more of an answer that was begun. */
+  end({ request, raw }: FastifyReply): void {
+    raw.end();
+    uncount(request, raw);
   }
 
   /** Written straight to the response: nothing that Fastify would do for it is left to do. */

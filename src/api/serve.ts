@@ -25,6 +25,7 @@ import { hasPassed, keepPassed } from './repeated-body.ts';
 import { HttpProblem, noHolder, refusalProblem } from './problem.ts';
 import { refuseUnacceptable } from './restconf/acceptable.ts';
 import { uncount, type Replies } from './replies.ts';
+import { sendPieces, type PiecedAnswer } from './send-pieces.ts';
 import type { Streams } from './streams.ts';
 import type { Workload } from './workload.ts';
 
@@ -114,16 +115,24 @@ function reader(route: Kind<'read'>, serving: Serving): Handler {
     if (plansOnFleet === true) return planned(call);
     return scansFleet?.(call) === true ? inTurn(call) : route.handle(call, serving.world);
   };
+  const send = (reply: FastifyReply, answered: Answered): unknown =>
+    answered.kind === 'answer' && answered.pieces !== undefined
+      ? sendPieces(
+          reply,
+          { answer: answered as PiecedAnswer, route, revision: serving.world.journal.fleet.revision },
+          serving,
+        )
+      : sendAnswered(reply, answered, serving);
   return (request, reply) => {
     const answered = handle(callOf(request));
     if (answered instanceof Promise) {
       return answered.then((later) => {
         // It may have waited for its turn: nothing is shown to a token that ended meanwhile. Agents are told why by the desk.
         if (route.access !== 'agent') serving.gate.confirm(route, request);
-        return sendAnswered(reply, later, serving);
+        return send(reply, later);
       });
     }
-    return sendAnswered(reply, answered, serving);
+    return send(reply, answered);
   };
 }
 
@@ -224,6 +233,7 @@ function callMaker(route: Route): (request: FastifyRequest) => Call {
       caller: callerOf(request),
       authority: authorityOf(request),
       requestId: request.id,
+      headersOnly: request.method === 'HEAD',
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     };
   };

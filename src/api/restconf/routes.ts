@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import {
   closed,
+  jsonPieces,
   NOT_PREPARED,
   read,
   refused,
@@ -28,7 +29,7 @@ import { OPERATION, type Explain } from '../../operations/index.ts';
 import { YANG_JSON } from './errors.ts';
 import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
 import { explainedHere, inputSchema, nodesOf, outputOf, withSentences } from './rpc.ts';
-import { inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
+import { hostsShownTo, inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
 
 export interface RestconfOptions {
   readonly evacuators: readonly Evacuator[];
@@ -39,6 +40,13 @@ const FACE = { tag: 'restconf', dialect: 'restconf', access: 'viewer', scope: 's
 const TEXT = Type.String({ minLength: 1, maxLength: 300 });
 const TREE = Type.Object({}, { additionalProperties: true });
 const yang = (body: object): Answer => ({ kind: 'answer', status: 200, body, type: YANG_JSON });
+/** The same for what is as large as the fleet. */
+const pieces = (body: () => object): Answer => ({
+  kind: 'answer',
+  status: 200,
+  pieces: () => jsonPieces(body()),
+  type: YANG_JSON,
+});
 const ok = (about: string) => ({ 200: { about, schema: TREE, type: YANG_JSON } });
 
 export function restconfRoutes(options: RestconfOptions): Route[] {
@@ -104,17 +112,19 @@ function datastore(): Route {
     path: '/restconf/data',
     about: 'Show the datastore: everything that is below it',
     answers: ok('the datastore'),
-    handle: ({ caller }, { journal: { fleet } }) => ({
-      ...yang({
+    scansFleet: () => true,
+    handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
+      const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+      const all = () => ({
         'ietf-restconf:data': {
           'ietf-yang-library:yang-library': yangLibrary(),
-          'network-topology:network-topology': { topology: [topologyOf(fleet, caller)] },
-          'opendaylight-inventory:nodes': { node: inventoryOf(fleet, caller) },
+          'network-topology:network-topology': { topology: [topologyOf(hosts)] },
+          'opendaylight-inventory:nodes': { node: inventoryOf(hosts) },
         },
-      }),
+      });
       // Of the whole of it, so the revision of the fleet (section 3.4.1.2).
-      etag: fleet.revision,
-    }),
+      return { ...pieces(all), etag: fleet.revision };
+    },
   });
 }
 
@@ -128,8 +138,10 @@ function topology(): Route[] {
       about: 'Show the topology: a node for each host',
       scansFleet: () => true,
       answers: ok('the topology'),
-      handle: ({ caller }, { journal: { fleet } }) =>
-        yang({ 'network-topology:network-topology': { topology: [topologyOf(fleet, caller)] } }),
+      handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
+        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        return pieces(() => ({ 'network-topology:network-topology': { topology: [topologyOf(hosts)] } }));
+      },
     }),
     read({
       ...FACE,
@@ -139,10 +151,11 @@ function topology(): Route[] {
       scansFleet: () => true,
       params: closed({ topology: TEXT }),
       answers: ok('the topology'),
-      handle: ({ caller, params }, { journal: { fleet } }) =>
-        params.topology === TOPOLOGY_ID
-          ? yang({ 'network-topology:topology': [topologyOf(fleet, caller)] })
-          : refused(nothing('topology', params.topology, TOPOLOGY_ID)),
+      handle: ({ caller, headersOnly, params }, { journal: { fleet } }) => {
+        if (params.topology !== TOPOLOGY_ID) return refused(nothing('topology', params.topology, TOPOLOGY_ID));
+        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        return pieces(() => ({ 'network-topology:topology': [topologyOf(hosts)] }));
+      },
     }),
     read({
       ...FACE,
@@ -170,8 +183,10 @@ function inventory(): Route[] {
       about: 'Show the inventory: the hosts whose switch has a datapath id',
       scansFleet: () => true,
       answers: ok('the inventory'),
-      handle: ({ caller }, { journal: { fleet } }) =>
-        yang({ 'opendaylight-inventory:nodes': { node: inventoryOf(fleet, caller) } }),
+      handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
+        const hosts = headersOnly === true ? [] : hostsShownTo(fleet, caller);
+        return pieces(() => ({ 'opendaylight-inventory:nodes': { node: inventoryOf(hosts) } }));
+      },
     }),
     read({
       ...FACE,

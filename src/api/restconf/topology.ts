@@ -1,6 +1,6 @@
 // Hosts as topology and inventory have them: a node for each integration bridge, with the external ids of the bridge. It is
 // made from the fleet when it is asked for: the fleet is the truth, what a switch carries is only its picture.
-import { seesSite, type Caller } from '../../access/index.ts';
+import { LazyList, seesSite, type Caller } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { HOST, isTombstoned, resolveHost, type Host, type StoredHost } from '../../hosts/index.ts';
 
@@ -40,9 +40,24 @@ function* shownHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
   }
 }
 
-/** Costs O(fleet), as a listing of everything does. */
-export function topologyOf(fleet: FleetReader, caller: Caller): object {
-  return { 'topology-id': TOPOLOGY_ID, node: [...shownHosts(fleet, caller)].map(topologyNode) };
+/** All hosts of one revision: documents do not change, so that nodes may be made from them later. */
+export function hostsShownTo(fleet: FleetReader, caller: Caller): readonly StoredHost[] {
+  return [...shownHosts(fleet, caller)];
+}
+
+function* nodesOf(
+  hosts: readonly StoredHost[],
+  nodeOf: (host: StoredHost) => object | undefined,
+): Generator<object, void> {
+  for (const host of hosts) {
+    const node = nodeOf(host);
+    if (node !== undefined) yield node;
+  }
+}
+
+/** Its nodes are made while it is sent. */
+export function topologyOf(hosts: readonly StoredHost[]): object {
+  return { 'topology-id': TOPOLOGY_ID, node: new LazyList(nodesOf(hosts, topologyNode)) };
 }
 
 /** By any id of the host. */
@@ -52,8 +67,8 @@ export function topologyNodeOf(fleet: FleetReader, caller: Caller, id: string): 
 }
 
 /** Hosts whose switch has shown its datapath id; the others are not in the inventory yet. */
-export function inventoryOf(fleet: FleetReader, caller: Caller): object[] {
-  return [...shownHosts(fleet, caller)].flatMap((host) => inventoryNode(host) ?? []);
+export function inventoryOf(hosts: readonly StoredHost[]): LazyList {
+  return new LazyList(nodesOf(hosts, inventoryNode));
 }
 
 export function inventoryNodeOf(fleet: FleetReader, caller: Caller, id: string): object | undefined {

@@ -1,0 +1,65 @@
+// An answer as large as the fleet: its text is made in slices, in turn with other callers, and no faster than its reader takes it. It
+// ends with the token that asked for it: nothing is shown to one that has ended.
+import type { FastifyReply } from 'fastify';
+import type { Answer, Route } from '../access/index.ts';
+import { ResponseOut } from './event-stream.ts';
+import { callerOf, type Gate } from './gate.ts';
+import { HttpProblem } from './problem.ts';
+import type { Replies } from './replies.ts';
+import type { Workload } from './workload.ts';
+
+/** A slice goes on until it has so much text: a few hundred nodes, about a millisecond. */
+const SLICE_CHARACTERS = 64 * 1024;
+
+interface Sending {
+  readonly replies: Replies;
+  readonly workload: Workload;
+  readonly gate: Gate;
+}
+
+export type PiecedAnswer = Answer & Required<Pick<Answer, 'pieces'>>;
+
+export async function sendPieces(
+  reply: FastifyReply,
+  { answer, route, revision }: { readonly answer: PiecedAnswer; readonly route: Route; readonly revision: number },
+  { replies, workload, gate }: Sending,
+): Promise<FastifyReply> {
+  const { request } = reply;
+  if (!replies.begin(reply, answer, revision)) return reply;
+  const out = new ResponseOut(reply.raw);
+  const pieces = answer.pieces()[Symbol.iterator]() as Iterator<string, undefined>;
+  for (;;) {
+    const text = await workload.slice(callerOf(request), () =>
+      isStillGood(gate, { route, reply }) ? slice(pieces) : undefined,
+    );
+    if (text === '') break;
+    // Cut off, so that nobody takes what came for the whole.
+    if (text === undefined || !(await out.send(text))) {
+      reply.raw.destroy();
+      break;
+    }
+  }
+  replies.end(reply);
+  return reply;
+}
+
+/** Empty when there is no more. */
+function slice(pieces: Iterator<string, undefined>): string {
+  let text = '';
+  while (text.length < SLICE_CHARACTERS) {
+    const { done, value } = pieces.next();
+    if (done === true) return text;
+    text += value;
+  }
+  return text;
+}
+
+function isStillGood(gate: Gate, { route, reply }: { readonly route: Route; readonly reply: FastifyReply }): boolean {
+  try {
+    gate.confirm(route, reply.request);
+    return true;
+  } catch (error) {
+    if (error instanceof HttpProblem) return false;
+    throw error;
+  }
+}
