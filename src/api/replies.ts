@@ -62,7 +62,11 @@ export class Replies {
       ...(tag !== undefined && { etag: tag }),
     };
     void reply.hijack();
-    raw.writeHead(isNotModified ? NOT_MODIFIED : status, { 'content-type': type ?? JSON_TYPE, ...stamps, ...more });
+    raw.writeHead(isNotModified ? NOT_MODIFIED : status, {
+      'content-type': type === undefined ? JSON_TYPE : `${type}; charset=utf-8`,
+      ...stamps,
+      ...more,
+    });
     this.note(request, raw.statusCode);
     if (!isNotModified && request.method !== 'HEAD') return true;
     this.end(reply);
