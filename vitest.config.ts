@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** What starts real switches, as root. */
 const LAB_WITH_SWITCHES = 'lab/real/**/*.test.ts';
 /** Packets are counted: nothing else may run beside them. */
-const PACKETS = 'lab/real/packets.test.ts';
+const PACKETS = ['lab/real/packets.test.ts', 'lab/real/sick-router.test.ts'];
 /** Takes minutes and makes network namespaces: by its own script. */
 const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 /** Takes minutes and fetches a Debian: by its own script. */
@@ -59,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: [LAB_WITH_SWITCHES],
-          exclude: [...configDefaults.exclude, PACKETS],
+          exclude: [...configDefaults.exclude, ...PACKETS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -68,9 +68,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'packets',
-          include: [PACKETS],
+          include: PACKETS,
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
           sequence: { groupOrder: 1 },
         },
       },

@@ -6,6 +6,7 @@ import { manyFlows } from './many-flows.ts';
 import { nothingHappens } from './nothing-happens.ts';
 import { scaleIn } from './scale-in.ts';
 import type { Scenario } from './scenario.ts';
+import { sickRouter } from './sick-router.ts';
 import { withoutServer } from './without-server.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -16,6 +17,7 @@ export const SCENARIOS: readonly Scenario[] = [
   handOverWithOneLate,
   handOverToNewcomer,
   scaleIn,
+  sickRouter,
   withoutServer,
   lossOfSwitch,
   lossOfHost,

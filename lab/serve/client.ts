@@ -31,6 +31,10 @@ export class LabClient {
     return this.#ask('POST', path, body ?? undefined);
   }
 
+  patch(path: string, body: object): Promise<unknown> {
+    return this.#ask('PATCH', path, body);
+  }
+
   async #ask(method: string, path: string, body?: object): Promise<unknown> {
     const answer = await fetch(`${this.#url}/api/v1${path}`, {
       method,

@@ -1,0 +1,60 @@
+// Each thing that may go wrong beside a sick router is found, and nothing else is.
+import { expect, test } from 'vitest';
+import { figuresOf, judgeSickRun, type Departure, type SickRun } from './sick-router-judgement.ts';
+
+const REASON = 'next hop 203.0.113.1 does not answer';
+const without: Departure = {
+  services: ['nat:r2', 'nat:r3'],
+  instances: ['vm1'],
+  stayed: [],
+  switchedMs: 400,
+  handedOverMs: 1000,
+  emptiedMs: 2000,
+};
+const beside: Departure = { ...without, services: [...without.services, 'subnet-route:sick-v4'], handedOverMs: 1100 };
+const GOOD: SickRun = {
+  leaving: 'h1',
+  reason: REASON,
+  without,
+  beside,
+  told: { 'the alarm': `nat:sick cannot be provided by h2 yet: ${REASON}.` },
+  recovery: { stateAfter: 'active', durationMs: 300, sickAt: 'h1', hasEnded: true },
+};
+
+test('a-run-in-which-all-but-the-sick-service-leave-is-good, and-says-how-long-it-took', () => {
+  expect(judgeSickRun(GOOD)).toEqual([]);
+  expect(figuresOf(GOOD)).toEqual([
+    '3 healthy services switched after 400 ms (without the sick router 400 ms, ratio 1.00)',
+    'handed over after 1100 ms (without the sick router 1000 ms, ratio 1.10)',
+    '1 instances left after 2000 ms (without the sick router 2000 ms, ratio 1.00)',
+    'recovered after 300 ms',
+  ]);
+});
+
+const { recovery } = GOOD;
+
+test.each<[string, Partial<SickRun>, string]>([
+  [
+    'healthy-service-waits',
+    { beside: { ...beside, stayed: ['nat:r3'] } },
+    'nat:r3 did not leave beside the sick router',
+  ],
+  ['instance-waits', { beside: { ...beside, stayed: ['vm1'] } }, 'vm1 did not leave beside the sick router'],
+  ['host-is-sick-itself', { without: { ...without, stayed: ['vm1'] } }, 'vm1 did not leave without the sick router'],
+  ['nothing-to-leave', { without: { ...without, instances: [] } }, 'no instances had to leave'],
+  ['not-all-came-back', { beside: { ...beside, services: ['nat:r2'] } }, 'nat:r3 was not there the second time'],
+  [
+    'reason-is-not-told',
+    { told: { 'hosts show h2': 'State active' } },
+    `hosts show h2 does not say "${REASON}" but "State active"`,
+  ],
+  ['recover-hangs', { recovery: { ...recovery, stateAfter: 'recovering' } }, 'h1 is recovering after recover'],
+  ['recover-retargets', { recovery: { ...recovery, sickAt: 'h2' } }, 'recover left the sick service at h2'],
+  [
+    'hand-over-goes-on',
+    { recovery: { ...recovery, hasEnded: false } },
+    'the hand-over of the sick service goes on after recover',
+  ],
+])('%s is found', (_name, facts, problem) => {
+  expect(judgeSickRun({ ...GOOD, ...facts })).toEqual([problem]);
+});

@@ -1,0 +1,79 @@
+// What two scale-ins of one host say, the second beside a router whose next hop outside does not answer: whether the healthy services and
+// the instances left as before, whether everybody is told why the sick one does not, and whether the host came back with it.
+
+/** One `scale-in start`, watched until everything that can leave has left, or nobody waits any longer. */
+export interface Departure {
+  /** What was there and had to leave: services by id, instances by name. */
+  readonly services: readonly string[];
+  readonly instances: readonly string[];
+  /** Those of them that are still there. */
+  readonly stayed: readonly string[];
+  /** From the start until the last of these services was designated elsewhere, by the clock of the server. */
+  readonly switchedMs: number;
+  /** From the start until no hand-over of them was open. */
+  readonly handedOverMs: number;
+  /** From the start until the last instance was elsewhere. */
+  readonly emptiedMs: number;
+}
+
+/** Where an operator looks, and what is written there. */
+export type Told = Readonly<Record<string, string>>;
+
+export interface Recovery {
+  readonly stateAfter: string;
+  readonly durationMs: number;
+  /** Where the sick service is after it. */
+  readonly sickAt: string | undefined;
+  /** Whether the hand-over that the scale-in began for it is over. */
+  readonly hasEnded: boolean;
+}
+
+export interface SickRun {
+  readonly leaving: string;
+  readonly reason: string;
+  readonly without: Departure;
+  readonly beside: Departure;
+  readonly told: Told;
+  readonly recovery: Recovery;
+}
+
+export function judgeSickRun({ leaving, reason, without, beside, told, recovery }: SickRun): string[] {
+  return [
+    ...stayedIn(without, 'without the sick router'),
+    ...stayedIn(beside, 'beside the sick router'),
+    ...missingIn(without, beside),
+    ...Object.entries(told).flatMap(([place, text]) =>
+      text.includes(reason) ? [] : [`${place} does not say "${reason}" but "${text}"`],
+    ),
+    ...(recovery.stateAfter === 'active' ? [] : [`${leaving} is ${recovery.stateAfter} after recover`]),
+    ...(recovery.sickAt === leaving ? [] : [`recover left the sick service at ${recovery.sickAt ?? 'nobody'}`]),
+    ...(recovery.hasEnded ? [] : ['the hand-over of the sick service goes on after recover']),
+  ];
+}
+
+function stayedIn({ stayed }: Departure, when: string): string[] {
+  return stayed.map((one) => `${one} did not leave ${when}`);
+}
+
+/** What left without the sick router has to leave beside it, or the two cannot be compared; and nothing that leaves shows nothing. */
+function missingIn(without: Departure, beside: Departure): string[] {
+  const kinds = ['services', 'instances'] as const;
+  return kinds.flatMap((kind) => {
+    if (without[kind].length === 0) return [`no ${kind} had to leave`];
+    const absent = without[kind].filter((one) => !beside[kind].includes(one));
+    return absent.map((one) => `${one} was not there the second time`);
+  });
+}
+
+export function figuresOf({ without, beside, recovery }: SickRun): string[] {
+  const both = (of: (one: Departure) => number): string => {
+    const [before, after] = [of(without), of(beside)];
+    return `${Math.round(after)} ms (without the sick router ${Math.round(before)} ms, ratio ${(after / before).toFixed(2)})`;
+  };
+  return [
+    `${beside.services.length} healthy services switched after ${both((one) => one.switchedMs)}`,
+    `handed over after ${both((one) => one.handedOverMs)}`,
+    `${beside.instances.length} instances left after ${both((one) => one.emptiedMs)}`,
+    `recovered after ${Math.round(recovery.durationMs)} ms`,
+  ];
+}
