@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { C2, C3, nat, view as shown } from '../dataplane/dataplane-fixture.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
-import type { SwitchChange } from '../dataplane/index.ts';
+import { SwitchDown, type SwitchChange } from '../dataplane/index.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { View } from './messages.ts';
 import { SimulatedDriver } from './simulated-driver.ts';
@@ -100,6 +100,27 @@ test('never: a view that was begun before the host was told to leave is followed
   await clock.pass(50);
   expect(await again).toEqual({ kind: 'applied' });
   expect(it.contents.flows).not.toEqual([]);
+});
+
+test('a-wipe-takes-the-ports-of-ours-away-after-all-else, and-a-view-that-is-followed-brings-them-back', async () => {
+  const { it, line, calls } = await opened(BOTH);
+  expect(it.ownPorts).not.toEqual([]);
+  expect(await line.wipe()).toEqual({ kind: 'applied' });
+  expect([it.ownPorts, it.contents.flows, calls().split(' ').at(-1)]).toEqual([[], [], 'tear-down']);
+  expect(await line.isFollowed(BOTH)).toBe(false);
+  expect(it.ownPorts).toEqual([]);
+  expect(await line.follow(BOTH)).toEqual({ kind: 'applied' });
+  expect(it.ownPorts).not.toEqual([]);
+});
+
+test('never: a host has left whose ports of ours could not be taken away', async () => {
+  const { it, line } = await opened(BOTH);
+  const tearDown = it.tearDown.bind(it);
+  it.tearDown = () => Promise.reject(new SwitchDown('the switch does not answer'));
+  expect(await line.wipe()).toEqual({ kind: 'failed', problems: ['switch-down: the switch does not answer'] });
+  it.tearDown = tearDown;
+  expect(await line.wipe()).toEqual({ kind: 'already' });
+  expect(it.ownPorts).toEqual([]);
 });
 
 test('a-service-whose-next-hop-is-silent-is-named, and the switch converges all the same', async () => {

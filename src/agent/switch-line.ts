@@ -73,7 +73,10 @@ export class SwitchLine {
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
       .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
-    const lined = await this.#alone(() => this.#bring(wanted, digest), wipes);
+    const lined = await this.#alone(async () => {
+      await this.#switch.setUp();
+      return this.#bring(wanted, digest);
+    }, wipes);
     const unready = unreadyServices(view, gaps);
     return unready.length === 0 || lined.kind === 'failed' ? lined : { ...lined, unready };
   }
@@ -98,7 +101,10 @@ export class SwitchLine {
     this.#gaps = [];
     return this.#alone(async () => {
       const lined = await this.#bring(WIPED);
-      if (lined.kind !== 'failed') await this.#forgetAll();
+      if (lined.kind === 'failed') return lined;
+      await this.#forgetAll();
+      await this.#switch.tearDown();
+      this.#found = undefined;
       return lined;
     });
   }

@@ -140,7 +140,7 @@ describe('the switch of a host', () => {
     c1.rack.start({}, { serviceVersion: 3 });
     await clock.until('it says its version', () => plane.host('c1')?.serviceVersion === 3);
     await inLine(world);
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
     expect(plane.leader.desk.wordOf('c1')?.report).not.toHaveProperty('switch');
   });
 });
@@ -160,13 +160,13 @@ describe('told to leave', () => {
     const [c1] = hosts as [Host, Host];
     await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
     await left(world);
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
     const operation = plane.leader.journal.fleet.get(OPERATION, idOf(OPERATION, 'op-c1'));
     expect(operation?.doc.state).toBe('succeeded');
     const calls = c1.rack.link.calls.length;
     await clock.pass(300_000);
     expect(c1.rack.link.calls.length).toBe(calls);
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
     expect(plane.host('c1')?.connection.state).toBe('down');
   });
 
@@ -181,7 +181,7 @@ describe('told to leave', () => {
     await clock.pass(120_000);
     expect(c1.rack.link.calls.length).toBe(calls);
     expect(c1.rack.agent!.status().unwelcome?.code).toBe('told-to-leave');
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
     c1.token = await plane.joinToken('c1');
     await clock.until('it is heard again', () => plane.host('c1')?.connection.state === 'up');
     await clock.until('it has its tunnel again', () => peersOn(c1).length === 1);
@@ -201,7 +201,7 @@ describe('told to leave', () => {
     expect(c1.rack.agent!.status().unwelcome).toBeUndefined();
     c1.its.faults.down = false;
     await clock.until('it has left', () => c1.rack.agent!.status().unwelcome?.code === 'told-to-leave');
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
   });
 
   test('a-lost-answer-and-a-credential-that-ended-with-it-are-leave-enough', async () => {
@@ -222,7 +222,7 @@ describe('told to leave', () => {
       throw new LinkDown('the answer is lost');
     };
     await left(world);
-    expect(c1.its.contents).toEqual(EMPTY);
+    expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
   });
 
   describe.each([false, true])('and brought back before it was heard, restarted in between: %s', (restarted) => {
@@ -304,7 +304,7 @@ describe('identities of switches', () => {
       c1.rack.start();
       await clock.pass(120_000);
       expect(c1.rack.link.calls.length).toBe(calls);
-      expect(c1.its.contents).toEqual(EMPTY);
+      expect([c1.its.contents, c1.its.ownPorts]).toEqual([EMPTY, []]);
       expect(c1.rack.agent!.status().unwelcome?.code).toBe('host-removed');
       await plane.edit('c1', { state: 'joining' });
       c1.token = await plane.joinToken('c1');

@@ -17,6 +17,7 @@ switchContract('simulated', async () => {
     it,
     meddle: async (changes) => it.meddle(changes),
     again: async () => new SimulatedSwitch({ host: 'c1', keep }),
+    ownPorts: async () => it.ownPorts,
     close: async () => undefined,
   };
 });

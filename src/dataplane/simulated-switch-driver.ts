@@ -3,6 +3,7 @@
 import type { Clock } from '../journal/index.ts';
 import { simulatedIdentity } from './keys.ts';
 import { SwitchState } from './switch-state.ts';
+import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
 import { connectionText } from './tracked-connection.ts';
 import {
   SwitchDown,
@@ -45,7 +46,7 @@ export interface SwitchFaults {
   losesFlows: number;
 }
 
-type Call = 'identity' | 'read' | 'apply' | 'connections' | 'seed' | 'flush';
+type Call = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connections' | 'seed' | 'flush';
 
 const CALLS_KEPT = 1000;
 /** Of a connection's text: all but what it is outside. */
@@ -60,6 +61,7 @@ export class SimulatedSwitch implements Switch {
   readonly foreign = new Set<string>();
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
+  #isSetUp = false;
   /** By zone, and there by what tells one from another. */
   readonly #tracked = new Map<number, Map<string, TrackedConnection>>();
   #changes = 0;
@@ -81,6 +83,11 @@ export class SimulatedSwitch implements Switch {
     return this.#state.contents;
   }
 
+  /** The ports that are there for the flows of ours. */
+  get ownPorts(): readonly string[] {
+    return this.#isSetUp ? [TUNNEL_PORT, EXTERNAL_PORT] : [];
+  }
+
   async identity(): Promise<Identity> {
     await this.#called('identity');
     return this.identityNow;
@@ -97,6 +104,25 @@ export class SimulatedSwitch implements Switch {
     const problem = this.#state.apply(kept);
     if (problem !== undefined) throw new SwitchRefused(problem);
     this.#changes += kept.length;
+    this.#isSetUp ||= kept.some(({ kind }) => kind.startsWith('put-'));
+    this.#tell();
+    await this.#remember();
+  }
+
+  async setUp(): Promise<void> {
+    if (this.#isSetUp) return;
+    await this.#called('set-up');
+    await this.#setUpIs(true);
+  }
+
+  async tearDown(): Promise<void> {
+    await this.#called('tear-down');
+    await this.#setUpIs(false);
+  }
+
+  async #setUpIs(isSetUp: boolean): Promise<void> {
+    if (this.#isSetUp === isSetUp) return;
+    this.#isSetUp = isSetUp;
     this.#tell();
     await this.#remember();
   }
@@ -173,6 +199,7 @@ export class SimulatedSwitch implements Switch {
   /** It was set up anew: nothing is on it any more. */
   forget(): void {
     this.#state = new SwitchState();
+    this.#isSetUp = false;
     this.#tracked.clear();
     this.#tell();
   }
@@ -208,27 +235,38 @@ export class SimulatedSwitch implements Switch {
 
   async #load(): Promise<void> {
     const text = await this.#options.keep?.read();
-    if (text !== undefined) this.#state.apply(remembered(text));
+    if (text === undefined) return;
+    const { contents, isSetUp } = remembered(text);
+    this.#state.apply(changesTo(contents));
+    this.#isSetUp = isSetUp;
   }
 
   async #remember(): Promise<void> {
     try {
-      await this.#options.keep?.write(JSON.stringify(this.contents));
+      await this.#options.keep?.write(JSON.stringify({ ...this.contents, isSetUp: this.#isSetUp }));
     } catch (error) {
       throw new SwitchDown('the switch cannot write down what is on it', { cause: error });
     }
   }
 }
 
-/** A file that cannot be read back is a switch that forgot. */
-function remembered(text: string): SwitchChange[] {
+interface Remembered {
+  readonly contents: SwitchContents;
+  readonly isSetUp: boolean;
+}
+
+/** A file that cannot be read back is a switch that forgot; one of an earlier version does not say whether it is set up. */
+function remembered(text: string): Remembered {
   try {
-    return changesTo(JSON.parse(text) as SwitchContents);
+    const { isSetUp, ...contents } = JSON.parse(text) as SwitchContents & { readonly isSetUp?: boolean };
+    return { contents, isSetUp: isSetUp ?? contents.tunnels.length + contents.flows.length > 0 };
   } catch (error) {
-    if (error instanceof SyntaxError) return [];
+    if (error instanceof SyntaxError) return { contents: NOTHING_THERE, isSetUp: false };
     throw error;
   }
 }
+
+const NOTHING_THERE: SwitchContents = { tunnels: [], groups: [], flows: [], externalIds: {} };
 
 /** From an empty switch to this one. */
 function changesTo({ tunnels, groups, flows, externalIds }: SwitchContents): SwitchChange[] {

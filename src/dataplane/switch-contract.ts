@@ -1,6 +1,7 @@
 // What every switch keeps to, the simulated and the real ones.
 import { afterEach, describe, expect, test } from 'vitest';
 import { heartbeatPort, Numbers } from './keys.ts';
+import { TUNNEL_PORT } from './tables.ts';
 import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
 
 export interface SwitchUnderTest {
@@ -9,6 +10,8 @@ export interface SwitchUnderTest {
   readonly meddle: (changes: readonly SwitchChange[]) => Promise<void>;
   /** Another way to the same switch, as an agent has it that was started anew. */
   readonly again: () => Promise<Switch>;
+  /** The ports that are there for our flows, looked up past our own way to it. */
+  readonly ownPorts: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
@@ -171,6 +174,47 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       const { cookie: _any, ...whosever } = flow;
       await it.apply([{ kind: 'remove-flow', flow: whosever }]);
       expect((await it.read()).flows).toEqual([]);
+    });
+
+    test('the-ports-of-ours-come-when-it-is-set-up-or-something-is-put, and-by-nothing-else', async () => {
+      const { it, ownPorts } = await start();
+      await it.identity();
+      await it.read();
+      await it.apply([{ kind: 'set-external-id', key: 'tombstoned', value: 'true' }]);
+      expect(await ownPorts()).toEqual([]);
+      await it.setUp();
+      expect(await ownPorts()).toContain(TUNNEL_PORT);
+      const there = await ownPorts();
+      await it.setUp();
+      expect(await ownPorts()).toEqual(there);
+      await it.tearDown();
+      await it.apply(ALL);
+      expect(await ownPorts()).toEqual(there);
+    });
+
+    test('once-it-is-torn-down-reading-asking-and-probing-bring-no-port-of-ours-back, nor-does-an-agent-that-is-started-anew', async () => {
+      const { it, again, ownPorts } = await start();
+      await it.setUp();
+      await it.apply(ALL);
+      await it.apply([
+        { kind: 'remove-flow', flow },
+        { kind: 'remove-group', id: GROUP },
+        { kind: 'remove-tunnel', peer: 'c2' },
+      ]);
+      await it.tearDown();
+      expect(await ownPorts()).toEqual([]);
+      await it.tearDown();
+      for (const each of [it, await again()]) {
+        await each.identity();
+        await each.read();
+        await each.interfaces?.();
+        await each.unheardPeers();
+        expect(await each.probe?.()).toBeUndefined();
+      }
+      expect(await ownPorts()).toEqual([]);
+      await it.setUp();
+      await it.apply(ALL);
+      expect(await it.read()).toMatchObject({ flows: [flow], groups: [group], tunnels: [tunnel] });
     });
 
     test('what-is-on-it-outlives-whoever-put-it-there', async () => {

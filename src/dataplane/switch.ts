@@ -121,6 +121,11 @@ export interface Switch {
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
    * with `SwitchRefused`. `before` is what was read just before, by whoever did: then it is not read again. */
   apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void>;
+  /** Has the ports that flows need: to other hosts, and outside. Asked for before it is read to be brought to a view; twice is once.
+   * Reading, asking and probing never does it: a host that left has none of them. */
+  setUp(): Promise<void>;
+  /** Takes these ports away, after everything else of ours: until it is set up again, or something is put there. */
+  tearDown(): Promise<void>;
   /** The interfaces that are plugged in, beside what the switch itself is made of. Absent where nobody else plugs anything in. */
   interfaces?(): Promise<readonly string[]>;
   /** Asks it whether it still obeys, by every way that it is driven; undefined when it does. Changes nothing, and never rejects. */

@@ -36,6 +36,14 @@ async function meddle(daemons: OvsDaemons, changes: readonly SwitchChange[]): Pr
   }
 }
 
+async function portsOf(daemons: OvsDaemons, bridge: string): Promise<string[]> {
+  return (await daemons.vsctl('list-ports', bridge)).split('\n').filter((name) => name !== '');
+}
+
+async function ownPorts(daemons: OvsDaemons): Promise<string[]> {
+  return (await portsOf(daemons, 'br-int')).map((name) => `"${name}"`);
+}
+
 const PASSING = { phase: 'switched', other: 'c2', tunnelAddress: C2.tunnelAddress } as const;
 const FLOATING = [{ outside: '198.51.100.20', inside: '10.0.0.11', via: '198.51.100.1' }];
 const ROLES: readonly Partial<ShownService>[] = [
@@ -54,7 +62,7 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
     const daemons = await start();
     const it = openOn(daemons, 'ext0');
     try {
-      await it.identity();
+      await it.setUp();
       await daemons.addDummyPort('br-int', portName('port-1').slice(1, -1), 11);
       await daemons.vsctl('set', 'interface', 'ext0', 'type=dummy');
       for (const facts of ROLES) {
@@ -69,6 +77,45 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
       }
       await it.apply(diff(WIPED.contents, await it.read()).changes);
       expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
+    } finally {
+      await it.close();
+      await daemons.close();
+    }
+  });
+
+  test.each([
+    ['an interface', 'ext0', ['muster-tun', 'ext0'], []],
+    ['a bridge', 'br-ex', ['muster-tun', 'muster-ext'], ['muster-ext-far']],
+  ])(
+    'what-it-made-goes-when-it-is-torn-down, and-the-bridge-stays: the way out is %s',
+    async (_what, external, here, there) => {
+      const daemons = await start();
+      const it = openOn(daemons, external);
+      try {
+        await daemons.vsctl('add-br', 'br-ex', '--', 'set', 'bridge', 'br-ex', 'datapath_type=netdev');
+        await it.setUp();
+        await daemons.addDummyPort('br-int', 'theirs', 12);
+        expect((await portsOf(daemons, 'br-int')).sort()).toEqual([...here, 'theirs'].sort());
+        expect(await portsOf(daemons, 'br-ex')).toEqual(there);
+        await it.tearDown();
+        await it.read();
+        expect([await portsOf(daemons, 'br-int'), await portsOf(daemons, 'br-ex')]).toEqual([['theirs'], []]);
+      } finally {
+        await it.close();
+        await daemons.close();
+      }
+    },
+  );
+
+  test('never: an interface that somebody else plugged in as the way out is taken away', async () => {
+    const daemons = await start();
+    const it = openOn(daemons, 'ext0');
+    try {
+      await it.identity();
+      await daemons.addDummyPort('br-int', 'ext0', 12);
+      await it.setUp();
+      await it.tearDown();
+      expect(await portsOf(daemons, 'br-int')).toEqual(['ext0']);
     } finally {
       await it.close();
       await daemons.close();
@@ -121,6 +168,7 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
       it: await again(),
       meddle: (changes) => meddle(daemons, changes),
       again,
+      ownPorts: () => ownPorts(daemons),
       close: async () => {
         await Promise.all(opened.map((one) => one.close()));
         await daemons.close();

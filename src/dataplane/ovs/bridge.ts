@@ -13,7 +13,7 @@ export const DATABASE = 'Open_vSwitch';
 export const BRIDGE_TABLES: MonitoredTables = {
   Open_vSwitch: ['bridges', 'external_ids', 'cur_cfg', 'next_cfg', 'datapath_types'],
   Bridge: ['name', 'ports', 'datapath_id', 'datapath_type', 'external_ids', 'fail_mode', 'protocols'],
-  Port: ['name', 'interfaces'],
+  Port: ['name', 'interfaces', 'external_ids'],
   Interface: ['name', 'type', 'ofport', 'error', 'options', 'bfd', 'bfd_status'],
 };
 
@@ -94,18 +94,40 @@ export function externalIn(tables: Tables, { external }: BridgePlan): string | u
   return bridgeIn(tables, external) === undefined ? external : EXTERNAL_NAME;
 }
 
-/** What it takes to have the bridge, its tunnel port and its way out. Nothing when all of it is there. */
-export function settingUp(tables: Tables, plan: BridgePlan): Operation[] {
+/** What it takes to have the bridge, without any port of ours. Nothing when it is there. */
+export function bridgeChange(tables: Tables, plan: BridgePlan): Operation[] {
   const found = bridgeIn(tables, plan.bridge);
-  const here = { uuid: found?.uuid, name: plan.bridge };
+  return found === undefined ? newBridge(plan) : keptBridge(found);
+}
+
+/** What it takes to have the tunnel port and the way out, once the bridge is there. Nothing when they are. */
+export function settingUp(tables: Tables, plan: BridgePlan): Operation[] {
+  const here = { uuid: bridgeIn(tables, plan.bridge)?.uuid, name: plan.bridge };
   return [
-    ...(found === undefined ? newBridge(plan) : keptBridge(found)),
     ...missingPort(tables, here, {
       name: TUNNEL_NAME,
       row: { type: 'vxlan', options: mapOf({ remote_ip: 'flow', key: 'flow' }) },
     }),
     ...wayOut(tables, plan, here),
   ];
+}
+
+/** What it takes to have none of them any more. An interface that somebody else plugged in is left where it is. */
+export function tearingDown(tables: Tables, { bridge, external }: BridgePlan): Operation[] {
+  const isOurs = external !== undefined && isMadeByUs(named(tables, 'Port', external)?.row);
+  return [
+    ...unplugging(tables, bridge, TUNNEL_NAME),
+    ...unplugging(tables, bridge, EXTERNAL_NAME),
+    ...(external === undefined ? [] : unplugging(tables, external, FAR_EXTERNAL_NAME)),
+    ...(isOurs ? unplugging(tables, bridge, external) : []),
+  ];
+}
+
+/** On a port with a name that is not ours: who plugged it in. */
+const MADE_BY = { 'made-by': 'muster' } as const;
+
+function isMadeByUs(row: Row | undefined): boolean {
+  return textsIn(row, 'external_ids')['made-by'] === MADE_BY['made-by'];
 }
 
 interface At {
@@ -117,7 +139,7 @@ function wayOut(tables: Tables, plan: BridgePlan, here: At): Operation[] {
   const { external } = plan;
   if (external === undefined) return [];
   const there = bridgeIn(tables, external);
-  if (there === undefined) return missingPort(tables, here, { name: external, row: {} });
+  if (there === undefined) return missingPort(tables, here, { name: external, row: {}, ids: MADE_BY });
   return [
     ...missingPort(tables, here, patch(EXTERNAL_NAME, FAR_EXTERNAL_NAME)),
     ...missingPort(tables, { uuid: there.uuid, name: external }, patch(FAR_EXTERNAL_NAME, EXTERNAL_NAME)),
@@ -185,20 +207,27 @@ function keptBridge({ uuid, row }: Found): Operation[] {
 
 interface PortPlan {
   readonly name: string;
+  /** Of its interface. */
   readonly row: Row;
+  /** External ids of the port. */
+  readonly ids?: Readonly<Record<string, string>>;
 }
 
-function missingPort(tables: Tables, at: At, { name, row }: PortPlan): Operation[] {
-  if (named(tables, 'Port', name) !== undefined) return [];
-  return newPort(at, { name, row });
+function missingPort(tables: Tables, at: At, plan: PortPlan): Operation[] {
+  return named(tables, 'Port', plan.name) === undefined ? newPort(at, plan) : [];
 }
 
 /** A port with one interface of the same name. */
-function newPort({ uuid, name: bridge }: At, { name, row }: PortPlan): Operation[] {
+function newPort({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan): Operation[] {
   const id = name.replaceAll(/[^A-Za-z0-9]/g, '_');
   const inserted: Operation[] = [
     { op: 'insert', table: 'Interface', name: `if_${id}`, row: { name, ...row } },
-    { op: 'insert', table: 'Port', name: `port_${id}`, row: { name, interfaces: { namedUuid: `if_${id}` } } },
+    {
+      op: 'insert',
+      table: 'Port',
+      name: `port_${id}`,
+      row: { name, interfaces: { namedUuid: `if_${id}` }, external_ids: mapOf(ids) },
+    },
   ];
   const added = [['ports', 'insert', setOf([{ namedUuid: `port_${id}` }])]] as const;
   const where = uuid === undefined ? ([['name', '==', bridge]] as const) : ([['_uuid', '==', { uuid }]] as const);

@@ -20,25 +20,23 @@ import {
   type SwitchContents,
   type SwitchTrouble,
   type TrackedConnection,
-  type Tunnel,
 } from '../switch.ts';
 import { problemWith } from '../switch-state.ts';
 import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
 import {
   BRIDGE_TABLES,
+  bridgeChange,
   bridgeIn,
   DATABASE,
   EXTERNAL_NAME,
   externalIn,
-  heartbeatChange,
-  idChange,
   identityIn,
   idsIn,
   isStatusAlone,
   pluggedIn,
   plugging,
   settingUp,
-  tunnelChange,
+  tearingDown,
   unplugging,
   type BridgePlan,
 } from './bridge.ts';
@@ -46,6 +44,7 @@ import { BridgePorts } from './bridge-ports.ts';
 import { changeFlows } from './change-driver.ts';
 import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
 import { Hearing } from './hearing.ts';
+import { heartbeatChanges, idChanges, type Turn } from './id-changes.ts';
 import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
 import { Notices } from './notices.ts';
 import { probeSwitch } from './probe-driver.ts';
@@ -158,8 +157,17 @@ export class OvsSwitch implements Switch {
     await this.#notices.apply(() => this.#applyAll(changes, found));
   }
 
+  async setUp(): Promise<void> {
+    await down(async () => this.#applied(settingUp(await this.#open(), this.#options)));
+  }
+
+  async tearDown(): Promise<void> {
+    await down(async () => this.#applied(tearingDown(await this.#open(), this.#options)));
+  }
+
   #applyAll(changes: readonly SwitchChange[], found: SwitchContents): Promise<void> {
     return down(async () => {
+      if (changes.some(({ kind }) => kind.startsWith('put-'))) await this.setUp();
       await this.#loosen();
       await this.#configure(changes, 'begin');
       if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#warm(changes);
@@ -245,7 +253,7 @@ export class OvsSwitch implements Switch {
     this.#opened ??= this.#begin();
     try {
       const tables = await this.#opened;
-      await this.#setUp(tables);
+      await this.#haveBridge(tables);
       await this.#spokenTo();
       return tables;
     } catch (error) {
@@ -275,14 +283,19 @@ export class OvsSwitch implements Switch {
     if (isFirst) this.#notices.tell();
   }
 
-  async #setUp(tables: Monitor): Promise<void> {
+  async #haveBridge(tables: Monitor): Promise<void> {
     if (this.#options.looksOnly === true) {
       const { bridge } = this.#options;
       if (bridgeIn(tables, bridge) === undefined) throw new SwitchDown(`there is no bridge ${bridge}`);
       return;
     }
-    const operations = settingUp(tables, this.#options);
-    if (operations.length === 0) return;
+    await this.#applied(bridgeChange(tables, this.#options));
+  }
+
+  /** Resolves when the switch itself has taken it, and ports have their numbers. */
+  async #applied(operations: readonly Operation[]): Promise<void> {
+    const tables = this.#monitor;
+    if (operations.length === 0 || tables === undefined) return;
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
   }
 
@@ -310,38 +323,13 @@ export class OvsSwitch implements Switch {
   }
 
   /** Ports begin before something watches them, and end after nothing does any more. They have numbers when the switch has them. */
-  async #configure(changes: readonly SwitchChange[], what: 'begin' | 'end'): Promise<void> {
+  async #configure(changes: readonly SwitchChange[], what: Turn): Promise<void> {
     const tables = await this.#open();
-    const due = what === 'begin' ? isBegun : isEnded;
-    const words = changes.filter(due).map((change) => this.#operation(change));
-    const ports = this.#heartbeats(tables, changes, what);
+    const words = idChanges(this.#options.bridge, changes, what);
+    const ports = heartbeatChanges(tables, this.#options.bridge, changes, what);
     if (ports.length === 0) return this.#transact(words);
     // What the switch says when it has taken it comes after the change itself: what is read next shows both.
     await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
-  }
-
-  #heartbeats(tables: Monitor, changes: readonly SwitchChange[], what: 'begin' | 'end'): Operation[] {
-    const tunnels = changes.flatMap((change): Tunnel[] => {
-      if (change.kind === 'put-tunnel') return [change.tunnel];
-      return change.kind === 'remove-tunnel' ? [{ peer: change.peer, address: '' }] : [];
-    });
-    const last = [...new Map(tunnels.map((tunnel) => [tunnel.peer, tunnel])).values()];
-    const due = last.filter(({ heartbeatMs }) => (heartbeatMs === undefined) === (what === 'end'));
-    return due.flatMap((tunnel) => heartbeatChange(tables, this.#options.bridge, tunnel));
-  }
-
-  #operation(change: SwitchChange): Operation {
-    const { bridge } = this.#options;
-    switch (change.kind) {
-      case 'put-tunnel':
-        return tunnelChange(bridge, change.tunnel.peer, change.tunnel.address);
-      case 'remove-tunnel':
-        return tunnelChange(bridge, change.peer, null);
-      case 'set-external-id':
-        return idChange(bridge, change.key, change.value);
-      default:
-        throw new Error(`${change.kind} is not for the database`);
-    }
   }
 
   /**
@@ -365,14 +353,6 @@ export class OvsSwitch implements Switch {
 
 function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
   return new Map(connections.map((one) => [connectionKey(one), one]));
-}
-
-function isBegun(change: SwitchChange): boolean {
-  return change.kind === 'put-tunnel' || (change.kind === 'set-external-id' && change.value !== null);
-}
-
-function isEnded(change: SwitchChange): boolean {
-  return change.kind === 'remove-tunnel' || (change.kind === 'set-external-id' && change.value === null);
 }
 
 /** Connections that are taken over are not known from their first packet on. The datapath in the kernel has a setting of its own. */
