@@ -34,7 +34,20 @@ export { sightOf } from './sight.ts';
 export type { Sight, SightOf } from './sight.ts';
 export type { Caller } from './role.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
-export { BY_ID, closed, ID, NOT_PREPARED, notPrepared, optionalFields, read, stream, write } from './route.ts';
+export {
+  BY_ID,
+  closed,
+  HOST_MARK,
+  HOST_REF,
+  ID,
+  NOT_PREPARED,
+  notPrepared,
+  optionalFields,
+  read,
+  stream,
+  write,
+  type HostMark,
+} from './route.ts';
 export type * from './route.ts';
 export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';

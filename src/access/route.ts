@@ -238,4 +238,16 @@ export const ID = Type.String({
   description: 'letters, digits and . _ : @ -, at most 200',
 });
 
+/** Marks a field that names a host; `kind/id` and `id` (beside `kind`) do when the kind is `host`. */
+export const HOST_MARK = 'x-host';
+export type HostMark = 'name' | 'kind/id' | 'id';
+
+/** A host by any of its ids: routes get its name instead. A topology id has slashes, which are encoded in a path. */
+export const HOST_REF = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$',
+  'x-form': 'an id of letters, digits and . _ : @ / - (at most 200)',
+  [HOST_MARK]: 'name' satisfies HostMark,
+  description: 'name, system id, datapath id or topology id of a host',
+});
+
 export const BY_ID = closed({ id: ID });

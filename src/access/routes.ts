@@ -7,7 +7,7 @@ import { createToken, revokeToken } from './decide.ts';
 import type { Listing } from './list.ts';
 import { TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
 import { listRoute, showRoute, type Resource } from './resource.ts';
-import { BY_ID, closed, ID, read, write, type Route } from './route.ts';
+import { BY_ID, closed, HOST_REF, ID, read, write, type Route } from './route.ts';
 import { newSecret } from './secret.ts';
 import { TOKEN_VIEW } from './token-view.ts';
 
@@ -15,7 +15,7 @@ const LISTING: Listing<'token', Token> = {
   view: TOKEN_VIEW,
   filters: {
     role: { schema: TokenDoc.properties.role, of: (doc) => [doc.role] },
-    host: { schema: ID, of: (doc) => [doc.host] },
+    host: { schema: HOST_REF, of: (doc) => [doc.host] },
     site: { schema: ID, of: (doc) => [doc.site] },
     project: { schema: ID, of: (doc) => [doc.project] },
     revoked: { schema: Type.Boolean(), of: (doc) => [doc.revoked !== undefined] },
@@ -32,7 +32,7 @@ const NewToken = closed({
   project: Type.Optional(
     Type.String({ ...ID, description: 'sees and touches only what this project has; for viewers and operators' }),
   ),
-  host: Type.Optional(ID),
+  host: Type.Optional(HOST_REF),
   expiresAtMs: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 

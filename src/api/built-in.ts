@@ -1,6 +1,7 @@
 // The routes that are the server's own: settings, history, watch, probes, the description of it all.
 import type { Route, View } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
+import { byAnyId } from '../hosts/runtime.ts';
 import type { Journal } from '../journal/index.ts';
 import { auditRoute, type Audited } from './audit.ts';
 import { ChangeViews } from './change-view.ts';
@@ -32,7 +33,7 @@ export function builtInRoutes(options: BuiltInOptions): BuiltIn {
   const describe = (): object => openApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
-    historyRoute(views, options.workload),
+    byAnyId(historyRoute(views, options.workload)),
     watchRoute(views, options.workload),
     auditRoute(options.audited),
     ...probeRoutes(options),

@@ -3,11 +3,14 @@
 import { Type, type Static } from 'typebox';
 import {
   closed,
+  HOST_MARK,
+  HOST_REF,
   ID,
-  refused,
   read,
+  refused,
   type Answered,
   type Caller,
+  type HostMark,
   type ReadableJournal,
   type Route,
   type Sight,
@@ -27,7 +30,13 @@ const PAGE_CHARS_MAX = 1024 * 1024;
 
 const Query = closed({
   kind: Type.Optional(Type.String({ maxLength: 50 })),
-  id: Type.Optional(ID),
+  id: Type.Optional(
+    Type.String({
+      ...HOST_REF,
+      [HOST_MARK]: 'id' satisfies HostMark,
+      description: 'of this kind; a host by any id of it',
+    }),
+  ),
   operation: Type.Optional(ID),
   before: Type.Optional(
     Type.Integer({

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { act, examples, group, type Cli } from './command.ts';
 import { parseDuration, relative } from './duration.ts';
 import { EXIT, usage, type ExitCode } from './exit-code.ts';
+import { hostPath } from './host-view.ts';
 import { withWait, type WaitOptions } from './operation-wait.ts';
 import { Refused } from './problem.ts';
 import { asked, SCALE_IN } from './scale-in-asked.ts';
@@ -185,7 +186,7 @@ interface ShownStatus extends Status {
 function status(cli: Cli): Command {
   const command = new Command('status')
     .description('Show the hosts that are on their way out of service or back, and why each of them waits')
-    .argument('[hosts...]', 'only these')
+    .argument('[hosts...]', 'only these; names, or any other id of a host')
     .option('--site <name>', 'only hosts of this site');
   examples(
     command,
@@ -197,7 +198,8 @@ function status(cli: Cli): Command {
   );
   return act<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
     const all = await session.client.get<Status>(SCALE_IN, { site });
-    const isWanted = (host: string): boolean => args.length === 0 || args.includes(host);
+    const wanted = await namesOf(session, args, all);
+    const isWanted = (host: string): boolean => wanted.length === 0 || wanted.includes(host);
     const hosts = all.hosts.filter(({ host }) => isWanted(host));
     const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
     const others = all.pendingCleanUps.length - pendingCleanUps.length;
@@ -212,6 +214,14 @@ function status(cli: Cli): Command {
     else await session.value(shown);
     return undefined;
   });
+}
+
+/** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
+function namesOf({ client }: Session, asked: readonly string[], { hosts }: Status): Promise<string[]> {
+  const known = new Set(hosts.map(({ host }) => host));
+  return Promise.all(
+    asked.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
+  );
 }
 
 const COLUMNS = (nowMs: number): readonly Column<OnItsWay>[] => [

@@ -4,6 +4,7 @@ import {
   answer,
   BY_ID,
   closed,
+  HOST_REF,
   ID,
   listRoute,
   noSuch,
@@ -44,7 +45,7 @@ const LISTING: Listing<'service', Service> = {
   filters: {
     type: { schema: Type.Enum(SERVICE_TYPES), of: (doc) => [doc.type] },
     subject: { schema: ID, of: (doc) => [doc.subject], index: SERVICES_BY_SUBJECT },
-    host: { schema: ID, of: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
+    host: { schema: HOST_REF, of: (doc) => [doc.designated?.host], index: SERVICES_TOUCHING_HOST },
     designated: { schema: Type.Boolean(), of: (doc) => [doc.designated !== undefined] },
     degraded: { schema: Type.Boolean(), of: (doc) => [doc.designated?.degraded === true] },
     handOver: { schema: Type.Boolean(), of: (doc) => [doc.handOver !== undefined] },
@@ -149,7 +150,9 @@ export const serviceRoutes: readonly Route[] = [
     access: 'operator',
     params: BY_ID,
     body: closed({
-      host: Type.Optional(Type.String({ ...ID, description: 'where to; else the best of the others' })),
+      host: Type.Optional(
+        Type.String({ ...HOST_REF, description: 'where to, by any id of it; else the best of the others' }),
+      ),
       ...ASKED,
     }),
     answers: {

@@ -1,41 +1,101 @@
-// Routes that take a host take it by every id that leads to one: its name, its system id, its datapath id in any form, its topology id.
-import { Type } from 'typebox';
-import { closed, type Call, type Caller, type Route, type World } from '../access/index.ts';
-import { resolveHost } from './identity.ts';
+// Routes take a host by every id that leads to one: its name, its system id, its datapath id in any form, its topology id. Whatever field
+// names a host is marked in the schema of its route, and handlers get the name: this is the one place where ids are looked up.
+import type { TSchema } from 'typebox';
+import {
+  closed,
+  HOST_MARK,
+  HOST_REF,
+  type Call,
+  type HostMark,
+  type Route,
+  type RouteFace,
+  type World,
+} from '../access/index.ts';
+import type { Refusal } from '../fleet/index.ts';
+import { ambiguousHost } from './find-host.ts';
+import { matchHost } from './identity.ts';
+import { HOST } from './model.ts';
 
 const HOSTS_PATH = '/api/v1/hosts/:id';
+const PLACES = ['params', 'query', 'body'] as const;
 
-/** A topology id has slashes, which are encoded in a path. */
-const BY_HOST_ID = closed({
-  id: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$',
-    'x-form': 'an id of letters, digits and . _ : @ / - (at most 200)',
-    description: 'name, system id, datapath id or topology id of a host',
-  }),
-});
+type Fields = Readonly<Record<string, unknown>>;
 
-type Named = Call<{ readonly id: string }>;
+interface Marked {
+  readonly place: (typeof PLACES)[number];
+  readonly field: string;
+  readonly mark: HostMark;
+}
 
-/** The same route, for whichever id of the host the caller knows; hosts of other sites are as unknown as those that do not exist. */
+/** The same route, for whichever id of a host the caller knows. */
 export function byAnyId(route: Route): Route {
-  if (route.path !== HOSTS_PATH && !route.path.startsWith(`${HOSTS_PATH}/`)) return route;
-  const face = { ...route, params: BY_HOST_ID };
+  const isOfHosts = route.path === HOSTS_PATH || route.path.startsWith(`${HOSTS_PATH}/`);
+  const face: RouteFace = isOfHosts ? { ...route, params: closed({ id: HOST_REF }) } : route;
+  const marked = hostFieldsOf(face);
+  if (marked.length === 0) return route;
   switch (route.kind) {
     case 'read':
-      return { ...face, kind: 'read', handle: (call, world) => route.handle(named(call, world), world) };
+      return { ...face, kind: 'read', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
     case 'write':
-      return { ...face, kind: 'write', handle: (call, world) => route.handle(named(call, world), world) };
+      return { ...face, kind: 'write', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
     case 'stream':
-      return { ...face, kind: 'stream', handle: (call, world) => route.handle(named(call, world), world) };
+      return { ...face, kind: 'stream', handle: (call, world) => withNames(route.handle, marked, { call, world }) };
   }
 }
 
-function named(call: Call, world: World): Call {
-  const { params, caller } = call as Named;
-  return { ...call, params: { ...params, id: nameOf(world, caller, params.id) } };
+/** The fields of a route that name a host. */
+export function hostFieldsOf(face: Pick<RouteFace, 'params' | 'query' | 'body'>): readonly Marked[] {
+  return PLACES.flatMap((place) =>
+    Object.entries(propertiesOf(face[place])).flatMap(([field, schema]) => {
+      const mark = (schema as { readonly [HOST_MARK]?: HostMark })[HOST_MARK];
+      return mark === undefined ? [] : [{ place, field, mark }];
+    }),
+  );
 }
 
-/** As it was asked for when nobody has it: that is what the answer is about. */
-function nameOf({ journal: { fleet } }: World, { site }: Caller, id: string): string {
-  return resolveHost(fleet, id, site)?.id ?? id;
+function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, TSchema>> {
+  return (schema as { readonly properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
+}
+
+interface Asked {
+  readonly call: Call;
+  readonly world: World;
+}
+
+function withNames<R>(
+  handle: (call: Call, world: World) => R,
+  marked: readonly Marked[],
+  { call, world }: Asked,
+): R | { readonly kind: 'refuse'; readonly refusal: Refusal } {
+  // Projects know nothing of hosts: to them an id is what they wrote, whoever has it.
+  if (call.caller.project !== undefined) return handle(call, world);
+  let named = call;
+  for (const { place, field, mark } of marked) {
+    const fields = (named[place] ?? {}) as Fields;
+    const form = formIn(fields, field, mark);
+    if (form === undefined) continue;
+    const match = matchHost(world.journal.fleet, form, call.caller.site);
+    if (match.kind === 'ambiguous') return { kind: 'refuse', refusal: ambiguousHost(form, match.names) };
+    // As it was asked for when nobody has it: that is what the answer is about.
+    if (match.kind === 'unknown' || match.host.id === form) continue;
+    const value = mark === 'kind/id' ? `${HOST.name}/${match.host.id}` : match.host.id;
+    named = { ...named, [place]: { ...fields, [field]: value } };
+  }
+  return handle(named, world);
+}
+
+const HOST_TARGET = `${HOST.name}/`;
+
+/** What of a field is the id of a host, if it is one. */
+function formIn(fields: Fields, field: string, mark: HostMark): string | undefined {
+  const value = fields[field];
+  if (typeof value !== 'string') return undefined;
+  switch (mark) {
+    case 'name':
+      return value;
+    case 'kind/id':
+      return value.startsWith(HOST_TARGET) ? value.slice(HOST_TARGET.length) : undefined;
+    case 'id':
+      return fields['kind'] === HOST.name ? value : undefined;
+  }
 }

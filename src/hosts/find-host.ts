@@ -8,6 +8,12 @@ export function findHost(fleet: FleetReader, id: string): StoredHost | undefined
   return fleet.get(HOST, id as HostId);
 }
 
+/** What an id that several hosts have is refused with: they are named, so that one of them can be. */
+export function ambiguousHost(form: string, names: readonly string[]): Refusal {
+  const message = `"${form}" is an id of ${names.length} hosts: ${names.join(', ')}. Say the name of the one that you mean.`;
+  return { kind: 'conflict', code: 'ambiguous-host', message, facts: { host: form, hosts: names } };
+}
+
 export function unknownHost(id: string): Refusal {
   const message = `There is no host "${id}". List them with "muster hosts list".`;
   return { kind: 'not-found', code: 'unknown-host', message, facts: { host: id } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { resolveHost } from './identity.ts';
+import { matchHost, resolveHost } from './identity.ts';
 import { fleetOf } from './preview-fixture.ts';
 
 const BRIDGE = '6c2f7d5e-6b2a-4a35-9a7e-0f0f5f3c8b11';
@@ -61,6 +61,21 @@ describe('which host is meant', () => {
     const quarantined = { because: 'identity', as: 'c2', atMs: 0 } as const;
     const both = fleetOf({ name: 'c1', switch: ALL_ONES, quarantined }, { name: 'c2', switch: ALL_ONES });
     expect(resolveHost(both, 'sys-1')?.id).toBe('c2');
+  });
+
+  test('an-id-that-several-hosts-have-is-ambiguous, and a site sees only its own', () => {
+    const twins = fleetOf(
+      { name: 'c2', switch: { systemId: 'sys-1' } },
+      { name: 'c1', switch: { systemId: 'sys-1' } },
+      { name: 'e1', site: 'edge', switch: { systemId: 'sys-1' } },
+      { name: 'old', state: 'removed', switch: { systemId: 'sys-1' } },
+    );
+    expect(matchHost(twins, 'sys-1')).toEqual({ kind: 'ambiguous', names: ['c1', 'c2', 'e1'] });
+    expect(matchHost(twins, 'sys-1', 'central')).toEqual({ kind: 'ambiguous', names: ['c1', 'c2'] });
+    expect(matchHost(twins, 'sys-1', 'edge')).toMatchObject({ kind: 'host', host: { id: 'e1' } });
+    expect(matchHost(twins, 'sys-1', 'north')).toEqual({ kind: 'unknown' });
+    expect(resolveHost(twins, 'sys-1')).toBeUndefined();
+    expect(matchHost(twins, 'c1')).toMatchObject({ kind: 'host', host: { id: 'c1' } });
   });
 
   test('hosts-of-other-sites-are-unknown-to-a-site', () => {

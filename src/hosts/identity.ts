@@ -4,15 +4,31 @@ import type { FleetReader } from '../fleet/index.ts';
 import type { StoredHost } from './decide.ts';
 import { HOSTS_BY_IDENTITY } from './model.ts';
 
+export type HostMatch =
+  | { readonly kind: 'host'; readonly host: StoredHost }
+  | { readonly kind: 'unknown' }
+  /** Several hosts have this id, and none of them comes first. */
+  | { readonly kind: 'ambiguous'; readonly names: readonly string[] };
+
 /** With a site, hosts of other sites are as unknown as those that do not exist. */
-export function resolveHost(fleet: FleetReader, form: string, site?: string): StoredHost | undefined {
+export function matchHost(fleet: FleetReader, form: string, site?: string): HostMatch {
   const wanted = usualForm(form);
   const forms = wanted === form ? [form] : [form, wanted];
-  const found = forms.flatMap((one) => [...fleet.find(HOSTS_BY_IDENTITY, one)]);
-  const [best] = found
+  const found = new Map(forms.flatMap((one) => [...fleet.find(HOSTS_BY_IDENTITY, one)]).map((host) => [host.id, host]));
+  const ranked = [...found.values()]
     .filter(({ doc }) => site === undefined || doc.site === site)
-    .sort((one, other) => rank(one, form) - rank(other, form) || (one.id < other.id ? -1 : 1));
-  return best;
+    .map((host) => ({ host, rank: rank(host, form) }));
+  const best = Math.min(...ranked.map((one) => one.rank));
+  const [first, ...others] = ranked.filter((one) => one.rank === best).map(({ host }) => host);
+  if (first === undefined) return { kind: 'unknown' };
+  if (others.length === 0) return { kind: 'host', host: first };
+  return { kind: 'ambiguous', names: [first, ...others].map(({ id }): string => id).sort() };
+}
+
+/** The host that is meant, where there is exactly one. */
+export function resolveHost(fleet: FleetReader, form: string, site?: string): StoredHost | undefined {
+  const match = matchHost(fleet, form, site);
+  return match.kind === 'host' ? match.host : undefined;
 }
 
 /** The lowest is meant: one that is there before one that is gone, its own name before another's id, a trusted one first. */

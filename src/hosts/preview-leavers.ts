@@ -8,8 +8,9 @@ import { SCALE_IN_TABLE } from './scale-in-table.ts';
 export function leaversOf(fleet: FleetReader, names: readonly string[], site?: string): StoredHost[] | Refusal {
   const leavers: StoredHost[] = [];
   const bad: HostResult[] = [];
-  for (const { asked, host } of hostsNamed(fleet, names, site)) {
-    if (host === undefined) bad.push(unknownName(asked));
+  for (const named of hostsNamed(fleet, names, site)) {
+    const { asked, host } = named;
+    if (host === undefined) bad.push(unknownName(named));
     else {
       const { state } = host.doc;
       const act = SCALE_IN_TABLE[state].start;

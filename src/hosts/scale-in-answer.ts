@@ -2,7 +2,7 @@
 import type { FleetReader, Reason, Refusal } from '../fleet/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import type { StoredHost } from './decide.ts';
-import { resolveHost } from './identity.ts';
+import { matchHost } from './identity.ts';
 import type { Verb } from './scale-in-table.ts';
 
 export interface HostResult {
@@ -25,6 +25,8 @@ export interface ScaleInAnswer {
 export interface Named {
   readonly asked: string;
   readonly host?: StoredHost;
+  /** The hosts that have this id, when there are several. */
+  readonly among?: readonly string[];
 }
 
 /** Hosts in the order of ids, so that nothing depends on the order of a request; unknown names after them. */
@@ -32,16 +34,22 @@ export function hostsNamed(fleet: FleetReader, names: readonly string[], site?: 
   const found = new Map<string, Named>();
   const unknown: Named[] = [];
   for (const asked of new Set(names)) {
-    const host = resolveHost(fleet, asked, site);
-    if (host === undefined) unknown.push({ asked });
-    else if (!found.has(host.id)) found.set(host.id, { asked, host });
+    const match = matchHost(fleet, asked, site);
+    if (match.kind === 'unknown') unknown.push({ asked });
+    else if (match.kind === 'ambiguous') unknown.push({ asked, among: match.names });
+    else if (!found.has(match.host.id)) found.set(match.host.id, { asked, host: match.host });
   }
   const known = [...found.values()].sort((one, other) => ((one.host?.id ?? '') < (other.host?.id ?? '') ? -1 : 1));
   return [...known, ...unknown];
 }
 
-export function unknownName(asked: string): HostResult {
-  return { host: asked, result: 'unknown', reason: { code: 'unknown-host', host: asked } };
+export function unknownName({ asked, among }: Named): HostResult {
+  const reason = among === undefined ? { code: 'unknown-host', host: asked } : ambiguity(asked, among);
+  return { host: asked, result: 'unknown', reason };
+}
+
+function ambiguity(host: string, hosts: readonly string[]): Reason {
+  return { code: 'ambiguous-host', host, hosts };
 }
 
 /** The operation of all of them, if it is the same. */
@@ -69,6 +77,8 @@ const BAD: Readonly<Record<HostResult['result'], string>> = {
 /** Refuses a request as a whole, with every bad name. */
 export function refusedFor(verb: Verb, bad: readonly HostResult[]): Refusal {
   const told = bad.map(({ host, result, reason, blockers }) => {
+    if (reason?.code === 'ambiguous-host')
+      return `${host}: an id of ${String(reason['hosts']).replaceAll(',', ' and ')}`;
     const why = reason?.code ?? blockers?.map(({ code }) => code).find((code) => code !== undefined);
     return `${host}: ${BAD[result]}${why === undefined || why === 'unknown-host' ? '' : ` (${why})`}`;
   });

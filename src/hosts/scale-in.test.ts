@@ -105,6 +105,15 @@ describe('start', () => {
     expect(hosts).toMatchObject([{ host: 'openflow:255', name: 'c1', result: 'accepted' }]);
   });
 
+  test('an-id-that-several-hosts-have-is-refused-with-their-names', async () => {
+    const both = { switch: { systemId: 'twin' } };
+    const world = await World.of(hostIn('c1', 'active', both), hostIn('c2', 'active', both));
+    const refusal = await world.refusal(world.starting(['twin']));
+    expect(refusal).toMatchObject({ code: 'unknown-host', facts: { hosts: [{ reason: { code: 'ambiguous-host' } }] } });
+    expect(refusal.message).toContain('twin: an id of c1 and c2. Nothing was changed.');
+    expect(world.states('c1', 'c2')).toBe('c1 active, c2 active');
+  });
+
   test('asked-again-it-is-the-same-operation, and nothing is committed', async () => {
     const world = await World.of(...hostsNamed('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
     world.driver.held = true;

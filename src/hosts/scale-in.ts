@@ -132,8 +132,9 @@ export function recoverHosts(
 type Judged = Verdict & { readonly host: string };
 
 /** By the table; `decide` is asked only where the table lets something happen or looks for what is under way. */
-export function verdictOn({ asked, host }: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
-  if (host === undefined) return unknownName(asked);
+export function verdictOn(named: Named, verb: Verb, decide: (host: StoredHost) => Verdict): Judged {
+  const { asked, host } = named;
+  if (host === undefined) return unknownName(named);
   const name = host.id;
   const act = SCALE_IN_TABLE[host.doc.state][verb];
   if (act.act === 'refuse') {

@@ -1,6 +1,6 @@
 // What is done to an instance that is there: move it, shelve it and bring it back, build it anew when its host is gone.
 import { Type, type Static, type TProperties } from 'typebox';
-import { BY_ID, closed, ID, write, type Caller, type Route } from '../access/index.ts';
+import { BY_ID, closed, HOST_REF, write, type Caller, type Route } from '../access/index.ts';
 import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
@@ -20,7 +20,7 @@ const ACTION_DEADLINE_MS = 3600 * 1000;
 
 const MOVE = {
   kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live unless said: it runs on while it moves' })),
-  host: Type.Optional(Type.String({ ...ID, description: 'where to; else one is found' })),
+  host: Type.Optional(Type.String({ ...HOST_REF, description: 'where to, by any id of it; else one is found' })),
 };
 
 export function instanceActionRoutes({ credentials }: ActionRoutes): Route[] {

@@ -1,7 +1,7 @@
 // What people may ask for when they ask for instances, and the command that it means. What cannot be said by a schema is
 // refused here: a minimum above the count, a name that leaves no room for the numbers, a site that is not the caller's.
 import { Type, type Static } from 'typebox';
-import { answer, closed, ID, type Answer, type Caller, denyOtherProject } from '../access/index.ts';
+import { answer, closed, denyOtherProject, HOST_REF, ID, type Answer, type Caller } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import { DEFAULT_PROJECT, REQUESTED_NETWORKS } from '../network/index.ts';
 import type { OperationId } from '../operations/index.ts';
@@ -47,7 +47,9 @@ export const NEW_INSTANCES = closed({
   site: Type.Optional(ID),
   ...WHERE,
   group: Type.Optional(ID),
-  host: Type.Optional(Type.String({ ...ID, description: 'only this host: nothing else is tried' })),
+  host: Type.Optional(
+    Type.String({ ...HOST_REF, description: 'only this host, by any id of it: nothing else is tried' }),
+  ),
   attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: ATTEMPTS_MAX, description: 'hosts tried at most' })),
   ...ASKED,
 });

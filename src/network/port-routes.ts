@@ -1,15 +1,16 @@
 // The HTTP surface of ports: those that users make, and those that Muster makes for instances.
 import { Type } from 'typebox';
 import {
-  refused,
-  projectAsked,
-  denyOtherProject,
   BY_ID,
   closed,
+  denyOtherProject,
   editRoute,
+  HOST_REF,
   ID,
   permits,
+  projectAsked,
   readRoutes,
+  refused,
   resourceAfter,
   write,
   type Listing,
@@ -33,7 +34,7 @@ const LISTING: Listing<'port', Port> = {
   filters: {
     network: { schema: ID, of: (doc) => [doc.network], index: PORTS_BY_NETWORK },
     instance: { schema: ID, of: (doc) => [doc.instance], index: PORTS_BY_INSTANCE },
-    host: { schema: ID, of: (doc) => [doc.binding?.host], names: 'host' },
+    host: { schema: HOST_REF, of: (doc) => [doc.binding?.host], names: 'host' },
     project: { schema: ID, of: (doc) => [doc.project] },
     createdBy: { schema: createdBy, of: (doc) => [doc.createdBy] },
     state: { schema: state, of: (doc) => [doc.state] },

@@ -1,7 +1,7 @@
 // The HTTP surface of the simulated back end: arm faults, switch its events, read its calls. It lives in the deciding server,
 // so other servers pass these requests on to it.
 import { Type } from 'typebox';
-import { answer, closed, ID, read, refused, type Route, type RouteFace } from '../access/index.ts';
+import { answer, closed, HOST_REF, ID, read, refused, type Route, type RouteFace } from '../access/index.ts';
 import type { SimulatedNetwork } from './simulated-network-driver.ts';
 import { FAULT_OUTCOMES, SIMULATED_OPS } from './simulated-faults.ts';
 
@@ -13,7 +13,7 @@ const FACE = { tag: 'simulated network', access: 'admin', elsewhere: 'forward' }
 
 const WHERE = {
   op: Type.Enum(SIMULATED_OPS),
-  host: Type.Optional(ID),
+  host: Type.Optional(HOST_REF),
   segment: Type.Optional(ID),
   nic: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
   outcome: Type.Enum(FAULT_OUTCOMES, {

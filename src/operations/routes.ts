@@ -3,6 +3,8 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   closed,
+  HOST_MARK,
+  HOST_REF,
   ID,
   listAnswer,
   listQuery,
@@ -17,6 +19,7 @@ import {
   viewOf,
   write,
   type Filter,
+  type HostMark,
   type Listing,
   type Route,
   type Sight,
@@ -183,7 +186,7 @@ function itemListing({ item: view }: OperationViews): Listing<'item', Item> {
     view,
     filters: {
       state: { schema: Type.Enum(ITEM_STATES), of: (doc) => [doc.state] },
-      host: { schema: ID, of: (doc) => [doc.host], names: 'host' },
+      host: { schema: HOST_REF, of: (doc) => [doc.host], names: 'host' },
       operation: { schema: ID, of: (doc) => [doc.operation], index: ITEMS_BY_OPERATION },
     },
     sorts: { state: (doc) => doc.state, sinceMs: (doc) => doc.sinceMs },
@@ -194,8 +197,9 @@ function itemListing({ item: view }: OperationViews): Listing<'item', Item> {
 const BY_TARGET: Filter<Item> = {
   schema: Type.String({
     maxLength: 300,
-    pattern: '^[^/]+/[^/]+$',
+    pattern: '^[^/]+/.+$',
     'x-form': 'a resource, as kind/id',
+    [HOST_MARK]: 'kind/id' satisfies HostMark,
     description: 'only open items that work on this resource, such as host/compute-1',
   }),
   of: (doc) => (isOpen(doc) ? [targetKey(doc.target.kind, doc.target.id)] : []),

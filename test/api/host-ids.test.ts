@@ -1,4 +1,4 @@
-// A host is found by every id that scale-in takes, wherever the API takes a host in a path.
+// A host is found by every id that scale-in takes, wherever the API takes one: in paths, filters and bodies, and by RESTCONF.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hostChange, populate, startWorld, type World } from './world.ts';
 

@@ -72,6 +72,25 @@ describe('muster scale-in', () => {
     expect((await json<{ hosts: object[] }>('scale-in', 'status')).hosts).toHaveLength(4);
   });
 
+  test('a host is found by any of its ids, wherever the command line takes one', async () => {
+    const { switch: its } = await json<{ switch: { datapathId: string } }>('hosts', 'show', 'compute-1');
+    const id = `0x${its.datapathId.toUpperCase()}`;
+    const status = await json<{ hosts: { host: string }[] }>('scale-in', 'status', id);
+    expect(status.hosts.map(({ host }) => host)).toEqual(['compute-1']);
+    expect(await muster('scale-in', 'status', 'nope')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('There is no host "nope".') as string,
+    });
+    for (const list of [
+      ['instances', 'list', '--host'],
+      ['services', 'list', '--host'],
+      ['ports', 'list', '--host'],
+    ])
+      expect(await json(...list, id)).toEqual(await json(...list, 'compute-1'));
+    const moved = await muster('services', 'move', 'dhcp:nope', '--host', id);
+    expect(moved.err).not.toContain(id);
+  });
+
   test('end of connected, active and unknown hosts: each with its own reason', async () => {
     const { code, out, err } = await muster('scale-in', 'end', 'compute-1', 'north-1', 'nope');
     expect({ code, out }).toEqual({ code: 1, out: '' });

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import {
   closed,
+  HOST_MARK,
   jsonPieces,
   NOT_PREPARED,
   read,
@@ -9,6 +10,7 @@ import {
   write,
   type Answer,
   type Answered,
+  type HostMark,
   type Route,
   type Sight,
 } from '../../access/index.ts';
@@ -38,6 +40,8 @@ export interface RestconfOptions {
 
 const FACE = { tag: 'restconf', dialect: 'restconf', access: 'viewer', scope: 'site' } as const;
 const TEXT = Type.String({ minLength: 1, maxLength: 300 });
+/** By any id of a host. */
+const NODE = Type.String({ minLength: 1, maxLength: 300, [HOST_MARK]: 'name' satisfies HostMark });
 const TREE = Type.Object({}, { additionalProperties: true });
 const yang = (body: object): Answer => ({ kind: 'answer', status: 200, body, type: YANG_JSON });
 /** The same for what is as large as the fleet. */
@@ -162,7 +166,7 @@ function topology(): Route[] {
       method: 'GET',
       path: `${path}/topology=:topology/node=:node`,
       about: 'Show the topology node of a host, by any of its ids',
-      params: closed({ topology: TEXT, node: TEXT }),
+      params: closed({ topology: TEXT, node: NODE }),
       answers: ok('the node'),
       handle: ({ caller, params }, { journal: { fleet } }) => {
         if (params.topology !== TOPOLOGY_ID) return refused(nothing('topology', params.topology, TOPOLOGY_ID));
@@ -193,7 +197,7 @@ function inventory(): Route[] {
       method: 'GET',
       path: `${path}/node=:node`,
       about: 'Show the inventory node of a host, by any of its ids',
-      params: closed({ node: TEXT }),
+      params: closed({ node: NODE }),
       answers: ok('the node'),
       handle: ({ caller, params: { node: id } }, { journal: { fleet } }) => {
         const node = inventoryNodeOf(fleet, caller, id);

@@ -83,6 +83,6 @@ function inventoryNode({ doc }: StoredHost): object | undefined {
 }
 
 function hostOf(fleet: FleetReader, caller: Caller, id: string): StoredHost | undefined {
-  const host = resolveHost(fleet, id);
-  return host === undefined || host.doc.state === 'removed' || !seesSite(caller, host.doc.site) ? undefined : host;
+  const host = resolveHost(fleet, id, caller.site);
+  return host === undefined || host.doc.state === 'removed' ? undefined : host;
 }
