@@ -70,6 +70,13 @@ test('never: a flow of somebody else is written over that came since the last lo
   expect(it.contents.flows).toContainEqual(theirs);
 });
 
+test('what-is-left-after-the-changes-is-counted-by-itself', async () => {
+  const it = new SimulatedSwitch({ host: 'c1' });
+  it.faults.losesFlows = 2;
+  const problems = [expect.stringMatching(/^2 differences are left after \d+ changes were made$/) as string];
+  expect(await new SwitchLine(it).follow(BOTH)).toEqual({ kind: 'failed', problems });
+});
+
 test('never: something counts as in line that was not read', async () => {
   const { it, line } = await opened(ONE_MORE);
   it.faults.down = true;

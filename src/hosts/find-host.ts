@@ -11,7 +11,7 @@ export function findHost(fleet: FleetReader, id: string): StoredHost | undefined
 /** What an id that several hosts have is refused with: they are named, so that one of them can be. */
 export function ambiguousHost(form: string, names: readonly string[]): Refusal {
   const message = `"${form}" is an id of ${names.length} hosts: ${names.join(', ')}. Say the name of the one that you mean.`;
-  return { kind: 'conflict', code: 'ambiguous-host', message, facts: { host: form, hosts: names } };
+  return { kind: 'conflict', code: 'ambiguous-host', message, facts: { host: form, candidates: names } };
 }
 
 export function unknownHost(id: string): Refusal {

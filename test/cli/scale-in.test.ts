@@ -79,7 +79,7 @@ describe('muster scale-in', () => {
     expect(status.hosts.map(({ host }) => host)).toEqual(['compute-1']);
     expect(await muster('scale-in', 'status', 'nope')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('There is no host "nope".') as string,
+      err: expect.stringContaining('There is no host "nope"') as string,
     });
     for (const list of [
       ['instances', 'list', '--host'],

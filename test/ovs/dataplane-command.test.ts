@@ -71,7 +71,7 @@ ovsSuite('muster dataplane on a compute node', () => {
   });
 
   test('what-was-applied-is-equal-whatever-the-next-hop-is', async () => {
-    await ovs.identity();
+    await ovs.setUp();
     await daemons.vsctl('set', 'interface', 'ext0', 'type=dummy');
     const wanted = compile(WANTED, { nextHop: () => NEXT_HOP }).contents;
     await ovs.apply(diff(wanted, await ovs.read()).changes);

@@ -59,6 +59,7 @@ ovsSuite('heartbeats between switches', () => {
     });
     const it = switchOf(name);
     const { contents } = compile(shown, { nextHop: () => '02:00:00:00:00:99', hasHeard: (peer) => it.hasHeard(peer) });
+    await it.setUp();
     await it.apply(diff(contents, await it.read()).changes);
     expect(diff(contents, await it.read()).changes).toEqual([]);
   }

@@ -236,10 +236,12 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
   });
 }
 
-/** A name that nobody knows is the caller's own word: it is told the same whether another site has it or not. */
+/** What a caller wrote for a host that was not found is its own word: it is told the same whether another site has it or not. */
+const OWN_WORDS: readonly string[] = ['unknown-host', 'ambiguous-host'];
+
 function limitedTo(explain: Explain, sight: Sight | undefined): Explain {
   if (sight === undefined) return explain;
-  return (reason) => explain(reason.code === 'unknown-host' ? reason : sight.reason(reason));
+  return (reason) => explain(OWN_WORDS.includes(reason.code) ? reason : sight.reason(reason));
 }
 
 const ABOUT: Readonly<Record<Rpc, string>> = {
