@@ -91,7 +91,7 @@ describe('a switch whose view stays the same', () => {
         its.faults.losesFlows = 100_000;
       },
       ({ its }) => void (its.faults.losesFlows = 0),
-      'not on the switch',
+      'differences are left',
     ],
   ])('that-%s-makes-its-host-say-so-until-it-is-right-again', async (_name, breaks, mends, problem) => {
     const world = await kept();

@@ -95,7 +95,7 @@ describe('the switch of a host', () => {
       'forgetful',
       ({ faults }) => void (faults.losesFlows = 1000),
       ({ faults }) => void (faults.losesFlows = 0),
-      'not on the switch',
+      'differences are left',
     ],
   ])('a-switch-that-is-%s-is-tried-again-and-told-of', async (_name, arm, disarm, problem) => {
     const world = await worldOf('c1', 'c2');
