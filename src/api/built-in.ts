@@ -1,7 +1,7 @@
 // The routes that are the server's own: settings, history, watch, probes, the description of it all.
 import type { Route, View } from '../access/index.ts';
 import type { Setting } from '../fleet/index.ts';
-import { byAnyId } from '../hosts/runtime.ts';
+import { byAnyId } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
 import { auditRoute, type Audited } from './audit.ts';
 import { ChangeViews } from './change-view.ts';

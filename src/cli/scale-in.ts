@@ -217,10 +217,10 @@ function status(cli: Cli): Command {
 }
 
 /** The names of hosts that were asked for by whatever id; one that there is not is refused by the server. */
-function namesOf({ client }: Session, asked: readonly string[], { hosts }: Status): Promise<string[]> {
+function namesOf({ client }: Session, ids: readonly string[], { hosts }: Status): Promise<string[]> {
   const known = new Set(hosts.map(({ host }) => host));
   return Promise.all(
-    asked.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
+    ids.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
   );
 }
 

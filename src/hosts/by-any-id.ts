@@ -54,7 +54,7 @@ export function hostFieldsOf(face: Pick<RouteFace, 'params' | 'query' | 'body'>)
 }
 
 function propertiesOf(schema: TSchema | undefined): Readonly<Record<string, TSchema>> {
-  return (schema as { readonly properties?: Record<string, TSchema> } | undefined)?.properties ?? {};
+  return schema !== undefined && 'properties' in schema ? (schema.properties as Record<string, TSchema>) : {};
 }
 
 interface Asked {
@@ -69,19 +69,19 @@ function withNames<R>(
 ): R | { readonly kind: 'refuse'; readonly refusal: Refusal } {
   // Projects know nothing of hosts: to them an id is what they wrote, whoever has it.
   if (call.caller.project !== undefined) return handle(call, world);
-  let named = call;
+  const names: Record<Marked['place'], Record<string, string>> = { params: {}, query: {}, body: {} };
   for (const { place, field, mark } of marked) {
-    const fields = (named[place] ?? {}) as Fields;
-    const form = formIn(fields, field, mark);
+    const form = formIn((call[place] ?? {}) as Fields, field, mark);
     if (form === undefined) continue;
     const match = matchHost(world.journal.fleet, form, call.caller.site);
     if (match.kind === 'ambiguous') return { kind: 'refuse', refusal: ambiguousHost(form, match.names) };
     // As it was asked for when nobody has it: that is what the answer is about.
     if (match.kind === 'unknown' || match.host.id === form) continue;
-    const value = mark === 'kind/id' ? `${HOST.name}/${match.host.id}` : match.host.id;
-    named = { ...named, [place]: { ...fields, [field]: value } };
+    names[place][field] = mark === 'kind/id' ? `${HOST_TARGET}${match.host.id}` : match.host.id;
   }
-  return handle(named, world);
+  const renamed = PLACES.filter((place) => Object.keys(names[place]).length > 0);
+  const changed = renamed.map((place) => [place, { ...(call[place] as Fields), ...names[place] }]);
+  return handle({ ...call, ...(Object.fromEntries(changed) as Partial<Call>) }, world);
 }
 
 const HOST_TARGET = `${HOST.name}/`;

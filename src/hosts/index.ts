@@ -15,6 +15,7 @@ export type { Condition, ConditionMemory } from './conditions.ts';
 export { recordStrays, straysKey, straysSentences, summarizeStrays } from './strays.ts';
 export { conditionSentences, recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
+export { byAnyId, hostFieldsOf } from './by-any-id.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
 export { addressSentences } from './address-alarms.ts';

@@ -1,4 +1,3 @@
-export { byAnyId, hostFieldsOf } from './by-any-id.ts';
 export { HOST_VIEW } from './host-view.ts';
 export { HostAlarmsController } from './host-alarms-controller.ts';
 export { LivenessController } from './liveness-controller.ts';

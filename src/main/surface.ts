@@ -15,8 +15,8 @@ import { restconfRoutes, type Tally } from '../api/runtime.ts';
 import { touchedBy } from '../dataplane/index.ts';
 import { SERVICE, unreadyServices, type Service } from '../election/index.ts';
 import { SERVICE_VIEW, serviceRoutes } from '../election/runtime.ts';
-import { HOST, type Host } from '../hosts/index.ts';
-import { byAnyId, HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
+import { byAnyId, HOST, type Host } from '../hosts/index.ts';
+import { HOST_VIEW, hostRoutes, scaleInRoutes } from '../hosts/runtime.ts';
 import { INSTANCE, type Instance } from '../instances/index.ts';
 import {
   FLAVOR_VIEW,

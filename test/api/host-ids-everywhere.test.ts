@@ -4,7 +4,7 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
-import { hostFieldsOf } from '../../src/hosts/runtime.ts';
+import { hostFieldsOf } from '../../src/hosts/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { keyOf, prepared, type Prepared } from './every-route.ts';
 import { hostChange } from './world.ts';
@@ -89,7 +89,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     ask: (host) => post('/api/v1/simulated-network/faults', { op: 'bind', outcome: 'binding-failed', host }),
     made: () => ({
       url: '/api/v1/simulated-network/faults',
-      has: { items: expect.arrayContaining([expect.objectContaining({ host: NAME })]) },
+      has: { items: expect.arrayContaining([expect.objectContaining({ host: NAME })]) as unknown },
     }),
   },
 };
@@ -133,7 +133,7 @@ test('every-field-that-names-a-host-takes-all-ids-and-has-a-row', () => {
   expect(routes.flatMap(under).sort()).toEqual(Object.keys(TABLE).sort());
   const called = routes.flatMap((route) =>
     [route.params, route.query, route.body].flatMap((schema) =>
-      Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
+      Object.keys(schema !== undefined && 'properties' in schema ? (schema.properties as object) : {})
         .filter((field) => /^(?:host|node)$/.test(field))
         .map((field) => `${keyOf(route)} ${field}`),
     ),
