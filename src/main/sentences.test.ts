@@ -124,6 +124,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   ],
   'host-stays': [{ ...SERVICE, ...HOST }],
   'host-recovering': [{ ...SERVICE, ...HOST }],
+  'target-unheard': [{ ...SERVICE, ...HOST, to: 'c2' }],
   'target-unfit': [{ ...SERVICE, ...HOST, because: 'no-way-out' }],
   'hand-over-drains': [{ ...SERVICE, ...HOST }],
   'connections-not-copied': [
