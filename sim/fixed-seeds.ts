@@ -14,7 +14,10 @@ export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100, also: [710102,
 export const FIXED_SCALE_IN_SEEDS: Seeds = {
   first: 1,
   last: 100,
-  also: [700082, 700085, 900015, 1000181, 1000228, 1000364, 101980439, 1010138818, 1087845746, 1231863595, 1865282943],
+  also: [
+    700082, 700085, 900015, 1000181, 1000228, 1000364, 577759510, 101980439, 1010138818, 1087845746, 1231863595,
+    1865282943,
+  ],
 };
 /** Of the world whose clocks jump. */
 export const FIXED_CLOCK_SEEDS: Seeds = { first: 1, last: 50 };

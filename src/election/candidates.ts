@@ -138,6 +138,12 @@ export class Poll {
     return this.#standings.of(host).canStandBy && this.rejectionOf(doc, host) === undefined;
   }
 
+  /** Whether nothing speaks against a host as a standby but that most of its listeners do not hear it. */
+  isOnlyUnheard(doc: Service, host: string): boolean {
+    const isUnheard = this.rejectionOf(doc, host) === 'unheard';
+    return isUnheard && this.#standings.of(host).canStandBy && hasPresence(this.fleet, doc, host);
+  }
+
   /** Why a host cannot do a service; `no-presence` when it has nothing of its subject. Costs O(1). */
   rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
     const because = this.#because(this.#standings.of(host), this.#wayOutOf(doc));

@@ -93,3 +93,31 @@ test('what-is-held-still-keeps-its-standby', async () => {
   await world.settle();
   expect(pair(world)).toBe('a c');
 });
+
+/** Only who is a standby has enough listeners to be missed: most do not hear these hosts then. */
+function unheardAsStandby(world: World, ...names: readonly string[]): void {
+  const isStandby = (host: string): boolean =>
+    [NAT, 'subnet-route:s1'].some((id) => service(world.fleet, id)?.standby === host);
+  world.unheard.has = (host) => names.includes(host) && isStandby(host);
+}
+
+test('a-standby-that-is-unheard-stays-while-nobody-else-can: it would be chosen again as soon as nobody listens for it', async () => {
+  const world = await servedBy('a', 'b');
+  expect(pair(world)).toBe('a b');
+  unheardAsStandby(world, 'b');
+  await world.settle();
+  expect(pair(world)).toBe('a b');
+});
+
+test('a-standby-that-is-unheard-goes-when-another-can, and-not-when-it-lacks-anything-else', async () => {
+  const world = await servedBy('a', 'b', 'c');
+  const [at, standby] = pair(world).split(' ') as [string, string];
+  const other = ['a', 'b', 'c'].find((name) => name !== at && name !== standby) ?? '';
+  unheardAsStandby(world, standby);
+  await world.settle();
+  expect(pair(world)).toBe(`${at} ${other}`);
+  await world.unplug(`${standby}-s1`);
+  await world.edit(other, LEAVING);
+  await world.settle();
+  expect(pair(world)).toBe(`${at} -`);
+});

@@ -21,9 +21,15 @@ export function withStandby(poll: Poll, doc: Service, { by, nowMs }: Signed): Se
   return { ...rest, ...(standby !== undefined && { standby }), changedBy: by, changedAtMs: nowMs };
 }
 
+/**
+ * One that is unheard stays while there is no other: as a standby it has more listeners than as anybody else, so that without it would seem
+ * heard, and be chosen again, without end. It does no harm: who hears neither of the two sends to the designated host, and nothing is elected
+ * to one that is unheard while another is heard.
+ */
 function standbyOf(poll: Poll, doc: Service): string | undefined {
   const { designated, standby, type } = doc;
   if (designated === undefined || !hasStandby(type)) return undefined;
-  const isFit = standby !== undefined && standby !== designated.host && poll.mayStandBy(doc, standby);
-  return isFit ? standby : poll.standbyFor(doc);
+  const isAnother = standby !== undefined && standby !== designated.host;
+  if (isAnother && poll.mayStandBy(doc, standby)) return standby;
+  return poll.standbyFor(doc) ?? (isAnother && poll.isOnlyUnheard(doc, standby) ? standby : undefined);
 }
