@@ -73,6 +73,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'desk-removed-host',
   'drain-waits-for-a-dead-host',
   'drain-waits-for-others',
+  'drain-waits-for-what-it-moved',
   'elected-by-majority',
   'forced-out-unheard',
   'hand-over-another-target',
@@ -112,7 +113,6 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'journal-dropped-behind-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',
   'journal-read-diverged': 'needs a standby that lags and is promoted: src/journal/journal.test.ts, test/postgres',
   'connections-not-yet': 'seldom: whoever brings connections is mostly faster. src/agent/seeder.test.ts',
-  'drain-waits-for-what-it-moved': 'needs a back end outside the journal: src/instances/degraded.test.ts',
   'move-arrives-unplugged':
     'needs a back end that refuses to plug after the switch-over: src/instances/degraded.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/plan-slices.test.ts',

@@ -1,5 +1,5 @@
 // What goes on in a world, what goes wrong in it, and which guards its fixed seeds must hit.
-import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS } from './faults/faults.ts';
+import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS, SCALE_IN_INCIDENTS } from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
 import {
   FIXED_CLOCK_SEEDS,
@@ -22,6 +22,8 @@ export interface Scenario {
   readonly name: string;
   readonly workloads: readonly Workload[];
   readonly faults: readonly Fault[];
+  /** Situations that are too rare by chance, brought about in some of the seeds: see `incidents.ts`. */
+  readonly incidents?: readonly Fault[];
   readonly seeds: Seeds;
   readonly marks: readonly string[];
 }
@@ -49,6 +51,7 @@ export const SCALE_IN: Scenario = {
   name: 'scale-in',
   workloads: [scaleIn],
   faults: SCALE_IN_FAULTS,
+  incidents: SCALE_IN_INCIDENTS,
   seeds: FIXED_SCALE_IN_SEEDS,
   marks: SCALE_IN_MARKS,
 };

@@ -1,6 +1,7 @@
 // One seed from beginning to end: trouble, then everything heals, then everything must be as it should.
 import { setImmediate as turn } from 'node:timers/promises';
 import { listenToMarks } from '../src/fleet/index.ts';
+import { Incidents } from './incidents.ts';
 import { CHECKERS } from './checkers/checkers.ts';
 import { HOUSE, type Scenario } from './scenarios.ts';
 import { ANSWERED, AT_REST, NOTHING_LEFT } from './seed-properties.ts';
@@ -98,9 +99,13 @@ async function trouble(world: World, scenario: Scenario): Promise<void> {
   const plays = scenario.workloads.map((workload) => workload.start(world));
   const ready = plays.flatMap((play) => play.ready ?? []);
   while (ready.length > 0 && !(await isOver(ready))) await world.scheduler.run(world.scheduler.nowMs + READY_LOOK_MS);
+  const incidents = new Incidents(world, scenario);
   // A small world takes longer to have seen enough.
-  do await world.scheduler.run(planFaults(world, scenario));
-  while (world.violation === undefined && world.calls.total < TROUBLED_CALLS_MIN);
+  do {
+    const untilMs = planFaults(world, scenario);
+    incidents.plan(untilMs);
+    await world.scheduler.run(untilMs);
+  } while (world.violation === undefined && world.calls.total < TROUBLED_CALLS_MIN);
   if (world.violation !== undefined) return;
   heal(world);
   await world.scheduler.run(world.scheduler.nowMs + REST_MS);

@@ -2,10 +2,10 @@
 // end has every port of it bound at the target. Looked at in the back end itself, apart from what the journal says of it.
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
-import { INSTANCE } from '../../src/instances/index.ts';
-import { backEndOf, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import type { SimulatedNetwork } from '../../src/network/runtime.ts';
-import { ITEM, OPERATION, type Item } from '../../src/operations/index.ts';
+import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../../src/operations/index.ts';
 import type { Checker } from './checker.ts';
 
 export const boundBeforeHandOver: Checker = {
@@ -35,4 +35,65 @@ function unboundTarget(truth: Fleet, backEnd: SimulatedNetwork, { kind, before, 
     return ![binding, inactive].some((one) => one?.host === target && one.type === 'simulated');
   });
   return missing && `port ${missing.id} of ${is.target.id} is not bound at ${target}`;
+}
+
+/** While a move is at these nothing has left the source. */
+const NOTHING_LEFT_YET: readonly string[] = ['schedule', 'bind-target', 'unbind-target', 'prepare', 'migrate'];
+
+interface Connected {
+  readonly host: string;
+  readonly ports: readonly string[];
+}
+
+/** Of back ends that hold two bindings; with one the target is bound in place of the source. */
+export const sourceStaysConnected: Checker = {
+  name: 'never: an instance loses its connection at the source before it is handed over',
+  watch: (world, violated) => {
+    const { network } = world;
+    const moving = new Map<string, Connected>();
+    const look = (): void => {
+      for (const [id, { host, ports }] of moving) {
+        if (!isAtSource(world.truth, id, host)) moving.delete(id);
+        else {
+          const lost = ports.find((port) => !isConnectedAt(network.backEnd, port, host));
+          if (lost !== undefined) violated(`port ${lost} of ${id} is not connected at ${host} any more`);
+        }
+      }
+    };
+    return {
+      onApplied: (truth, applied) => {
+        look();
+        for (const { kind, before, after } of applied) {
+          const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];
+          if (kind !== INSTANCE.name || after === undefined || is?.state !== 'moving' || was?.state !== 'active')
+            continue;
+          const ports = connectedPorts(truth, network.backEnd, after.id, is.host);
+          moving.set(after.id, { host: is.host ?? '', ports });
+        }
+      },
+      onNetwork: look,
+    };
+  },
+};
+
+/** Those of which nobody has said anything bad: what is bound again just now is on its way there. */
+function connectedPorts(truth: Fleet, backEnd: SimulatedNetwork, id: string, host = ''): string[] {
+  return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap((port) => {
+    const { inline, multipleBindings } = backEndOf(truth, port.doc.network);
+    if (inline || !multipleBindings || !isPlugged(truth, port)) return [];
+    return isConnectedAt(backEnd, port.id, host) ? [port.id] : [];
+  });
+}
+
+function isConnectedAt(backEnd: SimulatedNetwork, port: string, host: string): boolean {
+  const { binding } = backEnd.port(port) ?? {};
+  return binding?.host === host && binding.type === 'simulated';
+}
+
+function isAtSource(truth: Fleet, id: string, host: string): boolean {
+  const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
+  if (instance?.state !== 'moving' || instance.host !== host) return false;
+  const open = [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  const item = open.find(({ doc }) => doc.operation === instance.move?.operation);
+  return item !== undefined && NOTHING_LEFT_YET.includes(item.doc.step);
 }

@@ -3,9 +3,10 @@ import { authorised } from './authorised.ts';
 import { addressesKept } from './addresses-kept.ts';
 import { agentsForward } from './agents.ts';
 import { eventsTrue, onePortPerNic, oneOwnerThere, portsMeant } from './back-end.ts';
-import { boundBeforeHandOver } from './bound-first.ts';
+import { boundBeforeHandOver, sourceStaysConnected } from './bound-first.ts';
 import type { Checker } from './checker.ts';
 import { onlyCopyKept, removedWithoutOnlyCopy } from './copies-kept.ts';
+import { settledBeforeDrained } from './drained.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { forgottenInTime } from './forgotten.ts';
 import { invariants } from './invariants.ts';
@@ -41,6 +42,7 @@ export const CHECKERS: readonly Checker[] = [
   onlyCopyKept,
   removedWithoutOnlyCopy,
   boundBeforeHandOver,
+  sourceStaysConnected,
   oneOwnerThere,
   onePortPerNic,
   portsMeant,
@@ -48,6 +50,7 @@ export const CHECKERS: readonly Checker[] = [
   addressesKept,
   endedByEvidence,
   removedWithAll,
+  settledBeforeDrained,
   joinedByWill,
   vouchedOffDistrusted,
   removedEverywhere,

@@ -1,8 +1,9 @@
 // Switches that do not obey while their agents live, and what somebody else plugged in: who gets a service, who keeps one, and who may go.
 // By what is so on the machines, not by what was reported of them.
 import { SERVICE, type Service } from '../../src/election/index.ts';
-import { idOf, type Fleet } from '../../src/fleet/index.ts';
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
+import { CLAIM, claimId, type Claim } from '../../src/network/index.ts';
 import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
@@ -17,7 +18,7 @@ function machineOf({ machines }: World, host: string | undefined): Machine | und
 
 /** By the world's clock: since when each host was heard, and since when the same server decides. */
 export const notToTheUncontrolled: Checker = {
-  name: 'never: a service is given to a host whose switch has not obeyed for a minute',
+  name: 'never: a service or a new instance is given to a host whose switch has not obeyed for a minute',
   watch: (world, violated) => {
     const upSinceMs = new Map<string, number>();
     let epochSinceMs = 0;
@@ -30,10 +31,9 @@ export const notToTheUncontrolled: Checker = {
         for (const { id, was, is } of hostSteps(applied)) {
           if (was?.connection.state !== is?.connection.state || was?.state !== is?.state) upSinceMs.set(id, nowMs);
         }
-        for (const { kind, before, after } of applied) {
-          if (kind !== SERVICE.name) continue;
-          const [was, is] = [before, after].map((side) => (side?.doc as Service | undefined)?.designated?.host);
-          const machine = is === was ? undefined : machineOf(world, is);
+        for (const change of applied) {
+          const { after } = change;
+          const machine = machineOf(world, givenTo(applied, change));
           if (machine?.uncontrolledSinceMs === undefined) continue;
           const sinceMs = Math.max(
             machine.uncontrolledSinceMs,
@@ -41,12 +41,28 @@ export const notToTheUncontrolled: Checker = {
             upSinceMs.get(machine.name) ?? 0,
             epochSinceMs,
           );
-          if (nowMs - sinceMs >= KNOWN_AFTER_MS) violated(`${after?.id} goes to ${machine.name} at ${revision}`);
+          if (nowMs - sinceMs >= KNOWN_AFTER_MS)
+            violated(`${change.kind} ${after?.id} goes to ${machine.name} at ${revision}`);
         }
       },
     };
   },
 };
+
+/** The host that gets a service or the room of an instance with this change. What a move brings was given to it before. */
+function givenTo(applied: readonly Applied[], { kind, before, after }: Applied): string | undefined {
+  const [was, is] = [before, after].map((side) => placeOf(kind, side?.doc));
+  if (is === was || is === undefined) return undefined;
+  if (kind !== CLAIM.name) return is;
+  const { instance, role } = after?.doc as Claim;
+  const arrives = applied.some((one) => one.kind === CLAIM.name && one.before?.id === claimId(instance, 'move'));
+  return role === 'home' && arrives ? undefined : is;
+}
+
+function placeOf(kind: string, doc: object | undefined): string | undefined {
+  if (kind === SERVICE.name) return (doc as Service | undefined)?.designated?.host;
+  return kind === CLAIM.name ? (doc as Claim | undefined)?.host : undefined;
+}
 
 function isTrusted({ connection, forcedDown, quarantined }: Host): boolean {
   return connection.state === 'up' && forcedDown === undefined && quarantined === undefined;

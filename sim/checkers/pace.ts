@@ -62,8 +62,12 @@ function drainedHost(applied: readonly Applied[], { kind, before, after }: Appli
   if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
   const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
   if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
+  // One that was there before is tried again by whoever asked for that.
   const begun = applied.find(
-    (one) => one.kind === ITEM.name && (one.after?.doc as Item | undefined)?.target.id === after.id,
+    (one) =>
+      one.kind === ITEM.name &&
+      one.before === undefined &&
+      (one.after?.doc as Item | undefined)?.target.id === after.id,
   );
   return DRAIN.exec((begun?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
 }

@@ -14,6 +14,7 @@ import {
   portUnplugged,
   silentBackEnd,
 } from './network.ts';
+import { arrivesUnconnected, cutHostWanted, sickBesideHealthy, targetRefused } from './incidents.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
 import {
   agentTurned,
@@ -81,6 +82,14 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   strays,
   serviceUnpreparable,
   agentTurned,
+];
+
+/** What is brought about there: it needs several things at once, and so would hardly ever come by chance. */
+export const SCALE_IN_INCIDENTS: readonly Fault[] = [
+  targetRefused,
+  arrivesUnconnected,
+  sickBesideHealthy,
+  cutHostWanted,
 ];
 
 /**

@@ -95,7 +95,7 @@ function unheard(op: NetworkOrder['op'], driver: Driver): Driver {
   };
 }
 
-function withNetworkDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: Driver) => Driver): Mutant {
+export function withNetworkDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: Driver) => Driver): Mutant {
   return {
     ...mutant,
     plant: (parts) => {

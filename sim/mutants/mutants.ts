@@ -10,6 +10,7 @@ import {
   seizedUnderTheSameEpoch,
 } from './database.ts';
 import { controlTakenForDataPath, leavesWithoutALook } from './conditions.ts';
+import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './incidents.ts';
 import {
   addressGivenAwayOfSilentHost,
   claimKeptAfterFault,
@@ -133,6 +134,9 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   leavesUnwiped,
   controlTakenForDataPath,
   leavesWithoutALook,
+  unconnectedTakenForMoved,
+  targetBoundInPlaceOfSource,
+  readinessPerHost,
 ];
 
 /** Those that are found in worlds whose clocks jump. */

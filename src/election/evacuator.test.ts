@@ -4,6 +4,7 @@ import { idOf, onTrial, put, type Change, type FleetReader } from '../fleet/inde
 import { HOST, type Evacuating } from '../hosts/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
+import { SERVICE } from './model.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
 
 const SUBNETS = ['s1', 's2', 's3'];
@@ -197,4 +198,21 @@ test('a-change-of-a-service-touches-every-host-it-names', async () => {
   const after = world.fleet.get({ name: 'service', check: () => undefined }, 'nat:r1' as never);
   expect(evacuator.touches?.(world.fleet, { kind: 'service', before, after })).toEqual(['a', 'b']);
   expect(evacuator.touches?.(world.fleet, { kind: 'host', before, after })).toEqual([]);
+});
+
+test('never: a drain that can begin nothing yet chooses a standby that the election has just dropped', async () => {
+  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  await world.settle();
+  await world.put(fitHost('x'), portOn('x', 's1'));
+  await world.setting({ handOversAtOnce: 1 });
+  await world.settle();
+  world.views.behind.add('x');
+  await world.put(fitHost('a', LEAVING));
+  await world.look();
+  expect(world.shown()).toContain('nat:r1 a (a to x, preparing)');
+  // As the election leaves it when the others do not hear x.
+  const { standby, ...doc } = service(world.fleet, 'subnet-route:s1')!;
+  expect(standby).toBe('x');
+  await world.put(put(SERVICE, idOf(SERVICE, 'subnet-route:s1'), doc));
+  expect(begin(world, 'a')(world.fleet)).toMatchObject({ changes: [] });
 });

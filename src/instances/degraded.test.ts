@@ -330,6 +330,28 @@ describe('a drain', () => {
     expectDrained(world, second, 'h4');
   });
 
+  test('waits-for-what-was-on-its-host-in-the-course-of-a-move-and-is-not-connected-where-that-ends', async () => {
+    const world = await withActive('simulated');
+    world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
+    await move(world);
+    const until = async (host: string): Promise<void> => {
+      for (let tick = 0; world.instance('web')?.host !== host; tick += 1) {
+        await world.tick();
+        if (tick > 100) throw new Error(`it does not get to ${host}`);
+      }
+    };
+    await until('h4');
+    const operation = await drain(world, 'h4');
+    await until('h5');
+    world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 9999 });
+    await world.settle();
+    expectWaitsFor(world, operation, 'h4');
+    world.network.faults.disarm();
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expectWell(world, 'h5');
+    expectDrained(world, operation, 'h4');
+  });
+
   test('waits-for-what-an-operator-moved-off-its-host-and-is-not-connected', async () => {
     const world = await withActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });

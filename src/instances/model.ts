@@ -158,7 +158,7 @@ const MOVE = Type.Object(
     from: Type.String(),
     /** Where it ran when the move began, when that is another than `from`. It does not go back there. */
     origin: Type.Optional(Type.String()),
-    /** Hosts that it left before this move began, and was not connected anywhere since: their drains wait for it still. */
+    /** Hosts that it left before this move, or in the course of it, and was not connected anywhere since: their drains wait for it. */
     movedOff: Type.Optional(Type.Array(Type.String(), { maxItems: MOVED_OFF_MAX })),
     /** Only this host: nothing else is tried. */
     target: Type.Optional(Type.String()),
@@ -232,7 +232,7 @@ export function isRebuiltInPlace({ state, host, attempts }: Instance): boolean {
 export function hostsLeft({ state, host, move }: Instance): string[] {
   if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
   const { operation, from, origin = from, movedOff = [] } = move;
-  const left = new Set([...movedOff, hostOfDrain(operation) ?? origin, origin].filter((one) => one !== host));
+  const left = new Set([...movedOff, hostOfDrain(operation) ?? origin, origin, from].filter((one) => one !== host));
   return [...left].slice(-MOVED_OFF_MAX);
 }
 

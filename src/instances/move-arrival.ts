@@ -18,7 +18,7 @@ import { buildFailed, buildWentWell } from '../scheduler/index.ts';
 import { keptPromises } from './build-steps.ts';
 import { FAULTS, withFault, type Failed } from './faults.ts';
 import { withoutHost } from './give-up.ts';
-import { INSTANCE, type Instance, type InstanceFault } from './model.ts';
+import { hostsLeft, INSTANCE, type Instance, type InstanceFault } from './model.ts';
 import {
   ended,
   modeThere,
@@ -126,7 +126,8 @@ export function isCutOff({ move, host }: MoveLook['instance']['doc']): boolean {
 export function wentOn(look: MoveLook): RecordStep {
   const { move, host = '' } = look.instance.doc;
   const { from, origin = from } = move;
-  const changes = [putMoving(look, { move: { ...move, from: host, origin } }), ...swept(look, from)];
+  const movedOff = hostsLeft(look.instance.doc);
+  const changes = [putMoving(look, { move: { ...move, from: host, origin, movedOff } }), ...swept(look, from)];
   return onward(look, { step: 'schedule', host: null, changes });
 }
 

@@ -7,7 +7,7 @@ import { buildFailed } from '../scheduler/index.ts';
 import { troubledPorts, troublesText } from './degraded.ts';
 import { FAULTS, mayRetry, withFault, type Failed } from './faults.ts';
 import { asSentence, claimGone, faultOf } from './give-up.ts';
-import type { Attempt, InstanceFault, Move } from './model.ts';
+import { hostsLeft, type Attempt, type InstanceFault, type Move } from './model.ts';
 import {
   ended,
   heldBack,
@@ -57,7 +57,8 @@ function begunAgain(look: MoveLook): MoveLook {
   const { instance } = look;
   const { doc } = instance;
   const { origin: _, ...asked } = doc.move;
-  const move: Move = { ...asked, from: doc.host ?? '', tries: [] };
+  const movedOff = hostsLeft(doc);
+  const move: Move = { ...asked, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
 

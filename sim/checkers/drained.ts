@@ -1,0 +1,62 @@
+// A host that is drained has nothing left that it must be waited for: also what left it and is not connected where it is now. Looked at
+// in the back end itself, apart from how the product derives what is degraded.
+import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
+import { HOST } from '../../src/hosts/index.ts';
+import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { backEndOf, isPlugged, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import type { World } from '../world/world.ts';
+import type { Checker } from './checker.ts';
+import { hostSteps } from './leaving.ts';
+
+/** In these it runs, or is on its way. In the others somebody has decided on it since: it is built anew, shelved or deleted. */
+const IN_SERVICE: readonly Instance['state'][] = ['active', 'moving'];
+
+interface Left {
+  readonly createdAtMs: number;
+  /** The leaving hosts that it left since it was last connected. */
+  readonly hosts: Set<string>;
+}
+
+export const settledBeforeDrained: Checker = {
+  name: 'never: a host counts as drained while something that was moved off it is not connected',
+  watch: (world, violated) => {
+    const left = new Map<string, Left>();
+    return {
+      onApplied: (truth, applied, { commit: { revision } }) => {
+        for (const change of applied) follow(truth, left, change);
+        for (const id of left.keys()) if (isConnected(world, id)) left.delete(id);
+        for (const { id: host, was, is } of hostSteps(applied)) {
+          if (is?.state === 'active') for (const { hosts } of left.values()) hosts.delete(host);
+          const isOut = is?.state === 'drained' || (is?.state === 'finalizing' && is.leaving?.forced === undefined);
+          if (!isOut || was?.state === is?.state) continue;
+          const [instance] = [...left].find(([, { hosts }]) => hosts.has(host)) ?? [];
+          if (instance !== undefined)
+            violated(`${host} is ${is?.state} at ${revision}, and ${instance}, which left it, is not connected`);
+        }
+      },
+    };
+  },
+};
+
+/** Whoever leaves a leaving host is looked after until it is connected, or until somebody decides otherwise on it. */
+function follow(truth: Fleet, left: Map<string, Left>, { kind, before, after }: Applied): void {
+  const id = (after ?? before)?.id ?? '';
+  if (kind !== INSTANCE.name) return;
+  const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];
+  const known = left.get(id);
+  if (is === undefined || !IN_SERVICE.includes(is.state) || known?.createdAtMs !== is.createdAtMs) left.delete(id);
+  if (is?.state !== 'moving' || was?.host === undefined || was.host === is.host) return;
+  if (truth.get(HOST, idOf(HOST, was.host))?.doc.state !== 'draining') return;
+  const hosts = left.get(id)?.hosts ?? new Set();
+  left.set(id, { createdAtMs: is.createdAtMs, hosts: hosts.add(was.host) });
+}
+
+function isConnected({ truth, network }: World, id: string): boolean {
+  const host = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc.host;
+  return [...truth.find(PORTS_BY_INSTANCE, id)].every((port) => {
+    if (port.doc.binding?.host !== host) return false;
+    if (backEndOf(truth, port.doc.network).inline) return true;
+    const { binding } = network.backEnd.port(port.id) ?? {};
+    return binding?.host === host && binding?.type === 'simulated' && isPlugged(truth, port);
+  });
+}

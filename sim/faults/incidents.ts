@@ -1,0 +1,193 @@
+// Situations that need several things at once: a drain that meets a back end which refuses, or a sick service that is handed to the
+// same host as a healthy one. Each is brought about with what operators do, on whatever there is at the moment.
+import { SERVICE, type StoredService } from '../../src/election/index.ts';
+import { Poll } from '../../src/election/candidates.ts';
+import { moveService } from '../../src/election/move.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import { createInstances, deleteInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { EVACUATORS } from '../../src/main/rooms.ts';
+import { backEndOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { OPERATION } from '../../src/operations/index.ts';
+import { plain, type Decide } from '../workloads/commands.ts';
+import { PROJECT } from '../workloads/instance-ground.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+function hostsIn({ truth }: World, state: Host['state']): string[] {
+  return [...truth.all(HOST)].flatMap(({ id, doc }) => (doc.state === state ? [id] : []));
+}
+
+/** Hosts that run something whose ports are bound by a back end outside the journal. */
+function hostsWithOutside({ truth }: World): string[] {
+  const hosts = [...truth.all(INSTANCE)].flatMap(({ id, doc }) => {
+    const ports = [...truth.find(PORTS_BY_INSTANCE, id)];
+    const isOutside = ports.some((port) => !backEndOf(truth, port.doc.network).inline);
+    return doc.state === 'active' && doc.host !== undefined && isOutside ? [doc.host] : [];
+  });
+  return [...new Set(hosts)];
+}
+
+function ask(world: World, what: string, decide: (how: { readonly by: string }) => Decide): void {
+  const by = `${what}-${world.asked.length}`;
+  void world.newOperator(by).ask(plain(by, decide({ by })));
+}
+
+/** What incidents need and the others have not made: instances with a port in every network. */
+const NAMES = ['w1', 'w2', 'w3', 'w4'];
+
+function populate(world: World): undefined {
+  create(world, NAMES, {});
+}
+
+/** An instance under the first of these names that is free, if one is. */
+function create(world: World, names: readonly string[], place: Instance['place']): void {
+  const { truth } = world;
+  const name = names.find((one) => truth.get(INSTANCE, idOf(INSTANCE, one)) === undefined);
+  if (name === undefined) return;
+  const networks = [...truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external === true ? [] : [{ network: id }]));
+  ask(world, 'incident-create', ({ by }) => (fleet, { ids, hasCredentials }, nowMs) => {
+    const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
+    const portIds = networks.map(() => ids.next('port'));
+    const what = { name, count: 1, minCount: 1, flavor: 'tiny', project: PROJECT, place, attemptsMax: 4 };
+    return createInstances(fleet, { ...what, networks, ...how, portIds, credentials: hasCredentials(), admin: true });
+  });
+}
+
+/** Somebody takes a host out of service that has something to be bound elsewhere. */
+function drainOne(world: World): string | undefined {
+  const active = hostsIn(world, 'active');
+  const from = hostsWithOutside(world).filter((host) => active.includes(host));
+  // Not the last ones: something must be left to go to.
+  if (from.length === 0 || active.length < 3) return populate(world);
+  const host = world.rng.pick(from);
+  ask(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
+    const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 4 * 3600_000 };
+    return startScaleIn(fleet, EVACUATORS, { hosts: [host], drain: true, ...how });
+  });
+  return host;
+}
+
+/** Most hosts that something could be moved to are refused by the back end: what runs stays connected where it is. */
+export const targetRefused: Fault = {
+  name: 'target-refused',
+  weight: 3,
+  strike: (world) => {
+    const { rng, network } = world;
+    const host = drainOne(world);
+    if (host === undefined) return undefined;
+    const refused = hostsIn(world, 'active').filter((other) => other !== host && rng.chance(0.7));
+    for (const other of refused) {
+      const fault = { op: 'bind', host: other, outcome: 'binding-failed', times: rng.between(1, 4) } as const;
+      network.backEnd.faults.arm(fault);
+    }
+    return `${host} is drained, not to ${refused.join(', ')}`;
+  },
+};
+
+/** The switch-over is refused after the source has handed over, and ports are not plugged: it runs there without a connection. */
+export const arrivesUnconnected: Fault = {
+  name: 'arrives-unconnected',
+  weight: 4,
+  strike: (world) => {
+    const { rng, network } = world;
+    const host = drainOne(world);
+    if (host === undefined) return undefined;
+    network.backEnd.faults.arm({ op: 'activate', outcome: 'binding-failed', times: rng.between(3, 6) });
+    network.backEnd.faults.arm({ op: 'plug', outcome: 'plug-failed', times: rng.between(1, 6) });
+    return host;
+  },
+};
+
+interface Pair {
+  readonly sick: StoredService;
+  readonly healthy: StoredService;
+  readonly to: string;
+}
+
+/** Two services that are elsewhere and could both be handed to the same host. */
+function pairIn({ truth, rng }: World): Pair | undefined {
+  const poll = new Poll(truth);
+  const byTarget = new Map<string, StoredService[]>();
+  for (const service of truth.all(SERVICE)) {
+    if (service.doc.designated === undefined || service.doc.handOver !== undefined) continue;
+    const { eligible } = poll.candidatesOf(service, [service.doc.designated.host]);
+    for (const { host } of eligible.listed) byTarget.set(host, [...(byTarget.get(host) ?? []), service]);
+  }
+  const several = [...byTarget].filter(([, services]) => services.length > 1);
+  if (several.length === 0) return undefined;
+  const [to, services] = rng.pick(several);
+  const sick = rng.pick(services);
+  return { to, sick, healthy: rng.pick(services.filter((one) => one !== sick)) };
+}
+
+function moveTo(world: World, id: string, host: string): void {
+  ask(world, 'incident-move', ({ by }) => (fleet, _life, nowMs) => {
+    const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 600_000 };
+    return moveService(fleet, { id, host, ...how });
+  });
+}
+
+/** Both are handed to a host that cannot prepare the one: the other goes on. */
+export const sickBesideHealthy: Fault = {
+  name: 'sick-beside-healthy',
+  weight: 3,
+  strike: (world) => {
+    const { rng, scheduler } = world;
+    const pair = pairIn(world);
+    const machine = world.machines.find(({ name }) => name === pair?.to);
+    if (pair === undefined || machine === undefined) return populate(world);
+    const { to, sick, healthy } = pair;
+    machine.unpreparable.add(sick.id);
+    for (const { id } of [sick, healthy]) moveTo(world, id, to);
+    scheduler.after(rng.between(10_000, 60_000), `${sick.id} can be prepared`, () =>
+      machine.unpreparable.delete(sick.id),
+    );
+    return `${sick.id} and ${healthy.id} to ${to}`;
+  },
+};
+
+const CUT_NAMES = ['u1', 'u2', 'u3', 'u4', 'u5'];
+/** Longer than it takes until a switch that does not obey must be known of, and looked at a few times after that. */
+const KNOWN_AFTER_MS = 61_000;
+const WANTED_EVERY_MS = 5000;
+const WANTED_TIMES = 5;
+
+/** Somebody wants an instance on the very host whose switch has not obeyed for a minute. */
+export const cutHostWanted: Fault = {
+  name: 'cut-host-wanted',
+  weight: 3,
+  takesLong: true,
+  strike: (world) => {
+    const { rng, scheduler, machines } = world;
+    const fit = machines.filter(
+      ({ life, uncontrolledSinceMs }) => life !== undefined && uncontrolledSinceMs === undefined,
+    );
+    if (fit.length === 0) return undefined;
+    const machine = rng.pick(fit);
+    machine.loseControl('cut');
+    const sinceMs = machine.uncontrolledSinceMs;
+    for (let nth = 0; nth < WANTED_TIMES; nth += 1) {
+      scheduler.after(KNOWN_AFTER_MS + nth * WANTED_EVERY_MS, `${machine.name} is wanted`, () => {
+        if (world.troubled && machine.uncontrolledSinceMs === sinceMs) want(world, machine.name);
+      });
+    }
+    scheduler.after(KNOWN_AFTER_MS + WANTED_TIMES * WANTED_EVERY_MS, `the switch of ${machine.name} obeys`, () => {
+      if (machine.uncontrolledSinceMs === sinceMs) machine.regainControl();
+    });
+    return machine.name;
+  },
+};
+
+/** Room is made for it: by now the host may be full. */
+function want(world: World, host: string): void {
+  const here = [...world.truth.all(INSTANCE)].filter(({ doc }) => doc.host === host && doc.state === 'active');
+  if (here.length > 0) {
+    const { id } = world.rng.pick(here);
+    ask(world, 'incident-delete', ({ by }) => (fleet, _life, nowMs) => {
+      const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
+      return deleteInstances(fleet, { ids: [id], ...how });
+    });
+  }
+  create(world, CUT_NAMES, { onlyHost: host });
+}

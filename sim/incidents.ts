@@ -1,0 +1,52 @@
+// When the incidents of a scenario strike: in about half of its seeds, by a stream of chance of their own. The other seeds play as if
+// there were none, so that seeds which found something before go on playing what they found.
+import type { Fault } from './faults/fault.ts';
+import { Rng } from './kernel/rng.ts';
+import type { Scenario } from './scenarios.ts';
+import type { World } from './world/world.ts';
+
+/** One of those with which none of the single seeds in `fixed-seeds.ts` that are older than the incidents has any. */
+const STREAM = 915;
+const LOOK_AGAIN_MS = 3000;
+const PLANNED_MIN = 4;
+const PLANNED_MAX = 8;
+
+export function hasIncidents(seed: number): boolean {
+  return streamOf(seed).chance(0.5);
+}
+
+function streamOf(seed: number): Rng {
+  return new Rng(seed ^ STREAM).fork();
+}
+
+export class Incidents {
+  readonly #world: World;
+  readonly #incidents: NonNullable<Scenario['incidents']>;
+  readonly #rng: Rng;
+
+  constructor(world: World, { incidents = [] }: Scenario) {
+    this.#world = world;
+    this.#incidents = hasIncidents(world.seed) ? incidents : [];
+    this.#rng = streamOf(world.seed).fork();
+  }
+
+  /** Spreads some over the first half of the time until then, so that they play out. One that cannot be brought about at its time waits until it can. */
+  plan(untilMs: number): void {
+    const { scheduler } = this.#world;
+    if (this.#incidents.length === 0) return;
+    const leftMs = untilMs - scheduler.nowMs;
+    for (let left = this.#rng.between(PLANNED_MIN, PLANNED_MAX); left > 0; left -= 1) {
+      const [incident, afterMs] = [this.#rng.pickWeighted(this.#incidents), this.#rng.below(leftMs / 2)];
+      this.#after(incident.takesLong === true ? 0 : afterMs, incident);
+    }
+  }
+
+  #after(ms: number, incident: Fault): void {
+    const world = this.#world;
+    world.scheduler.after(ms, `${incident.name} is due`, () => {
+      const struck = world.troubled ? incident.strike(world) : undefined;
+      if (struck !== undefined) world.fault(struck, incident.name);
+      else if (world.troubled) this.#after(LOOK_AGAIN_MS, incident);
+    });
+  }
+}

@@ -1,0 +1,63 @@
+// Drains, moves, hand-overs and agents that get one thing wrong which shows only when several things come together: see the incidents.
+import { ViewsDriver } from '../../src/agent/runtime.ts';
+import type { NetworkOrder } from '../../src/network/index.ts';
+import { sourceStaysConnected } from '../checkers/bound-first.ts';
+import { settledBeforeDrained } from '../checkers/drained.ts';
+import { waitsForItself } from '../checkers/readiness.ts';
+import { SCALE_IN } from '../scenarios.ts';
+import { onFleet, overlooking, withKinds } from './altered-kind.ts';
+import { withNetworkDriver } from './instances.ts';
+import type { Mutant } from './mutant.ts';
+
+export const unconnectedTakenForMoved: Mutant = {
+  name: 'unconnected-taken-for-moved',
+  bug: 'a drain counts as moved what is not connected where it arrived',
+  scenario: SCALE_IN,
+  likely: 2,
+  caughtBy: [settledBeforeDrained.name],
+  plant: (parts) =>
+    withKinds(parts, ['scale-in'], (kind) =>
+      onFleet(kind, (fleet) => overlooking(fleet, 'instances-unsettled', () => false)),
+    ),
+};
+
+export const targetBoundInPlaceOfSource = withNetworkDriver(
+  {
+    name: 'target-bound-in-place-of-source',
+    bug: 'a move binds its target while the instance still runs at the source, which loses its connection',
+    scenario: SCALE_IN,
+    likely: 1,
+    caughtBy: [sourceStaysConnected.name],
+  },
+  (driver) => ({
+    carryOut: (action, fence) => {
+      const order = action.args as unknown as NetworkOrder;
+      const args = order.op === 'add-binding' ? { ...action.args, op: 'bind' } : action.args;
+      return driver.carryOut({ ...action, args }, fence);
+    },
+  }),
+);
+
+export const readinessPerHost: Mutant = {
+  name: 'readiness-per-host',
+  bug: 'a host that cannot prepare one service counts as not ready for any',
+  scenario: SCALE_IN,
+  likely: 61,
+  caughtBy: [waitsForItself.name],
+  plant: (parts) => ({
+    ...parts,
+    drivers: {
+      ...parts.drivers,
+      views: ({ journal, clock }, _world, desk) =>
+        new ViewsDriver({
+          journal,
+          clock,
+          desk: {
+            isInLine: (host, revision, serviceVersion) => desk.isInLine(host, revision, serviceVersion),
+            unreadinessOf: (host) => desk.wordOf(host)?.unready?.values().next().value,
+            onApplied: (hear) => desk.onApplied(hear),
+          },
+        }),
+    },
+  }),
+};
