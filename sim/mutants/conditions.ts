@@ -29,7 +29,7 @@ export const leavesWithoutALook: Mutant = {
   name: 'leaves-without-a-look',
   bug: 'a host that is told to leave goes whatever else is on its bridge',
   scenario: SCALE_IN,
-  likely: 2,
+  likely: 32,
   caughtBy: [LEFT_WITH_STRAYS],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) => ({

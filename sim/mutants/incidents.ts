@@ -1,5 +1,6 @@
 // Drains, moves, hand-overs and agents that get one thing wrong which shows only when several things come together: see the incidents.
 import { ViewsDriver } from '../../src/agent/runtime.ts';
+import { sensesOf } from '../../src/election/index.ts';
 import type { NetworkOrder } from '../../src/network/index.ts';
 import { sourceStaysConnected } from '../checkers/bound-first.ts';
 import { settledBeforeDrained } from '../checkers/drained.ts';
@@ -52,6 +53,7 @@ export const readinessPerHost: Mutant = {
         new ViewsDriver({
           journal,
           clock,
+          isUnheard: sensesOf(journal.fleet, desk).isUnheard,
           desk: {
             isInLine: (host, revision, serviceVersion) => desk.isInLine(host, revision, serviceVersion),
             unreadinessOf: (host) => desk.wordOf(host)?.unready?.values().next().value,
