@@ -52,9 +52,9 @@ export const notToTheUncontrolled: Checker = {
 /** The host that gets a service or the room of an instance with this change. What a move brings was given to it before. */
 function givenTo(applied: readonly Applied[], { kind, before, after }: Applied): string | undefined {
   const [was, is] = [before, after].map((side) => placeOf(kind, side?.doc));
-  if (is === was || is === undefined) return undefined;
+  if (is === was || after === undefined) return undefined;
   if (kind !== CLAIM.name) return is;
-  const { instance, role } = after?.doc as Claim;
+  const { instance, role } = after.doc as Claim;
   const arrives = applied.some((one) => one.kind === CLAIM.name && one.before?.id === claimId(instance, 'move'));
   return role === 'home' && arrives ? undefined : is;
 }

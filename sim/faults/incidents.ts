@@ -45,7 +45,7 @@ function create(world: World, names: readonly string[], place: Instance['place']
   const { truth } = world;
   const name = names.find((one) => truth.get(INSTANCE, idOf(INSTANCE, one)) === undefined);
   if (name === undefined) return;
-  const networks = [...truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external === true ? [] : [{ network: id }]));
+  const networks = [...truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external ? [] : [{ network: id }]));
   ask(world, 'incident-create', ({ by }) => (fleet, { ids, hasCredentials }, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
     const portIds = networks.map(() => ids.next('port'));

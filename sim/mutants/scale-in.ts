@@ -184,7 +184,7 @@ export const failuresNotPaused: Mutant = {
   name: 'failures-not-paused',
   bug: 'a drain tries again at once what has just failed',
   scenario: SCALE_IN,
-  likely: 24,
+  likely: 30,
   caughtBy: [failuresPaused.name, commitsEnd.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
