@@ -11,7 +11,7 @@ const LOOK_AGAIN_MS = 3000;
 const PLANNED_MIN = 4;
 const PLANNED_MAX = 8;
 
-export function hasIncidents(seed: number): boolean {
+function hasIncidents(seed: number): boolean {
   return streamOf(seed).chance(0.5);
 }
 
