@@ -17,6 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     // Processes, not threads: a test file that spins can then be ended without ending the run.
     pool: 'forks',
+    setupFiles: ['scripts/test/worker-file.ts'],
     projects: [
       {
         extends: true,

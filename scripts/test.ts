@@ -9,17 +9,20 @@ import { closingLines, isGood, total, type Tally } from './test/tally.ts';
 interface Run {
   readonly parts: readonly Part[];
   readonly filters: readonly string[];
+  readonly hangGraceMs: number;
   readonly stop: AbortSignal;
 }
 
-async function runAll({ parts, filters, stop }: Run): Promise<Tally> {
+async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<Tally> {
   const projects = parts.filter((part) => part !== 'checks');
   const tallies: Tally[] = [];
   if (projects.includes('real') || projects.includes('packets'))
     tallies.push(...(await ensureRequirements(process.env['CI'] === 'true')));
   if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
   if (projects.length > 0 && !stop.aborted) {
-    tallies.push(await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, stop })));
+    tallies.push(
+      await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, hangGraceMs, stop })),
+    );
   }
   return total(tallies);
 }

@@ -7,9 +7,16 @@ const PARTS = ['checks', 'unit', 'real', 'sim', 'packets'] as const;
 export type Part = (typeof PARTS)[number];
 
 export type Options =
-  | { readonly kind: 'run'; readonly parts: readonly Part[]; readonly filters: readonly string[] }
+  | {
+      readonly kind: 'run';
+      readonly parts: readonly Part[];
+      readonly filters: readonly string[];
+      readonly hangGraceMs: number;
+    }
   | { readonly kind: 'help' }
   | { readonly kind: 'refused'; readonly why: string };
+
+const HANG_AFTER_SECONDS = '120';
 
 export const HELP = `npm test [-- [--only PART] [FILTER...]]
 
@@ -18,8 +25,11 @@ The last line counts what passed, failed and was skipped.
 
   --only PART   only this part; may be repeated: ${PARTS.join(', ')}
   FILTER        only test files whose path contains it; leaves the checks out unless --only asks for them
+  --hang-after SECONDS
+                a test file of which nothing ended for so long beyond the limits of its tests is named and ended (${HANG_AFTER_SECONDS})
   --help        this text
 
+The run as a whole has no time limit: each test and hook has its own.
 With CI=true a suite whose real part (PostgreSQL, strace) is missing fails; without, it is skipped with the reason.
 `;
 
@@ -32,10 +42,14 @@ export function readOptions(args: readonly string[]): Options {
   if (unknown !== undefined) {
     return { kind: 'refused', why: `--only ${unknown}: there is no such part, only ${PARTS.join(', ')}` };
   }
+  const hangAfter = parsed.values['hang-after'] ?? HANG_AFTER_SECONDS;
+  if (!/^\d{1,5}$/.test(hangAfter)) {
+    return { kind: 'refused', why: `--hang-after ${hangAfter}: give a whole number of seconds, such as 120` };
+  }
   const filters = parsed.positionals;
   const asked = only.filter(isPart);
   const all = filters.length > 0 ? PARTS.filter((part) => part !== 'checks') : PARTS;
-  return { kind: 'run', parts: asked.length > 0 ? asked : all, filters };
+  return { kind: 'run', parts: asked.length > 0 ? asked : all, filters, hangGraceMs: Number(hangAfter) * 1000 };
 }
 
 function parse(args: readonly string[]) {
@@ -43,7 +57,11 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { only: { type: 'string', multiple: true }, help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        only: { type: 'string', multiple: true },
+        'hang-after': { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
     });
   } catch (error) {
     // parseArgs throws for what the user typed, and its messages are made for the user.

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 const WORKER = 'vitest/dist/workers/forks.js';
 
 export function killWorkers(): void {
-  for (const pid of childrenOfThisProcess()) if (commandOf(pid).includes(WORKER)) kill(pid);
+  for (const pid of childrenOfThisProcess()) if (commandOf(pid).includes(WORKER)) killProcess(pid);
 }
 
 /** Linux tells them by thread. Elsewhere there is no such folder, and a spinning file has to be ended by hand. */
@@ -22,7 +22,7 @@ function commandOf(pid: number): string {
     .join('');
 }
 
-function kill(pid: number): void {
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {

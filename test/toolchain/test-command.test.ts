@@ -4,20 +4,33 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readOptions } from '../../scripts/test/options.ts';
 import { closingLines, isGood, ONE_FAILED, ONE_PASSED, total } from '../../scripts/test/tally.ts';
 import { linkPackages, makeScratch, run, type Outcome, type Scratch } from './scratch.ts';
 
 describe('options', () => {
   test.each([
-    ['everything-by-default', [], { kind: 'run', parts: ['checks', 'unit', 'real', 'sim', 'packets'], filters: [] }],
-    ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [] }],
-    ['two-parts', ['--only', 'checks', '--only', 'unit'], { kind: 'run', parts: ['checks', 'unit'], filters: [] }],
+    [
+      'everything-by-default',
+      [],
+      { kind: 'run', parts: ['checks', 'unit', 'real', 'sim', 'packets'], filters: [], hangGraceMs: 120_000 },
+    ],
+    ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [], hangGraceMs: 120_000 }],
+    [
+      'two-parts',
+      ['--only', 'checks', '--only', 'unit'],
+      { kind: 'run', parts: ['checks', 'unit'], filters: [], hangGraceMs: 120_000 },
+    ],
     [
       'a-filter-leaves-the-checks-out',
       ['fleet'],
-      { kind: 'run', parts: ['unit', 'real', 'sim', 'packets'], filters: ['fleet'] },
+      { kind: 'run', parts: ['unit', 'real', 'sim', 'packets'], filters: ['fleet'], hangGraceMs: 120_000 },
+    ],
+    [
+      'a-longer-patience-with-files-that-hang',
+      ['--only', 'sim', '--hang-after', '600'],
+      { kind: 'run', parts: ['sim'], filters: [], hangGraceMs: 600_000 },
     ],
     ['help', ['--help'], { kind: 'help' }],
   ])('%s', (_name, args, expected) => {
@@ -26,6 +39,7 @@ describe('options', () => {
 
   test.each([
     ['an-unknown-part', ['--only', 'all'], /--only all: there is no such part/],
+    ['a-patience-that-is-no-number', ['--hang-after', 'soon'], /--hang-after soon: give a whole number of seconds/],
     ['an-unknown-option', ['--fast'], /--fast/],
   ])('%s-is-refused', (_name, args, why) => {
     expect(readOptions(args)).toEqual({ kind: 'refused', why: expect.stringMatching(why) as string });
@@ -46,10 +60,19 @@ describe('tally', () => {
   });
 });
 
+/** A test that spins says nothing on its output any more; a file it can still write. */
+const BEGUN = `(await import('node:fs')).writeFileSync('begun', '');`;
+
 /** A global set-up that leaves a trace when it is torn down. */
 const TEARDOWN = `import { writeFileSync } from 'node:fs';
-export const setup = () => setTimeout(() => console.log('world is up'), 1000);
+export const setup = () => {};
 export const teardown = () => writeFileSync('torn-down', '');
+`;
+
+/** Limits of a second, so that a file that hangs is one after two. */
+const HASTY_CONFIG = `export default { test: { pool: 'forks', setupFiles: ['scripts/test/worker-file.ts'], projects: [
+  { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 1000, hookTimeout: 1000 } },
+] } };
 `;
 
 function installer(name: string, answer: string): string {
@@ -131,16 +154,57 @@ describe('a run', () => {
     ['spins', 'for (;;) continue;'],
   ])('an-interrupt-stops-a-test-that-%s-and-runs-the-teardown', async (_name, body) => {
     await scratch.write('test/postgres/global-setup.ts', TEARDOWN);
-    await scratch.write('test/a.test.ts', suite(`test('a', async () => { console.log('begun'); ${body} });`));
+    await scratch.write('test/a.test.ts', suite(`test('a', async () => { ${BEGUN} ${body} });`));
     await scratch.write('src/b.test.ts', suite(`test('b', async () => { ${body} });`));
     const script = ['scripts/with-node.js', 'scripts/test.ts', '--only', 'real', '--only', 'unit'];
     const command = spawn(process.execPath, script, { cwd: scratch.root, env: environment('false') });
     const ended = once(command, 'exit');
     const output = text(command.stdout);
-    command.stdout.on('data', (chunk: Buffer) => chunk.includes('world is up') && command.kill('SIGINT'));
+    await vi.waitUntil(() => existsSync(join(scratch.root, 'begun')), { timeout: 60_000, interval: 100 });
+    command.kill('SIGINT');
     expect(await ended).toEqual([1, null]);
     expect(await output).toContain('not finished: test/a.test.ts');
     expect(existsSync(join(scratch.root, 'torn-down'))).toBe(true);
+  });
+
+  test.each([
+    ['in-a-test', `test('b', () => { for (;;) continue; });`],
+    ['while-it-is-loaded', `await new Promise(() => {});`],
+  ])('a-file-that-hangs-%s-is-named-and-ended-and-the-others-go-on', async (_name, body) => {
+    await scratch.write('vitest.config.ts', HASTY_CONFIG);
+    await scratch.write('src/a.test.ts', suite(`test('a', () => expect(1).toBe(1));`));
+    await scratch.write('src/hangs.test.ts', suite(body));
+    await scratch.write('src/z.test.ts', suite(`test('z', () => expect(1).toBe(1));`));
+    const outcome = await testCommand(['--only', 'unit', '--hang-after', '1']);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stdout).toContain('src/hangs.test.ts hangs');
+    expect(outcome.last).toMatch(/^muster: 2 passed, [12] failed, 0 skipped$/);
+  });
+
+  test('names-the-slowest-files', async () => {
+    await scratch.write('src/a.test.ts', suite(`test('a', () => {});`));
+    await scratch.write('src/b.test.ts', suite(`test('b', () => new Promise((done) => setTimeout(done, 1000)));`));
+    const lines = (await testCommand(['--only', 'unit'])).stdout.split('\n').filter((line) => line.startsWith('slow:'));
+    expect(lines).toEqual([expect.stringContaining('src/b.test.ts'), expect.stringContaining('src/a.test.ts')]);
+  });
+
+  test.each([
+    ['passes-in-the-second-run', 'expect(1).toBe(1)', 0, 'muster: 2 passed, 0 failed, 0 skipped'],
+    ['loses-in-the-second-run', 'expect(1).toBe(2)', 1, 'muster: 1 passed, 1 failed, 0 skipped'],
+    ['is-too-busy-again', `skip('machine-too-busy')`, 0, 'muster: 1 passed, 0 failed, 1 skipped'],
+  ])('a-packet-test-on-a-busy-machine-is-run-again-at-the-end-and-%s', async (_name, second, code, last) => {
+    const packets = `import { existsSync, writeFileSync } from 'node:fs';
+      test('a', () => {});
+      test('b', ({ skip }) => {
+        const isFirst = !existsSync('ran');
+        writeFileSync('ran', '');
+        if (isFirst) skip('machine-too-busy');
+        ${second};
+      });`;
+    await scratch.write('lab/real/packets.test.ts', suite(packets));
+    const outcome = await testCommand(['--only', 'packets']);
+    expect(outcome).toMatchObject({ code, last });
+    expect(outcome.stdout).toContain('lab/real/packets.test.ts: the machine was too busy; once more');
   });
 
   const missing = installer('ensurePostgres', "{ kind: 'missing', reason: 'not Debian' }");
