@@ -6,7 +6,8 @@ import { portName } from '../src/dataplane/keys.ts';
 import type { SwitchContents } from '../src/dataplane/switch.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../src/dataplane/tables.ts';
 import { put, type Fleet } from '../src/fleet/index.ts';
-import { OPERATION_KINDS, VIEW_PARTS } from '../src/main/rooms.ts';
+import { VIEW_PARTS } from '../src/hosts/index.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { PORT, PORTS_BY_HOST, ROUTER, unboundPort } from '../src/network/index.ts';
 import { missingTunnelKeys } from '../src/network/tunnel-key.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
@@ -22,7 +23,8 @@ const LIMIT_MS = 50;
 /** Hosts that are looked at, one after the other. */
 const LOOKED_AT = 200;
 const WARMING = 20;
-const SOURCE = { parts: VIEW_PARTS, kinds: OPERATION_KINDS };
+const PARTS = PROGRAM.all(VIEW_PARTS);
+const SOURCE = { parts: PARTS, kinds: PROGRAM.operationKinds };
 const STAMP = { journalId: 'bench', leaseEpoch: 1 };
 const BY = { by: 'bench', nowMs: 0 };
 
@@ -93,7 +95,7 @@ function reaching(fleet: Fleet): Figure[] {
     if (port === undefined) continue;
     const applied = fleet.apply(fleet.revision + 1, [put(PORT, port.id, unboundPort(port.doc, BY))]);
     const began = performance.now();
-    const hosts = new Set(applied.flatMap((change) => [...affectedHosts(fleet, VIEW_PARTS, change)]));
+    const hosts = new Set(applied.flatMap((change) => [...affectedHosts(fleet, PARTS, change)]));
     us.push((performance.now() - began) * 1000);
     told.push(hosts.size);
   }

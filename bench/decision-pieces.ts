@@ -5,7 +5,7 @@ import { guarded, NOT_PREPARED, type Route, type Write } from '../src/access/ind
 import { restconfRoutes } from '../src/api/restconf/routes.ts';
 import { touchedBy } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet, type FleetReader, type Refusal } from '../src/fleet/index.ts';
-import { SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
+import { evacuatorsOf, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn } from '../src/hosts/preview.ts';
 import { joinRoutes } from '../src/hosts/join-routes.ts';
 import { scaleInRoutes } from '../src/hosts/runtime.ts';
@@ -13,10 +13,13 @@ import { scaleOutRoute } from '../src/hosts/scale-out-routes.ts';
 import { DecidedGroup } from '../src/journal/group.ts';
 import type { Decision, Outcome } from '../src/journal/index.ts';
 import { realClock } from '../src/main/clock.ts';
-import { EVACUATORS, explain } from '../src/main/rooms.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { below, type Benchmark, type Figure } from './benchmark.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
+const { explain } = PROGRAM;
 
 const HOSTS = 10_000;
 const INSTANCES = 100_000;

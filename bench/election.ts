@@ -3,7 +3,7 @@
 import { lookAtServices, SERVICE, serviceId, SERVICES_TOUCHING_HOST, type Service } from '../src/election/index.ts';
 import { Fleet, idOf, Stage, type AnyDoc, type Id } from '../src/fleet/index.ts';
 import { HOST, type Host } from '../src/hosts/index.ts';
-import { newRegistry } from '../src/main/rooms.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { DEFAULT_PROJECT, NETWORK, PORT, ROUTER, SUBNET, TRANSPORT_ZONE } from '../src/network/index.ts';
 import { OPERATION } from '../src/operations/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
@@ -29,7 +29,7 @@ const LOST = sampleHostId(0);
 type Load = (kind: { readonly name: string }, id: string, doc: AnyDoc) => void;
 
 function fleetOf(fill: (load: Load) => void): Fleet {
-  const fleet = new Fleet(newRegistry());
+  const fleet = new Fleet(PROGRAM.newRegistry());
   fill(({ name }, id, doc) => fleet.load(name, { id: id as Id<string>, revision: 1, doc }));
   fleet.loaded(1);
   return fleet;

@@ -4,17 +4,19 @@ import { hash } from 'node:crypto';
 import type { Route } from '../src/access/index.ts';
 import { touchedBy } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet } from '../src/fleet/index.ts';
-import { allSteps, SCALE_IN } from '../src/hosts/index.ts';
+import { evacuatorsOf, allSteps, SCALE_IN } from '../src/hosts/index.ts';
 import { previewScaleIn } from '../src/hosts/preview.ts';
 import { scaleInRoutes } from '../src/hosts/runtime.ts';
 import { tenantRoutes } from '../src/instances/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
-import { EVACUATORS, explain } from '../src/main/rooms.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { below, type Benchmark, type Figure } from './benchmark.ts';
 import { SEGMENTS } from './placements/fleet.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const HOSTS = 10_000;
 const INSTANCES = 100_000;
@@ -87,7 +89,7 @@ function figure(name: string, { longestMs, count, sumMs }: Pieces, beside: strin
 
 async function run(scope: Scope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
-  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain });
+  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain: PROGRAM.explain });
   const preview = routes.find(({ path }) => path.endsWith('/preview'));
   const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
     const pieces = await median(scope, () => piecesOf(fleet, preview, { body: { hosts } }));
@@ -101,7 +103,7 @@ async function run(scope: Scope): Promise<Figure[]> {
     await previewed('preview-piece-blocked', segment),
   ];
   const full = loadedScaleInFleet({ hosts: FULL_HOSTS, instances: INSTANCES, services: FULL_HOSTS });
-  const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain });
+  const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain: PROGRAM.explain });
   const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
   const told = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
   figures.push(figure('tenants-piece', await median(scope, () => piecesOf(full, tenants, call)), told));

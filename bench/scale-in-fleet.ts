@@ -5,7 +5,7 @@ import { SERVICE, serviceId, type Service } from '../src/election/index.ts';
 import { Fleet, type Id } from '../src/fleet/index.ts';
 import { HOST, type Host } from '../src/hosts/index.ts';
 import type { TextChange } from '../src/journal/index.ts';
-import { newRegistry } from '../src/main/rooms.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { INSTANCE, type Instance } from '../src/instances/index.ts';
 import { DEFAULT_PROJECT, NETWORK, PORT, ROUTER, SUBNET, TRANSPORT_ZONE, type Router } from '../src/network/index.ts';
 import { macFor } from '../src/network/mac.ts';
@@ -138,7 +138,7 @@ function* serviceAt(nth: number, { host, subnet }: Served): Generator<TextChange
 
 /** The fleet in memory, with every index and projection of a server. */
 export function loadedScaleInFleet(size: ScaleInFleet): Fleet {
-  const fleet = new Fleet(newRegistry());
+  const fleet = new Fleet(PROGRAM.newRegistry());
   for (const { kind, id, body } of scaleInFleet(size)) {
     fleet.load(kind, { id: id as Id<string>, revision: 1, doc: JSON.parse(body ?? '') as object });
   }

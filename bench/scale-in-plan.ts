@@ -4,11 +4,11 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { touchedBy } from '../src/dataplane/index.ts';
 import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
-import { allSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
+import { evacuatorsOf, allSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
-import { EVACUATORS } from '../src/main/rooms.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { OPERATION } from '../src/operations/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { recordedJournal } from './placements/load.ts';
@@ -16,6 +16,8 @@ import { median } from './rounds.ts';
 import { leavers, loadedScaleInFleet, scaleInFleet, scatteredLeavers } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
 import { DATABASE_FILE, writeSeed } from './seeded-store.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const LEAVERS = 100;
 const INSTANCES = 100_000;

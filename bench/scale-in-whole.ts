@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { ELECTION } from '../src/election/index.ts';
 import { idOf, put, SETTING, type FleetReader } from '../src/fleet/index.ts';
-import { endScaleIn, HOST, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
+import { evacuatorsOf, endScaleIn, HOST, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { accept, type Decision, type Journal } from '../src/journal/index.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
-import { startNetworks } from '../src/main/networks.ts';
-import { EVACUATORS, OPERATION_KINDS } from '../src/main/rooms.ts';
+import { provide, Runtime } from '../src/composition/index.ts';
+import { realIds } from '../src/main/ids.ts';
+import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../src/network/index.ts';
+import { PROGRAM } from '../src/main/modules.ts';
 import { OPERATION, type Driver } from '../src/operations/index.ts';
 import { OperationsController } from '../src/operations/runtime.ts';
 import { atLeast, below, type Benchmark, type Figure } from './benchmark.ts';
@@ -21,6 +23,8 @@ import { median } from './rounds.ts';
 import { leavers, scaleInFleet } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';
 import { DATABASE_FILE, writeSeed } from './seeded-store.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const HOSTS = 1_000;
 const LEAVERS = 100;
@@ -91,11 +95,17 @@ async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'dr
     },
   });
   const log = pino({ level: 'silent' });
-  const drivers = new Map([...startNetworks(journal, undefined, log).drivers, ['views', inLine]]);
-  const engine = new OperationsController({ journal, clock: realClock, log, kinds: OPERATION_KINDS, drivers });
+  const runtime = new Runtime(PROGRAM, { journal, clock: realClock, ids: realIds(), log }, [
+    provide(BACK_END_CREDENTIALS, () => new Map()),
+  ]);
+  const drivers = new Map([
+    ['network', runtime.get(NETWORK_DRIVER)],
+    ['views', inLine],
+  ]);
+  const engine = new OperationsController({ journal, clock: realClock, log, kinds: PROGRAM.operationKinds, drivers });
   const over = new AbortController();
   const running = engine.run(over.signal);
-  const stopAgents = new InstantAgents(journal, OPERATION_KINDS).start();
+  const stopAgents = new InstantAgents(journal, PROGRAM.operationKinds).start();
   const began = performance.now();
   const asked = { hosts: leavers(LEAVERS), by: 'bench' };
   await decided(journal, (fleet, nowMs) =>

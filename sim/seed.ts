@@ -85,13 +85,7 @@ export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOpti
 }
 
 function withWorkloads(parts: Parts, { workloads }: Scenario): Parts {
-  return {
-    ...parts,
-    models: [...parts.models, ...workloads.flatMap(({ models }) => models ?? [])],
-    operationKinds: [...parts.operationKinds, ...workloads.flatMap(({ operationKinds }) => operationKinds ?? [])],
-    drivers: Object.assign({}, parts.drivers, ...workloads.map(({ drivers }) => drivers ?? {})) as Parts['drivers'],
-    controllers: [...parts.controllers, ...workloads.flatMap(({ controllers }) => controllers ?? [])],
-  };
+  return { ...parts, modules: [...parts.modules, ...workloads.flatMap(({ module }) => module ?? [])] };
 }
 
 async function trouble(world: World, scenario: Scenario): Promise<void> {

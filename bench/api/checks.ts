@@ -8,7 +8,7 @@ import { Stage, type FleetReader } from '../../src/fleet/index.ts';
 import type { Journal, Request } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
-import { newRegistry } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { leadingJournal } from '../journal/load.ts';
 import { placementFleet, REQUEST } from '../placements/fleet.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
@@ -85,7 +85,7 @@ type Check = (nth: number) => void;
 async function checkerOf(scope: Scope, folder: string): Promise<Check> {
   const store = await openSqliteStore({ path: join(folder, DATABASE_FILE) });
   scope.onClose(() => store.close());
-  const { fleet } = await leadingJournal(scope, store, newRegistry());
+  const { fleet } = await leadingJournal(scope, store, PROGRAM.newRegistry());
   const tokens = [...fleet.all(TOKEN)].filter((token) => token.doc.role === 'admin');
   if (tokens.length !== CLIENTS)
     throw new Error(`there are ${tokens.length} tokens of clients, and should be ${CLIENTS}`);

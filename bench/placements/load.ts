@@ -8,7 +8,7 @@ import { idOf } from '../../src/fleet/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import { newRegistry } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { countingGroups, leadingJournal } from '../journal/load.ts';
 import type { Scope } from '../scope.ts';
 import { REQUEST } from './fleet.ts';
@@ -25,7 +25,7 @@ export interface Recorded {
 
 export async function recordedJournal(scope: Scope, store: Store): Promise<Recorded> {
   const sizes: number[] = [];
-  const journal = await leadingJournal(scope, countingGroups(store, sizes), newRegistry());
+  const journal = await leadingJournal(scope, countingGroups(store, sizes), PROGRAM.newRegistry());
   let position: Position = await store.snapshot(() => undefined);
   const readOn = async (limit: number): Promise<Commits> => {
     const commits: ReadCommit[] = [];

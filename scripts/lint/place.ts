@@ -1,12 +1,14 @@
-// Where a file lies and what it may therefore do. One notion of room, rank and purity for every rule of this folder.
+// Where a file lies and what it may therefore do. One notion of module, rank and purity for every rule of this folder.
 // Paths are relative to the project's root, with forward slashes: `src/hosts/decide.ts`.
+
+import { MODULE_ORDER } from './module-order.ts';
 
 export interface Place {
   readonly path: string;
   /** The first folder: `src`, `sim`, `test`, `bench`, `scripts`; the file's own name at the root. */
   readonly area: string;
-  /** The room of a file under src/: `hosts`; empty elsewhere. */
-  readonly room: string;
+  /** The module of a file under src/: `hosts`; empty elsewhere. */
+  readonly module: string;
   /** The file's name without folder and extensions: `memory-store`. */
   readonly name: string;
   readonly role: Role;
@@ -14,48 +16,46 @@ export interface Place {
 
 type Role =
   | 'pure' // decides; no clock, no chance, no I/O
-  | 'runtime' // a room's runtime.ts: pure itself, but hands out controllers and drivers
+  | 'runtime' // a module's runtime.ts and module.ts: pure themselves, but they hand out controllers and drivers
   | 'effect' // a controller, driver, store or routes file
-  | 'edge' // anything in a room whose whole point is I/O
+  | 'edge' // anything in a module whose whole point is I/O
   | 'testing' // tests and what only tests use
   | 'outside'; // not under src/
 
-/** A room may import rooms of its own rank or below. Rooms that are not listed are features, between the two groups. */
-const GROUND = ['fleet', 'journal', 'access', 'operations'];
-const FEATURE_RANK = GROUND.length;
-const ABOVE = new Map([
-  ['agent', FEATURE_RANK + 1],
-  ['api', FEATURE_RANK + 1],
-  ['cli', FEATURE_RANK + 2],
-  ['main', FEATURE_RANK + 2],
-]);
-
-const EDGE_ROOMS = new Set(ABOVE.keys());
+/** Modules whose whole point is I/O. */
+const EDGE_MODULES = new Set(['agent', 'api', 'cli', 'main']);
 const EFFECT_WORDS = new Set(['controller', 'driver', 'store', 'routes']);
 const TESTING_WORDS = new Set(['test', 'contract', 'torture', 'fixture', 'fixtures']);
 
 /** The store port carries the word, but is types and errors only: it is held to purity, and pure files may use it. */
 const PURE_PORTS = new Set(['src/journal/store.ts']);
 
-export function rankOf(room: string): number {
-  const ground = GROUND.indexOf(room);
-  return ground === -1 ? (ABOVE.get(room) ?? FEATURE_RANK) : ground;
+/** Undefined for a module that has no place in the order. */
+export function rankOf(module: string): number | undefined {
+  const rank = MODULE_ORDER.indexOf(module);
+  return rank === -1 ? undefined : rank;
 }
 
 export function placeOf(path: string): Place {
   const parts = path.split('/');
   const file = parts.at(-1) ?? '';
   const area = parts[0] ?? '';
-  const room = area === 'src' && parts.length > 2 ? (parts[1] ?? '') : '';
+  const module = area === 'src' && parts.length > 2 ? (parts[1] ?? '') : '';
   const name = file.replace(/\.[cm]?[jt]s$/, '');
-  return { path, area, room, name, role: roleOf({ path, area, room, name }) };
+  return { path, area, module, name, role: roleOf({ path, area, module, name }) };
+}
+
+/** The value that a module brings to the program: `src/hosts/module.ts`. */
+export function isModuleFile(path: string): boolean {
+  return /^src\/[^/]+\/module\.ts$/.test(path) && path !== 'src/composition/module.ts';
 }
 
 function roleOf(file: Omit<Place, 'role'>): Role {
   if (file.area !== 'src') return 'outside';
   const words = file.name.split(/[.-]/);
   if (words.some((word) => TESTING_WORDS.has(word))) return 'testing';
-  if (EDGE_ROOMS.has(file.room)) return 'edge';
+  if (isModuleFile(file.path)) return 'runtime';
+  if (EDGE_MODULES.has(file.module)) return 'edge';
   if (PURE_PORTS.has(file.path)) return 'pure';
   if (words.some((word) => EFFECT_WORDS.has(word))) return 'effect';
   return file.name === 'runtime' ? 'runtime' : 'pure';

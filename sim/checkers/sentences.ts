@@ -1,7 +1,7 @@
 // Whatever waits, fails or raises an alarm says so in a whole sentence: no code without one, no gap where a fact should be.
 import { ALARM, type Alarm } from '../../src/alarms/index.ts';
 import { idOf, type Applied, type Fleet, type Reason } from '../../src/fleet/index.ts';
-import { OPERATION_KINDS, SENTENCES } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { ITEM, OPERATION, type Item, type Operation } from '../../src/operations/index.ts';
 import { problemsOfSentence } from '../../src/operations/reason-fixture.ts';
 import type { Checker } from './checker.ts';
@@ -13,7 +13,8 @@ export const sentencesWhole: Checker = {
       for (const change of applied) {
         const reason = reasonIn(truth, change);
         if (reason === undefined) continue;
-        for (const problem of problemsOfSentence(SENTENCES, reason)) violated(`${change.after?.id}: ${problem}`);
+        for (const problem of problemsOfSentence(PROGRAM.sentences, reason))
+          violated(`${change.after?.id}: ${problem}`);
       }
     },
   }),
@@ -27,11 +28,13 @@ function reasonIn(truth: Fleet, { kind, after }: Applied): Reason | undefined {
       return (after.doc as Alarm).reason;
     case OPERATION.name: {
       const { kind: of, reason } = after.doc as Operation;
-      return OPERATION_KINDS.has(of) ? reason : undefined;
+      return PROGRAM.operationKinds.has(of) ? reason : undefined;
     }
     case ITEM.name: {
       const { operation, reason } = after.doc as Item;
-      return OPERATION_KINDS.has(truth.get(OPERATION, idOf(OPERATION, operation))?.doc.kind ?? '') ? reason : undefined;
+      return PROGRAM.operationKinds.has(truth.get(OPERATION, idOf(OPERATION, operation))?.doc.kind ?? '')
+        ? reason
+        : undefined;
     }
     default:
       return undefined;

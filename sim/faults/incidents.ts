@@ -4,9 +4,9 @@ import { SERVICE, type StoredService } from '../../src/election/index.ts';
 import { Poll } from '../../src/election/candidates.ts';
 import { moveService } from '../../src/election/move.ts';
 import { idOf } from '../../src/fleet/index.ts';
-import { HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import { evacuatorsOf, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
 import { createInstances, deleteInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { backEndOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { plain, type Decide } from '../workloads/commands.ts';
@@ -63,7 +63,7 @@ function drainOne(world: World): string | undefined {
   const host = world.rng.pick(from);
   ask(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 4 * 3600_000 };
-    return startScaleIn(fleet, EVACUATORS, { hosts: [host], drain: true, ...how });
+    return startScaleIn(fleet, evacuatorsOf(PROGRAM), { hosts: [host], drain: true, ...how });
   });
   return host;
 }

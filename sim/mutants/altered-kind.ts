@@ -1,18 +1,6 @@
 // Operation kinds with one thing wrong about every step that they take.
 import type { FleetReader } from '../../src/fleet/index.ts';
 import type { Next, OperationKind, RecordStep } from '../../src/operations/index.ts';
-import type { Parts } from '../world/parts.ts';
-
-export function withKinds(
-  parts: Parts,
-  names: readonly string[],
-  change: (kind: OperationKind) => OperationKind,
-): Parts {
-  return {
-    ...parts,
-    operationKinds: parts.operationKinds.map((kind) => (names.includes(kind.name) ? change(kind) : kind)),
-  };
-}
 
 /** Changes what a step records, whoever thought of it. */
 export function alteredSteps(

@@ -1,24 +1,20 @@
 // Bugs of whoever forgets: a clock is believed although it jumped.
-import { trustedTime } from '../../src/main/trusted-time.ts';
+import { TRUSTED_TIME } from '../../src/journal/module.ts';
 import { forgottenInTime } from '../checkers/forgotten.ts';
 import { CLOCKS } from '../scenarios.ts';
-import { retentionOf } from '../workloads/expiring-notes.ts';
+import { TRUST_PARTS } from '../world/trusted-clock.ts';
 import type { Mutant } from './mutant.ts';
+import { withRunningPart } from './planting.ts';
 
 export const retentionTrustsJumps: Mutant = {
   name: 'retention-trusts-jumps',
   bug: 'retention takes the wall clock as it is, whether or not it jumped',
   scenario: CLOCKS,
-  plant: (parts) => ({
-    ...parts,
-    controllers: [
-      retentionOf(
-        ({ readClocks }) =>
-          () =>
-            readClocks().wallMs,
-      ),
-    ],
-  }),
+  plant: (parts) =>
+    withRunningPart(parts, TRUSTED_TIME, (runtime) => {
+      const { readClocks } = runtime.get(TRUST_PARTS);
+      return () => readClocks().wallMs;
+    }),
   caughtBy: [forgottenInTime.name],
 };
 
@@ -26,20 +22,17 @@ export const jumpForgottenOnceTold: Mutant = {
   name: 'jump-forgotten-once-told',
   bug: 'retention pauses for the look that notices a jump, and trusts the clock again at the next',
   scenario: CLOCKS,
-  plant: (parts) => ({
-    ...parts,
-    controllers: [
-      retentionOf(({ readClocks }) => {
-        let last = readClocks();
-        return () => {
-          const now = readClocks();
-          const byMs = now.wallMs - last.wallMs - (now.monotonicMs - last.monotonicMs);
-          last = now;
-          return Math.abs(byMs) > 5000 ? undefined : now.wallMs;
-        };
-      }),
-    ],
-  }),
+  plant: (parts) =>
+    withRunningPart(parts, TRUSTED_TIME, (runtime) => {
+      const { readClocks } = runtime.get(TRUST_PARTS);
+      let last = readClocks();
+      return () => {
+        const now = readClocks();
+        const byMs = now.wallMs - last.wallMs - (now.monotonicMs - last.monotonicMs);
+        last = now;
+        return Math.abs(byMs) > 5000 ? undefined : now.wallMs;
+      };
+    }),
   caughtBy: [forgottenInTime.name],
 };
 
@@ -47,14 +40,11 @@ export const retentionBySteadyTime: Mutant = {
   name: 'retention-by-steady-time',
   bug: 'retention asks whether the clock is trusted, and then takes the steady time of the process, which a clock that is set back leaves ahead',
   scenario: CLOCKS,
-  plant: (parts) => ({
-    ...parts,
-    controllers: [
-      retentionOf((given, clock) => {
-        const trusted = trustedTime(given);
-        return () => (trusted() === undefined ? undefined : clock.nowMs());
-      }),
-    ],
-  }),
+  plant: (parts) =>
+    withRunningPart(parts, TRUSTED_TIME, (runtime, production) => {
+      const trusted = production(runtime);
+      const { clock } = runtime.environment;
+      return () => (trusted() === undefined ? undefined : clock.nowMs());
+    }),
   caughtBy: [forgottenInTime.name],
 };

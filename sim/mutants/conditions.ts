@@ -1,11 +1,12 @@
 // Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
-import { sensesOf } from '../../src/election/index.ts';
+import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
+import { BFD_REPORTS, ELECTION_CONTROLLER, sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
 import { notFromTheLiving } from '../checkers/out-of-control.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
-import { withKinds } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
+import { withKinds, withRunningPart } from './planting.ts';
 
 export const controlTakenForDataPath: Mutant = {
   name: 'control-taken-for-data-path',
@@ -13,16 +14,17 @@ export const controlTakenForDataPath: Mutant = {
   scenario: SCALE_IN,
   likely: 48,
   caughtBy: [notFromTheLiving.name],
-  plant: (parts) => ({
-    ...parts,
-    election: ({ journal, clock, log, ids }, { desk, liveness }) => {
+  plant: (parts) =>
+    withRunningPart(parts, ELECTION_CONTROLLER, (runtime) => {
+      const { environment } = runtime;
+      const reports = runtime.get(BFD_REPORTS);
+      const liveness = runtime.get(LIVENESS_CONTROLLER);
       const isQuiet = (site: string): boolean => liveness.isQuiet(site);
-      const senses = { ...sensesOf(journal.fleet, desk), isBfdDown: () => true, isQuiet };
-      const election = new ElectionController({ journal, clock, log, ids, ...senses });
-      desk.onHearing((host) => election.listen(host));
+      const senses = { ...sensesOf(environment.journal.fleet, reports), isBfdDown: () => true, isQuiet };
+      const election = new ElectionController({ ...environment, ...senses });
+      reports.onHearing((host) => election.listen(host));
       return election;
-    },
-  }),
+    }),
 };
 
 export const leavesWithoutALook: Mutant = {

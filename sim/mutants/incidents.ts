@@ -1,4 +1,5 @@
 // Drains, moves, hand-overs and agents that get one thing wrong which shows only when several things come together: see the incidents.
+import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { ViewsDriver } from '../../src/agent/runtime.ts';
 import { sensesOf } from '../../src/election/index.ts';
 import type { NetworkOrder } from '../../src/network/index.ts';
@@ -6,9 +7,10 @@ import { sourceStaysConnected } from '../checkers/bound-first.ts';
 import { settledBeforeDrained } from '../checkers/drained.ts';
 import { waitsForItself } from '../checkers/readiness.ts';
 import { SCALE_IN } from '../scenarios.ts';
-import { onFleet, overlooking, withKinds } from './altered-kind.ts';
+import { onFleet, overlooking } from './altered-kind.ts';
 import { withNetworkDriver } from './instances.ts';
 import type { Mutant } from './mutant.ts';
+import { withDriver, withKinds } from './planting.ts';
 
 export const unconnectedTakenForMoved: Mutant = {
   name: 'unconnected-taken-for-moved',
@@ -45,21 +47,19 @@ export const readinessPerHost: Mutant = {
   scenario: SCALE_IN,
   likely: 61,
   caughtBy: [waitsForItself.name],
-  plant: (parts) => ({
-    ...parts,
-    drivers: {
-      ...parts.drivers,
-      views: ({ journal, clock }, _world, desk) =>
-        new ViewsDriver({
-          journal,
-          clock,
-          isUnheard: sensesOf(journal.fleet, desk).isUnheard,
-          desk: {
-            isInLine: (host, revision, serviceVersion) => desk.isInLine(host, revision, serviceVersion),
-            unreadinessOf: (host) => desk.wordOf(host)?.unready?.values().next().value,
-            onApplied: (hear) => desk.onApplied(hear),
-          },
-        }),
-    },
-  }),
+  plant: (parts) =>
+    withDriver(parts, 'views', (_driver, runtime) => {
+      const { journal, clock } = runtime.environment;
+      const gateway = runtime.get(AGENT_GATEWAY);
+      return new ViewsDriver({
+        journal,
+        clock,
+        isUnheard: sensesOf(journal.fleet, gateway).isUnheard,
+        desk: {
+          isInLine: (host, revision, serviceVersion) => gateway.isInLine(host, revision, serviceVersion),
+          unreadinessOf: (host) => gateway.wordOf(host)?.unready?.values().next().value,
+          onApplied: (hear) => gateway.onApplied(hear),
+        },
+      });
+    }),
 };

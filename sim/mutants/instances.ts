@@ -2,7 +2,14 @@
 import type { LocalDriver } from '../../src/agent/runtime.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { CLAIM, PORT, type NetworkNews, type NetworkOrder, type Port } from '../../src/network/index.ts';
+import {
+  NETWORK_EVENTS,
+  CLAIM,
+  PORT,
+  type NetworkNews,
+  type NetworkOrder,
+  type Port,
+} from '../../src/network/index.ts';
 import { NetworkEventsController } from '../../src/network/runtime.ts';
 import {
   ITEM,
@@ -18,8 +25,9 @@ import { onlyCopyKept } from '../checkers/copies-kept.ts';
 import { addressUsedOnce, copiesAccounted, runsOnce } from '../checkers/machines.ts';
 import { INSTANCES } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
-import { alteredSteps, onFleet, overlooking, showing, withKinds } from './altered-kind.ts';
+import { alteredSteps, onFleet, overlooking, showing } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
+import { withKinds, withDriver as withServerDriver, withRunningPart, withoutControllers } from './planting.ts';
 
 const KINDS = ['instance-build', 'instance-delete', 'instance-move', 'instance-rebuild', 'instance-shelve'];
 const ONE_HOST = 'never: an instance is at a host without its claim there, or has a claim where it is not';
@@ -98,11 +106,7 @@ function unheard(op: NetworkOrder['op'], driver: Driver): Driver {
 export function withNetworkDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: Driver) => Driver): Mutant {
   return {
     ...mutant,
-    plant: (parts) => {
-      const make = parts.drivers['network'];
-      if (make === undefined) throw new Error('there is no driver of networks');
-      return { ...parts, drivers: { ...parts.drivers, network: (...made) => change(make(...made)) } };
-    },
+    plant: (parts) => withServerDriver(parts, 'network', change),
   };
 }
 
@@ -317,7 +321,7 @@ export const eventOfEarlierBinding: Mutant = {
   likely: 22,
   scenario: INSTANCES,
   caughtBy: [eventsTrue.name],
-  plant: (parts) => ({ ...parts, news: ({ journal, clock, log }) => new HastyEvents({ journal, clock, log }) }),
+  plant: (parts) => withRunningPart(parts, NETWORK_EVENTS, ({ environment }) => new HastyEvents(environment)),
 };
 
 export const degradedLeftAlone: Mutant = {
@@ -326,7 +330,7 @@ export const degradedLeftAlone: Mutant = {
   bug: 'nobody looks after instances that run and are not connected',
   scenario: INSTANCES,
   caughtBy: [AT_REST],
-  plant: (parts) => ({ ...parts, controllers: [] }),
+  plant: (parts) => withoutControllers(parts, 'instances'),
 };
 
 export const replugNeverTried: Mutant = {

@@ -44,7 +44,7 @@ import {
   deskWithoutLease,
   lostPark,
   takesOldVoicesForNew,
-} from './rooms.ts';
+} from './running-parts.ts';
 import {
   budgetIgnored,
   electionIgnoresTombstones,

@@ -1,14 +1,24 @@
 // Removals that forget something: peers that went to another zone or have an older agent, what lived there, and the host's own switch.
 import { mayHaveTunnelsTo } from '../../src/dataplane/index.ts';
-import { CURRENT_SERVICE_VERSION, findHost, HOST, scaleInEndKind, transportZoneOf } from '../../src/hosts/index.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
+import {
+  evacuatorsOf,
+  CURRENT_SERVICE_VERSION,
+  findHost,
+  HOST,
+  scaleInEndKind,
+  transportZoneOf,
+} from '../../src/hosts/index.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import type { OperationKind } from '../../src/operations/index.ts';
 import { removedWithAll } from '../checkers/leaving.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { AT_REST } from '../seed-properties.ts';
-import { onFleet, showing, withKinds } from './altered-kind.ts';
+import { onFleet, showing } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
+import { withKinds } from './planting.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 /** Removals that are made otherwise than they are. */
 function ending(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {

@@ -1,8 +1,7 @@
 // Elections, hand-overs, drains and removals that get one thing wrong, as others have before.
-import { SERVICE, type Service } from '../../src/election/index.ts';
+import { ELECTION_CONTROLLER, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
-import { HOST, type Host } from '../../src/hosts/index.ts';
-import { LivenessController } from '../../src/hosts/runtime.ts';
+import { HOST, LIVENESS_CONTROLLER, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
@@ -12,8 +11,9 @@ import { commitsEnd, failuresPaused } from '../checkers/pace.ts';
 import { removedEverywhere } from '../checkers/switches.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { AT_REST, NOTHING_LEFT } from '../seed-properties.ts';
-import { alteredSteps, onFleet, showing, withKinds } from './altered-kind.ts';
+import { alteredSteps, onFleet, showing } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
+import { withKinds, withDriver, withViewPart, withRunningPart } from './planting.ts';
 
 const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
 
@@ -53,10 +53,9 @@ export const electionIgnoresTombstones: Mutant = {
   bug: 'elections choose a host that is leaving, if one has anything of the service',
   scenario: SCALE_IN,
   caughtBy: [toTheAble.name, NOT_TO_LEAVING],
-  plant: (parts) => ({
-    ...parts,
-    election: (born, desk) => {
-      const careless = writing(born.journal, (change, fleet) => {
+  plant: (parts) =>
+    withRunningPart(parts, ELECTION_CONTROLLER, (runtime, production) => {
+      const careless = writing(runtime.environment.journal, (change, fleet) => {
         if (change.kind !== SERVICE.name || change.doc === null) return change;
         const is = change.doc as Service;
         const was = fleet.get(SERVICE, idOf(SERVICE, change.id))?.doc;
@@ -64,9 +63,8 @@ export const electionIgnoresTombstones: Mutant = {
         const host = leavingHost(fleet, is) ?? is.designated.host;
         return put(SERVICE, idOf(SERVICE, change.id), { ...is, designated: { ...is.designated, host } });
       });
-      return parts.election({ ...born, journal: careless }, desk);
-    },
-  }),
+      return production(runtime.withEnvironment({ journal: careless }));
+    }),
 };
 
 /** What a change makes of a service, as it was before and as it is to be. */
@@ -92,23 +90,10 @@ export const epochNotGrown: Mutant = {
 
 /** Views are said to be in line whenever somebody asks. */
 function unwatched(driver: string, asks: (kind: string) => boolean): Mutant['plant'] {
-  return (parts) => {
-    const make = parts.drivers[driver];
-    if (make === undefined) throw new Error(`there is no driver ${driver}`);
-    return {
-      ...parts,
-      drivers: {
-        ...parts.drivers,
-        [driver]: (...made) => {
-          const inner = make(...made);
-          return {
-            carryOut: async (action, fence) =>
-              asks(action.step) ? { kind: 'applied' } : inner.carryOut(action, fence),
-          };
-        },
-      },
-    };
-  };
+  return (parts) =>
+    withDriver(parts, driver, (inner) => ({
+      carryOut: async (action, fence) => (asks(action.step) ? { kind: 'applied' } : inner.carryOut(action, fence)),
+    }));
 }
 
 export const oldHostRetiredTooSoon: Mutant = {
@@ -203,18 +188,15 @@ export const quarantineForgotten: Mutant = {
   scenario: SCALE_IN,
   likely: 38,
   caughtBy: [vouchedOffDistrusted.name],
-  plant: (parts) => ({
-    ...parts,
-    liveness: (born) => {
-      const trusting = writing(born.journal, (change) => {
+  plant: (parts) =>
+    withRunningPart(parts, LIVENESS_CONTROLLER, (runtime, production) => {
+      const trusting = writing(runtime.environment.journal, (change) => {
         if (change.kind !== HOST.name || change.doc === null) return change;
         const { quarantined, ...host } = change.doc as Host;
         return quarantined?.because === 'vouched-off' ? put(HOST, idOf(HOST, change.id), host) : change;
       });
-      const { clock, log } = born;
-      return new LivenessController({ journal: trusting, clock, log });
-    },
-  }),
+      return production(runtime.withEnvironment({ journal: trusting }));
+    }),
 };
 
 /** The service, while this operation has its next host built. */
@@ -283,17 +265,11 @@ export const removedStillShown: Mutant = {
   bug: 'hosts are shown peers that are past the point of no return',
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name, AT_REST, NOTHING_LEFT],
-  plant: (parts) => ({
-    ...parts,
-    viewParts: parts.viewParts.map((part) =>
-      part.name !== 'peers'
-        ? part
-        : {
-            ...part,
-            build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizing(fleet, host)],
-          },
-    ),
-  }),
+  plant: (parts) =>
+    withViewPart(parts, 'peers', (part) => ({
+      ...part,
+      build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizing(fleet, host)],
+    })),
 };
 
 function finalizing(fleet: FleetReader, host: string): object[] {

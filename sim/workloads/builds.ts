@@ -1,5 +1,7 @@
 // An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers
 // late, fails, and refuses an older epoch. For what host-join has no use: actions, their answers, retries.
+import { hidden } from '../../src/composition/index.ts';
+import { BORN, WORLD } from '../world/parts.ts';
 import { Type } from 'typebox';
 import { idOf, put, schemaKind, type FleetReader } from '../../src/fleet/index.ts';
 import {
@@ -135,8 +137,12 @@ function atRest(world: World): string[] {
 
 export const builds: Workload = {
   name: 'builds',
-  models: [{ kinds: [THING] }],
-  operationKinds: [build],
-  drivers: { builder: driver },
+  module: {
+    name: 'builds',
+    models: () => [{ kinds: [THING] }],
+    operationKinds: () => [build],
+    hiddenKinds: [hidden(THING)],
+    drivers: (runtime) => ({ builder: driver(runtime.get(BORN), runtime.get(WORLD)) }),
+  },
   start: (world) => ({ over: work(world), atRest: () => atRest(world) }),
 };

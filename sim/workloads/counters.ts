@@ -1,5 +1,6 @@
 // The smallest thing that can go wrong: counters that many people increment, and a pool that must not be oversold. Each
 // request leaves a receipt, as an API request with an idempotency key does.
+import { hidden } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, put, remove, schemaKind, type FleetReader, type Index, type Model } from '../../src/fleet/index.ts';
 import { accept, refuse, type Decision, type ReadCommit } from '../../src/journal/index.ts';
@@ -117,7 +118,7 @@ function countersIn(commit: ReadCommit): [id: string, value: number][] {
 
 export const counters: Workload = {
   name: 'counters',
-  models: [model],
+  module: { name: 'counters', models: () => [model], hiddenKinds: [hidden(COUNTER), hidden(RECEIPT), hidden(CLAIM)] },
   start: (world) => {
     const names = Array.from({ length: world.rng.between(4, 8) }, (_, at) => `caller${at + 1}`);
     const over = Promise.all(names.map((name) => work(world, world.newOperator(name), name)));

@@ -21,7 +21,7 @@ class HostsPlay {
   constructor(world: World) {
     this.#world = world;
     this.#admin = new Admin(world);
-    this.#kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
+    this.#kinds = world.composition.operationKinds;
   }
 
   async run(): Promise<void> {

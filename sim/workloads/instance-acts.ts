@@ -69,7 +69,7 @@ export class InstanceActs {
     this.#ground = ground;
     this.#weights = weights;
     this.#rng = world.rng.fork();
-    this.#kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
+    this.#kinds = world.composition.operationKinds;
   }
 
   /** The next thing that somebody asks for; undefined when there is nothing of the kind. */

@@ -35,7 +35,7 @@ function portDeletion(id: string): Command<unknown> {
 }
 
 /** One that is leaving already and got stuck, because its deadline passed, goes on. */
-function deletion({ truth, parts }: World, id: string, by: string): Command<unknown> | undefined {
+function deletion({ truth, composition }: World, id: string, by: string): Command<unknown> | undefined {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return undefined;
   if (instance.doc.state !== 'deleting') {
@@ -51,7 +51,7 @@ function deletion({ truth, parts }: World, id: string, by: string): Command<unkn
       [...truth.find(ITEMS_BY_OPERATION, operation)].some((item) => item.doc.target.id === id),
   );
   if (stuck === undefined) return undefined;
-  const kinds = new Map(parts.operationKinds.map((kind) => [kind.name, kind]));
+  const kinds = composition.operationKinds;
   return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
 }
 

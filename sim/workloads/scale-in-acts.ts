@@ -2,6 +2,7 @@
 // with names in any form. Some of it makes no sense, and is refused.
 import { editHost } from '../../src/hosts/decide.ts';
 import {
+  evacuatorsOf,
   clearForcedDown,
   endScaleIn,
   forceDownHost,
@@ -15,7 +16,7 @@ import {
 import { previewScaleIn } from '../../src/hosts/preview.ts';
 import { reAdmitHost } from '../../src/hosts/re-admit.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { cancelOperation, OPERATION, retryOperation, type OperationKind } from '../../src/operations/index.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { Command } from '../world/operator.ts';
@@ -23,6 +24,8 @@ import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
 import { settingTo, ZONES, type ScaleInGround } from './scale-in-ground.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 type Asked = Command<unknown> | undefined;
 
@@ -40,7 +43,7 @@ export class ScaleInActs {
     this.#world = world;
     this.#ground = ground;
     this.#rng = world.rng.fork();
-    this.#kinds = new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
+    this.#kinds = world.composition.operationKinds;
   }
 
   /** The next thing that somebody asks for; undefined when there is nothing of the kind. */

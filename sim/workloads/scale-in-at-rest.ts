@@ -7,9 +7,16 @@ import { dataplaneView, diff, WIPED } from '../../src/dataplane/index.ts';
 import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
 import { wrongAtRest } from '../../src/election/invariants.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
-import { DESIGNATIONS_VERSION, HOST, isOutOfControl, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import {
+  evacuatorsOf,
+  DESIGNATIONS_VERSION,
+  HOST,
+  isOutOfControl,
+  startScaleIn,
+  type Host,
+} from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import {
   isOpen,
   isUnfinished,
@@ -27,6 +34,8 @@ import type { Machine } from '../world/machine.ts';
 import type { Life } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import { instancesAtRest } from './instances-at-rest.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 /** Those that are judged here; the others are judged where instances are. */
 const SCALE_IN_KINDS: readonly string[] = [
@@ -115,12 +124,12 @@ function isHeard({ host, machine }: { host: Host | undefined; machine: Machine |
 
 /** What would be done for an item if somebody looked now: nothing, or it was forgotten. */
 function goesOn(
-  { truth, parts }: World,
+  { truth, composition }: World,
   operation: { readonly id: string; readonly doc: Operation },
   item: StoredItem,
   nowMs: number,
 ): string | undefined {
-  const kind = parts.operationKinds.find(({ name }) => name === operation.doc.kind);
+  const kind = composition.operationKinds.get(operation.doc.kind);
   const stored = truth.get(OPERATION, idOf(OPERATION, operation.id));
   if (kind === undefined || stored === undefined) return 'nobody knows how';
   for (const next of kind.plan(truth, stored, [item], nowMs)) {

@@ -2,10 +2,10 @@
 // deleted, and then every host that is leaving leaves for good or comes back. Nothing may be left of what was.
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { ELECTION, SERVICE } from '../../src/election/index.ts';
-import { clearForcedDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
+import { evacuatorsOf, clearForcedDown, endScaleIn, HOST, recoverHosts, startScaleIn } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP } from '../../src/hosts/pending-clean-up.ts';
 import { reAdmitHost } from '../../src/hosts/re-admit.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { deleteFloatingAddress, disassociateFloatingAddress } from '../../src/network/decide-floating-address.ts';
 import { deleteRouter } from '../../src/network/decide-router.ts';
 import { FLOATING_ADDRESS, ROUTER, SUBNET } from '../../src/network/index.ts';
@@ -16,6 +16,8 @@ import type { World } from '../world/world.ts';
 import { plain, type Decide } from './commands.ts';
 import { deleteEverything, instancesGone } from './instances-gone.ts';
 import { settingTo } from './scale-in-ground.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const ROUNDS_MAX = 6;
 const ROUND_MS = 8000;

@@ -3,9 +3,7 @@
 import { ELECTION } from '../../src/election/index.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
-import { ScaleInController } from '../../src/hosts/runtime.ts';
 import { scaleOut } from '../../src/hosts/scale-out.ts';
-import { EVACUATORS } from '../../src/main/rooms.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import type { Command, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
@@ -105,9 +103,6 @@ async function giveTokens(world: World, ground: ScaleInGround): Promise<void> {
 
 export const scaleIn: Workload = {
   name: 'scale-in',
-  controllers: [
-    ({ journal, clock, log, ids }) => new ScaleInController({ journal, clock, log, ids, evacuators: EVACUATORS }),
-  ],
   start: (world) => {
     const ground = new ScaleInGround(world);
     const ready = ground.lay();

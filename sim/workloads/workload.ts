@@ -1,18 +1,12 @@
 // What a workload is: something that goes on in the world while it is troubled. To add one, write its file and add it
 // to a scenario.
-import type { Model } from '../../src/fleet/index.ts';
-import type { Driver, OperationKind } from '../../src/operations/index.ts';
-import type { Parts } from '../world/parts.ts';
-import type { Born } from '../world/server.ts';
+import type { Module } from '../../src/composition/index.ts';
 import type { World } from '../world/world.ts';
 
 export interface Workload {
   readonly name: string;
-  /** What its documents need beyond what other workloads bring. */
-  readonly models?: readonly Model[];
-  readonly operationKinds?: readonly OperationKind[];
-  readonly drivers?: Readonly<Record<string, (born: Born, world: World) => Driver>>;
-  readonly controllers?: Parts['controllers'];
+  /** What it brings to the program beyond its modules: documents, operation kinds and drivers of its own. */
+  readonly module?: Module;
   /** Begins. New things are asked for only while `world.troubled`. */
   readonly start: (world: World) => Play;
 }

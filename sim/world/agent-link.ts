@@ -1,4 +1,5 @@
 // The agent's link port: its calls travel as messages to a server's desk, and so do the answers, or not.
+import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import type {
   Collect,
   Collected,
@@ -121,7 +122,10 @@ function patienceFor(name: string): number {
 async function atDesk<A>(life: Life, ask: (desk: InProcessLink) => Promise<Reply<A>>): Promise<Arrived<A>> {
   try {
     // Until the fleet is loaded, a server does not listen.
-    return { kind: 'reply', reply: await ask(new InProcessLink(() => (life.open ? life.rooms.desk : undefined))) };
+    return {
+      kind: 'reply',
+      reply: await ask(new InProcessLink(() => (life.open ? life.runtime.get(AGENT_GATEWAY) : undefined))),
+    };
   } catch (error) {
     if (!(error instanceof LinkDown)) throw error;
     return { kind: 'down' };

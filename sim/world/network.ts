@@ -1,7 +1,7 @@
 // The network of one world: one back end that outlives every server and every host, the way to it, and the way of its news to
 // the servers.
 import type { Clock } from '../../src/journal/index.ts';
-import { orderPools, recordNetworkEvents, type NetworkNews } from '../../src/network/index.ts';
+import { NETWORK_EVENTS, orderPools, recordNetworkEvents, type NetworkNews } from '../../src/network/index.ts';
 import { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { Rng } from '../kernel/rng.ts';
@@ -60,7 +60,7 @@ export class Network {
       label: `news of ${news.port}`,
       to: this.#listener(),
       repeatable: true,
-      serve: async ({ rooms }: NonNullable<Server['life']>) => rooms.news.tell(news),
+      serve: async ({ runtime }: NonNullable<Server['life']>) => runtime.get(NETWORK_EVENTS).tell(news),
     };
     this.#link.send(message, () => undefined);
   }

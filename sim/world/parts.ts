@@ -1,38 +1,25 @@
-// What a server and an agent are made of. The world uses the production code; a mutant replaces one part of it from
-// outside.
+// What a server and an agent are made of. The world uses the production code, folded from the same modules as the program; a mutant
+// replaces one part of it from outside.
 import { hash } from 'node:crypto';
 import { authorizingSubmit, type World as RouteWorld } from '../../src/access/index.ts';
-import { Agent, Desk, ViewsDriver, Vouching, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import type { composeView } from '../../src/agent/index.ts';
+import { GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
+import { Agent, Vouching, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/signer-fixture.ts';
-import { sensesOf } from '../../src/election/index.ts';
-import { ElectionController } from '../../src/election/runtime.ts';
-import type { Model } from '../../src/fleet/index.ts';
-import type { ViewPart } from '../../src/hosts/index.ts';
-import { LivenessController } from '../../src/hosts/runtime.ts';
-import { DegradedController } from '../../src/instances/runtime.ts';
+import { provide, provideController, serviceKey, type Module, type Provider } from '../../src/composition/index.ts';
+import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
-import { MODELS, OPERATION_KINDS, VIEW_PARTS } from '../../src/main/rooms.ts';
-import { NetworkDriver, NetworkEventsController, simulatedBackEnds } from '../../src/network/runtime.ts';
-import type { Driver, OperationKind } from '../../src/operations/index.ts';
-import { LeaseController, OperationsController } from '../../src/operations/runtime.ts';
+import type { OwnKeys } from '../../src/keys/index.ts';
+import { OWN_KEYS } from '../../src/keys/module.ts';
+import { MODULES } from '../../src/main/modules.ts';
+import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../../src/network/index.ts';
+import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
+import { LeaseController } from '../../src/operations/runtime.ts';
 import { NetworkPort } from './network-port.ts';
 import type { Born } from './server.ts';
+import { trustedTimeProviders } from './trusted-clock.ts';
 import type { World } from './world.ts';
-
-export interface Controller {
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** The controllers of one start of a server that others speak to. All of them run. */
-export interface Rooms {
-  readonly lease: LeaseController;
-  readonly liveness: LivenessController;
-  readonly operations: OperationsController;
-  readonly news: NetworkEventsController;
-  readonly election: ElectionController;
-  readonly desk: Desk;
-}
 
 export interface Parts {
   /** The database on the shared disk. */
@@ -42,40 +29,34 @@ export interface Parts {
   readonly journal: (options: JournalOptions) => Journal;
   /** How what callers ask for gets to the journal. */
   readonly submit: (journal: Journal) => RouteWorld['submit'];
-  readonly models: readonly Model[];
-  readonly operationKinds: readonly OperationKind[];
-  /** What agents are shown. */
-  readonly viewParts: readonly ViewPart[];
-  /** Drivers by name, made for one start of a server. */
-  readonly drivers: Readonly<Record<string, (born: Born, world: World, desk: Desk) => Driver>>;
-  readonly lease: (born: Born) => LeaseController;
-  readonly liveness: (born: Born) => LivenessController;
-  readonly operations: (born: Born, world: World, desk: Desk) => OperationsController;
-  readonly election: (born: Born, rooms: Pick<Rooms, 'desk' | 'liveness'>) => ElectionController;
-  readonly news: (born: Born) => NetworkEventsController;
-  readonly desk: (born: Born, rooms: Pick<Rooms, 'lease' | 'liveness'>, world: World) => Desk;
+  /** Those of the program, and those of workloads. */
+  readonly modules: readonly Module[];
+  /** What one start of a server provides to its modules, or replaces of them. */
+  readonly providers: (born: Born, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
-  /** Controllers that nobody speaks to, of rooms that only some worlds have. */
-  readonly controllers: readonly ((born: Born) => Controller)[];
 }
+
+const LEASE_CONTROLLER = serviceKey<LeaseController>('lease');
+/** For drivers of workloads: the start of a server that they belong to, and the world that it is in. */
+export const BORN = serviceKey<Born>('born');
+export const WORLD = serviceKey<World>('world');
 
 /** Longer than in production: a holder that stands still for a while may keep its lease, which is what some guards are for. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
+/** Real ends of waits are spread for the sake of other callers; here that would only be more ticks. */
+const GATEWAY_LOOK_MS = 1000;
 
 /** All servers of a world sign with the same key. */
 const SIGNER = fakeSigner();
+const KEYS: OwnKeys = { serial: 1, signing: ['signing-1'], authorities: ['authority-1'] };
 
 export function sha256(text: string): string {
   return hash('sha256', text);
 }
 
-function kindsOf(world: World): ReadonlyMap<string, OperationKind> {
-  return new Map(world.parts.operationKinds.map((kind) => [kind.name, kind]));
-}
-
 /** What every server shows a host of itself. */
-export function viewSource(world: World): ConstructorParameters<typeof Desk>[0]['source'] {
-  return { parts: world.parts.viewParts, kinds: kindsOf(world) };
+export function viewSource({ composition }: World): Parameters<typeof composeView>[1] {
+  return { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds };
 }
 
 export const productionParts: Parts = {
@@ -83,52 +64,40 @@ export const productionParts: Parts = {
   client: (store) => store,
   journal: (options) => new Journal(options),
   submit: authorizingSubmit,
-  models: MODELS,
-  operationKinds: [...OPERATION_KINDS.values()],
-  viewParts: VIEW_PARTS,
-  drivers: {
-    network: ({ program, clock, hasCredentials }, world) =>
-      new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) }),
-    views: ({ journal, clock }, _world, desk) =>
-      new ViewsDriver({ desk, journal, clock, isUnheard: sensesOf(journal.fleet, desk).isUnheard }),
-  },
-  lease: ({ journal, clock, log, program, url }) =>
-    new LeaseController({ journal, clock, log, holder: program.name, url, ...LEASE_TIMES }),
-  liveness: ({ journal, clock, log }) => new LivenessController({ journal, clock, log }),
-  operations: (born, world, desk) => {
-    const { journal, clock, log } = born;
-    const drivers = new Map(Object.entries(world.parts.drivers).map(([name, make]) => [name, make(born, world, desk)]));
-    return new OperationsController({ journal, clock, log, kinds: kindsOf(world), drivers });
-  },
-  news: ({ journal, clock, log }) => new NetworkEventsController({ journal, clock, log }),
-  election: ({ journal, clock, log, ids }, { desk, liveness }) => {
-    const isQuiet = (site: string): boolean => liveness.isQuiet(site);
-    const election = new ElectionController({ journal, clock, log, ids, ...sensesOf(journal.fleet, desk), isQuiet });
-    desk.onHearing((host) => election.listen(host));
-    return election;
-  },
-  desk: ({ journal, clock, log, program }, { lease, liveness }, world) =>
-    new Desk({
-      journal,
-      clock,
-      log,
-      // Real ends of waits are spread for the sake of other callers; here that would only be more ticks.
-      lookMs: 1000,
-      source: viewSource(world),
-      liveness: {
+  modules: MODULES,
+  providers: (born, world) => [
+    provide(BORN, () => born),
+    provide(WORLD, () => world),
+    provideController(LEASE_CONTROLLER, () => {
+      const { journal, clock, log, program, url } = born;
+      return new LeaseController({ journal, clock, log, holder: program.name, url, ...LEASE_TIMES });
+    }),
+    ...trustedTimeProviders(born),
+    provide(OWN_KEYS, () => ({ ids: () => KEYS })),
+    provide(BACK_END_CREDENTIALS, () => ({ has: born.hasCredentials })),
+    provide(NETWORK_DRIVER, () => {
+      const { clock, hasCredentials, program } = born;
+      return new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) });
+    }),
+    provide(HEARTBEAT_LISTENER, (runtime) => {
+      const liveness = runtime.get(LIVENESS_CONTROLLER);
+      return {
         heard: (host) => {
-          world.hearing.heard(program.name, host, world.scheduler.nowMs);
+          world.hearing.heard(born.program.name, host, world.scheduler.nowMs);
           liveness.heard(host);
         },
-      },
+      };
+    }),
+    provide(GATEWAY_OPTIONS, (runtime) => ({
+      lookMs: GATEWAY_LOOK_MS,
       hash: sha256,
-      holder: () => lease.holder(),
+      holder: () => runtime.get(LEASE_CONTROLLER).holder(),
       vouching: new Vouching({
-        journalId: () => journal.journalId,
+        journalId: () => born.journal.journalId,
         signer: () => SIGNER,
         servers: () => world.servers.map((server) => server.url),
       }),
-    }),
+    })),
+  ],
   agent: (ports, options) => new Agent(ports, options),
-  controllers: [({ journal, clock, log }) => new DegradedController({ journal, clock, log })],
 };

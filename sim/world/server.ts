@@ -1,11 +1,11 @@
 // A server that is started, crashed, paused and started again. Each start is a life of its own: the real journal and
 // controllers, reached only through ports that belong to this life.
 import type { World as RouteWorld } from '../../src/access/index.ts';
+import { Runtime } from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
 import type { Log } from '../../src/operations/index.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
-import type { Controller, Rooms } from './parts.ts';
 import { StoreLink } from './store-link.ts';
 import { StorePort } from './store-port.ts';
 import type { World } from './world.ts';
@@ -26,8 +26,7 @@ export interface Born {
 }
 
 export interface Life extends Born {
-  readonly rooms: Rooms;
-  readonly others: readonly Controller[];
+  readonly runtime: Runtime;
   readonly stop: AbortController;
   /** The fleet is loaded: requests are taken. */
   open: boolean;
@@ -119,32 +118,17 @@ export class Server {
     const hasCredentials = (): boolean => this.hasCredentials;
     const submit = parts.submit(journal);
     const born: Born = { program, clock, ids, log, journal, submit, url: this.url, hasCredentials };
-    const others = parts.controllers.map((make) => make(born));
-    return { ...born, rooms: makeRooms(born, this.#world), others, stop: new AbortController(), open: false };
+    const { composition } = this.#world;
+    const runtime = new Runtime(composition, { journal, clock, ids, log }, parts.providers(born, this.#world));
+    return { ...born, runtime, stop: new AbortController(), open: false };
   }
-}
-
-function makeRooms(born: Born, world: World): Rooms {
-  const { parts } = world;
-  const [lease, liveness] = [parts.lease(born), parts.liveness(born)];
-  const desk = parts.desk(born, { lease, liveness }, world);
-  const operations = parts.operations(born, world, desk);
-  return {
-    lease,
-    liveness,
-    operations,
-    news: parts.news(born),
-    election: parts.election(born, { desk, liveness }),
-    desk,
-  };
 }
 
 async function run(life: Life): Promise<void> {
   await open(life);
   life.open = true;
-  const rooms: readonly Controller[] = Object.values(life.rooms);
-  const controllers = [...rooms, ...life.others];
   const { signal } = life.stop;
+  const controllers = life.runtime.controllers();
   await Promise.all([life.journal.follow(signal), ...controllers.map((controller) => controller.run(signal))]);
 }
 

@@ -1,6 +1,7 @@
 // One world of one seed: a disk, a database, servers and those who ask them, all under one scheduler. It only brings
 // them together; what happens is in workloads and faults, what must hold is in checkers.
-import { Fleet, Registry, type Applied } from '../../src/fleet/index.ts';
+import { compose, type Composition } from '../../src/composition/index.ts';
+import { Fleet, type Applied, type Registry } from '../../src/fleet/index.ts';
 import type { Commit, Group, Lease, Store, Written } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
@@ -36,6 +37,7 @@ export class World implements StoreWitness {
   readonly parts: Parts;
   readonly rng: Rng;
   readonly scheduler: Scheduler;
+  readonly composition: Composition;
   readonly registry: Registry;
   readonly disk: MemoryDisk;
   readonly database: Store;
@@ -60,7 +62,8 @@ export class World implements StoreWitness {
     this.parts = parts;
     this.rng = new Rng(seed);
     this.scheduler = new Scheduler(this.rng.fork(), new Trace(print));
-    this.registry = new Registry(parts.models);
+    this.composition = compose(parts.modules);
+    this.registry = this.composition.newRegistry();
     const nowMs = (): number => WORLD_BEGINS_MS + this.scheduler.nowMs;
     this.disk = new MemoryDisk({ journalId: `journal-${seed}`, nowMs });
     this.database = parts.database(this.disk);

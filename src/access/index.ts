@@ -53,4 +53,4 @@ export { authorizingSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_VIEW } from './token-view.ts';
 export { seen, viewOf } from './view.ts';
-export type { View } from './view.ts';
+export type { ProjectOf, SiteOf, View } from './view.ts';

@@ -1,4 +1,3 @@
-export { agentSentences } from './agent-sentences.ts';
 export { recordAnswer } from './decide.ts';
 export type { Stamp, View } from './messages.ts';
 export { composeView } from './view.ts';

@@ -1,2 +1,1 @@
-export { alarmRoutes, alarmView } from './routes.ts';
 export { IntegrityController } from './integrity-controller.ts';

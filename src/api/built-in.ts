@@ -8,7 +8,7 @@ import { ChangeViews } from './change-view.ts';
 import { historyRoute } from './history.ts';
 import { openApi, openApiRoute } from './openapi.ts';
 import { probeRoutes, type Probed } from './probes.ts';
-import { SETTING_VIEW, settingRoutes } from './settings.ts';
+import { settingRoutes } from './settings.ts';
 import { watchRoute } from './watch.ts';
 import type { Workload } from './workload.ts';
 
@@ -29,7 +29,7 @@ export interface BuiltIn {
 }
 
 export function builtInRoutes(options: BuiltInOptions): BuiltIn {
-  const views = new ChangeViews([...options.views, SETTING_VIEW]);
+  const views = new ChangeViews(options.views);
   const describe = (): object => openApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),

@@ -1,20 +1,12 @@
 // What operators scrape. Counts follow the journal commit by commit: a scrape never walks the fleet.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { AnyDoc, Applied, Kind } from '../fleet/index.ts';
+import type { DocumentMetric } from '../composition/index.ts';
+import type { AnyDoc, Applied } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
 import { RequestFigures } from './request-figures.ts';
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const GROUP_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-
-/** How many documents of a kind there are, by labels taken from them. */
-export interface Tally<D extends AnyDoc = AnyDoc> {
-  readonly name: string;
-  readonly help: string;
-  readonly kind: Kind<string, D>;
-  readonly labels: readonly string[];
-  readonly of: (doc: D) => readonly string[];
-}
 
 export class Metrics {
   readonly registry = new Registry();
@@ -98,14 +90,14 @@ export class Metrics {
     return `${await this.registry.metrics()}\n${this.requests.text()}`;
   }
 
-  /** Follows a journal: its revision, its groups, its lease, and what the tallies count. */
-  follow(journal: Journal, clock: Clock, tallies: readonly Tally<never>[]): () => void {
+  /** Follows a journal: its revision, its groups, its lease, and the documents that metrics count. */
+  follow(journal: Journal, clock: Clock, counted: readonly DocumentMetric<never>[]): () => void {
     this.#gauge('muster_journal_revision', 'The newest revision this server shows', () => journal.fleet.revision);
     const epoch = 'The epoch of the deciding lease while this server holds it, else 0';
     this.#gauge('muster_lease_epoch', epoch, () => journal.fence?.epoch ?? 0);
     this.#gauge('muster_lease_held', 'Whether this server decides', () => (journal.fence === undefined ? 0 : 1));
     const stopGroups = this.#followGroups(journal, clock);
-    const stops = tallies.map((tally) => this.#followTally(journal, tally as unknown as Tally));
+    const stops = counted.map((metric) => this.#followDocuments(journal, metric as unknown as DocumentMetric));
     return () => [stopGroups, ...stops].forEach((stop) => stop());
   }
 
@@ -144,11 +136,11 @@ export class Metrics {
     });
   }
 
-  #followTally(journal: Journal, { name, help, kind, labels, of }: Tally): () => void {
+  #followDocuments(journal: Journal, { name, help, kind, labels, labelsOf }: DocumentMetric): () => void {
     const counts = new Map<string, { readonly values: readonly string[]; count: number }>();
     const add = (doc: AnyDoc | undefined, by: number): void => {
       if (doc === undefined) return;
-      const values = of(doc);
+      const values = labelsOf(doc);
       const key = values.join('\n');
       const known = counts.get(key);
       if (known === undefined) counts.set(key, { values, count: by });

@@ -19,13 +19,13 @@ import { repeatedBody } from './repeated-body.ts';
 import { parseJson } from './json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
-import { Metrics, type Tally } from './metrics.ts';
+import { Metrics } from './metrics.ts';
+import type { DocumentMetric } from '../composition/index.ts';
 import { notFound } from './not-found.ts';
 import { HttpProblem, problemOf } from './problem.ts';
 import { recaller, type Recall } from './recall.ts';
 import { refuseConnection } from './refuse-connection.ts';
 import { Replies } from './replies.ts';
-import { SETTING_VIEW } from './settings.ts';
 import { handlerOf, type VouchForHolder } from './serve.ts';
 import { refuseYangElsewhere } from './restconf/acceptable.ts';
 import { YANG_JSON } from './restconf/errors.ts';
@@ -54,7 +54,7 @@ export interface ServerOptions {
   /** Every kind that watchers and the history may show. */
   readonly views: readonly View<string, never>[];
   readonly settings: readonly Setting[];
-  readonly tallies?: readonly Tally<never>[];
+  readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;
   /** Made by whoever counts what the server does not see. */
   readonly metrics?: Metrics;
@@ -136,9 +136,9 @@ export function createServer(options: ServerOptions): Server {
     audited: { files: trail.files, server },
   });
   routes = [...options.routes, ...built.routes];
-  const { journal, clock, log, vouchForHolder, tallies = [] } = options;
-  const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, tallies)];
-  const recall = recaller({ ...parts.world, views: [...options.views, SETTING_VIEW] });
+  const { journal, clock, log, vouchForHolder, documentMetrics = [] } = options;
+  const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, documentMetrics)];
+  const recall = recaller({ ...parts.world, views: options.views });
   addRoutes(app, routes, { ...parts, forwarder, replies, recall, trail, log, vouchForHolder });
   const stop = closer(app, parts.streams, closing, options.journal);
   return {

@@ -14,8 +14,6 @@ export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';
 export { CONNECTION_PATTERN, connectionText, readConnection } from './tracked-connection.ts';
-export { heartbeatsPart } from './heartbeats-part.ts';
-export { networksPart } from './networks-part.ts';
 export { mayHaveTunnelsTo, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
 export { dataplaneView, domainOf } from './shown.ts';

@@ -12,20 +12,17 @@ export {
   troubleKey,
 } from './conditions.ts';
 export type { Condition, ConditionMemory } from './conditions.ts';
-export { recordStrays, straysKey, straysSentences, summarizeStrays } from './strays.ts';
-export { conditionSentences, recordConditions } from './record-conditions.ts';
-export { hostJoin, JOIN_DEADLINE_MS, joinSentences } from './join.ts';
+export { recordStrays, straysKey, summarizeStrays } from './strays.ts';
+export { recordConditions } from './record-conditions.ts';
+export { hostJoin, JOIN_DEADLINE_MS } from './join.ts';
 export { byAnyId, hostFieldsOf } from './by-any-id.ts';
 export { resolveHost } from './identity.ts';
 export { LIVENESS } from './liveness.ts';
-export { addressSentences } from './address-alarms.ts';
-export { livenessSentences } from './liveness-plan.ts';
 export {
   HOST,
   HOSTS_BY_IDENTITY,
   HOSTS_BY_STATE,
   hostsModel,
-  hostsOfSite,
   identityForms,
   isTombstoned,
   SWITCH_IDENTITY,
@@ -55,13 +52,21 @@ export type { SlicedVerb, Slicing } from './scale-in-prepare.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in-answer.ts';
 export { SCALE_IN } from './scale-in-settings.ts';
-export { ownCleanUp, peerCleanUp } from './pending-clean-up.ts';
+export { ownCleanUp } from './pending-clean-up.ts';
 export { scaleInEndKind } from './scale-in-end.ts';
 export { scaleInModel } from './scale-in-model.ts';
 export { hostOfDrain } from './scale-in-moves.ts';
 export { scaleInKind } from './scale-in-operation.ts';
 export { scaleInRecoverKind } from './scale-in-recover.ts';
-export { scaleInSentences } from './scale-in-sentences.ts';
 export { viewsSentences } from './views-action.ts';
-export { scaleOutKind, scaleOutSentences } from './scale-out.ts';
 export type { Rebalance } from './scale-out.ts';
+export {
+  EVACUATORS,
+  evacuatorsOf,
+  REBALANCE,
+  TOUCHED_BY,
+  TUNNEL_PEERS,
+  UNREADY_SERVICES,
+  VIEW_PARTS,
+} from './extension-points.ts';
+export { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS } from './service-keys.ts';

@@ -26,7 +26,7 @@ test('all-of-them', () => {
   expect(lines).toMatchInlineSnapshot(`
     [
       "unknown-host: There is no host "c1". List them with "muster hosts list".",
-      "ambiguous-host: "c1" is an id of several hosts: c2, c3. Say the name of the one that you mean.",
+      "ambiguous-host: Several hosts have the id "c1": c2, c3. Say the name of the one that you mean.",
       "still-joining: Host c1 is still joining and has nothing to move. "muster scale-in end c1" cancels its join.",
       "in-service: Host c1 is in service. Take it out first with "muster scale-in start c1".",
       "past-return: Host c1 is past the point of no return: its peers forget it already. Join it again when it is removed.",

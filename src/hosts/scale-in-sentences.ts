@@ -4,7 +4,7 @@ import { said, saidProblems, type ReasonSentences } from '../operations/index.ts
 export const scaleInSentences: ReasonSentences = {
   'unknown-host': ({ host }) => `There is no host "${said(host)}". List them with "muster hosts list".`,
   'ambiguous-host': ({ host, hosts }) =>
-    `"${said(host)}" is an id of several hosts: ${said(hosts)}. Say the name of the one that you mean.`,
+    `Several hosts have the id "${said(host)}": ${said(hosts)}. Say the name of the one that you mean.`,
   'still-joining': ({ host }) =>
     `Host ${said(host)} is still joining and has nothing to move. "muster scale-in end ${said(host)}" cancels its join.`,
   'in-service': ({ host }) =>

@@ -19,7 +19,6 @@ export { MemoryDisk, MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres-url.ts';
 export { ClockWatch, COMMITS_LOOKED_AT, describeJump, jumpSince, type ClockReading } from './clock-watch.ts';
 export { RetentionController } from './retention-controller.ts';
-export { RETENTION } from './retention.ts';
 export { openSqliteStore } from './sqlite-store.ts';
 
 /** Loaded when it is asked for: a server on the embedded store has no use for a PostgreSQL client. */

@@ -1,2 +1,2 @@
-export { keySentences, type OwnKeys } from './decide.ts';
-export { findKeyIds, findPredecessors, KEYS_RESOURCE, keysModel, parseKeyIds, type KeyIds } from './model.ts';
+export { type OwnKeys } from './decide.ts';
+export { findKeyIds, findPredecessors, KEYS_RESOURCE, parseKeyIds, type KeyIds } from './model.ts';

@@ -1,21 +1,21 @@
-// One control plane server, put together from its rooms: started in an order that answers nothing before it is true, and
+// One control plane server, put together from its modules: started in an order that answers nothing before it is true, and
 // stopped in the reverse order, so that what was accepted is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { clockJumped, damagedFile, divergedHistory } from '../alarms/index.ts';
 import { IntegrityController } from '../alarms/runtime.ts';
-import { Desk, ViewsDriver, type DeskOptions } from '../agent/runtime.ts';
+import { AGENT_CERTIFICATES, AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../agent/module.ts';
+import type { Desk } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
-import { sensesOf } from '../election/index.ts';
-import { ElectionController } from '../election/runtime.ts';
-import { TunnelKeysController } from '../network/runtime.ts';
-import { HostAlarmsController, LivenessController, ScaleInController } from '../hosts/runtime.ts';
+import { provide, Runtime } from '../composition/index.ts';
+import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
-import { DegradedController } from '../instances/runtime.ts';
-import { RetentionController } from '../journal/runtime.ts';
-import { KeysController } from '../keys/runtime.ts';
-import { LeaseController, OperationsController } from '../operations/runtime.ts';
-import { agentCertificatesOf, type AgentCertificateParts, type AgentCertificates } from './agent-certificates.ts';
+import { TRUSTED_TIME } from '../journal/module.ts';
+import { OWN_KEYS } from '../keys/module.ts';
+import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../network/index.ts';
+import type { SimulatedNetwork } from '../network/runtime.ts';
+import { LeaseController } from '../operations/runtime.ts';
+import { agentCertificatesOf, type AgentCertificates } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
@@ -27,8 +27,8 @@ import { keyRingOf, proofsOf, vouchingOf } from './vouching.ts';
 import { listenAddress } from './listen-address.ts';
 import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';
-import { startNetworks, type Networks } from './networks.ts';
-import { EVACUATORS, newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from './rooms.ts';
+import { PROGRAM } from './modules.ts';
+import { readNetworkCredentials } from './network-credentials.ts';
 import { CannotStart, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
 import { findJumpAtStart, trustedTime } from './trusted-time.ts';
@@ -61,7 +61,7 @@ export interface ControlPlane {
   readonly url: string;
   readonly journal: Journal;
   readonly desk: Desk;
-  readonly networks: Networks;
+  readonly simulatedNetwork: SimulatedNetwork;
   readonly tokenFile: string;
   /** Rejects when a part fails in a way that it does not recover from. */
   readonly broken: Promise<never>;
@@ -69,14 +69,6 @@ export interface ControlPlane {
   reloadCertificate(): void;
   /** Takes nothing new, answers what was begun, hands the lease back, closes the store. */
   stop(): Promise<void>;
-}
-
-interface Rooms {
-  readonly desk: Desk;
-  readonly liveness: LivenessController;
-  readonly networks: Networks;
-  readonly integrity: IntegrityController;
-  readonly keys: KeyRing;
 }
 
 interface Runner {
@@ -106,7 +98,7 @@ async function openChecked(open: OpenStore, options: ControlPlaneOptions) {
   const { journal, accepted } = await openJournal({
     ...{ open, witness, log, acceptLoss },
     journal: {
-      ...{ registry: newRegistry(), clock, ids },
+      ...{ registry: PROGRAM.newRegistry(), clock, ids },
       seen: (position) => witness.record(open.store.journalId, position),
       diverged: (divergence) => {
         witness.hold();
@@ -133,25 +125,21 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const { journal, integrity, witness, metrics, checkInBackground } = await openChecked(open, options);
   // The lease names the address, which is known once the server listens; until then nobody is known to decide.
   const deciding: { lease?: LeaseController; url?: string } = {};
-  const liveness = new LivenessController({ journal, clock, log });
   const certificate = options.tls && certificateToStartWith(options.tls);
   const keys = keyRingOf(journal, options.keys ?? dataFolder, log);
-  const vouching = vouchingOf({ journal, keys, isSecure: certificate !== undefined, deciding });
-  const networks = startNetworks(journal, options.networkCredentials, log);
-  const desk = newDesk({
-    journal,
-    log,
-    vouching,
-    liveness: countHeartbeats(liveness, metrics),
-    holder: () => deciding.lease?.holder(),
+  const certificates = agentCertificatesOf(certificate && options.agentCertificates, {
+    ...{ keys, clock, journal, registry: metrics.registry },
   });
+  const isSecure = certificate !== undefined;
+  const runtime = runtimeOf({ journal, integrity, metrics, keys, certificates, isSecure, deciding }, options);
+  const desk = runtime.get(AGENT_GATEWAY);
   const server = createServer({
     ...proofsOf(desk),
-    ...serverOptions(options, certificate, { desk, networks, keys, journal, registry: metrics.registry }),
+    ...surfaceOf(runtime),
+    ...serverOptions(options, certificate, certificates),
     journal,
     clock,
     ids,
-    settings: SETTINGS,
     metrics,
     log,
   });
@@ -163,7 +151,7 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
   const parts = new Parts(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...controllersOf(journal, { desk, liveness, networks, integrity, keys }, options), integrity, liveness, desk],
+    [...runtime.controllers(), integrity],
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -188,7 +176,8 @@ async function startOn(open: OpenStore, options: ControlPlaneOptions): Promise<C
     else reloader.reload();
   };
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
-  return { url, journal, desk, networks, tokenFile, broken: parts.broken, reloadCertificate, stop };
+  const simulatedNetwork = runtime.get(SIMULATED_NETWORK);
+  return { url, journal, desk, simulatedNetwork, tokenFile, broken: parts.broken, reloadCertificate, stop };
 }
 
 /** How operators know this server, before it listens. */
@@ -196,55 +185,55 @@ function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | '
   return advertise === undefined ? listen : new URL(advertise).host;
 }
 
-function newDesk(parts: Pick<DeskOptions, 'journal' | 'log' | 'vouching' | 'liveness' | 'holder'>): Desk {
-  return new Desk({ ...parts, clock, source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS }, hash: hashSecret });
+interface RuntimeParts {
+  readonly journal: Journal;
+  readonly integrity: IntegrityController;
+  readonly metrics: Metrics;
+  readonly keys: KeyRing;
+  readonly certificates: ReturnType<typeof agentCertificatesOf>;
+  readonly isSecure: boolean;
+  readonly deciding: { readonly lease?: LeaseController; readonly url?: string };
 }
 
-function countHeartbeats(liveness: LivenessController, metrics: Metrics): { heard(host: string, isUp: boolean): void } {
-  return {
-    heard: (host, isUp) => {
-      metrics.heartbeatSeen();
-      liveness.heard(host, isUp);
-    },
+/** All modules, with what this server provides to them. */
+function runtimeOf(
+  { journal, integrity, metrics, keys, certificates, isSecure, deciding }: RuntimeParts,
+  options: ControlPlaneOptions,
+): Runtime {
+  const credentials = readNetworkCredentials(options.networkCredentials);
+  return new Runtime(PROGRAM, { journal, clock, ids, log: options.log }, [
+    provide(BACK_END_CREDENTIALS, () => credentials),
+    provide(TRUSTED_TIME, () => trustedTime({ journal, integrity, readClocks, server: nameOf(options) })),
+    provide(OWN_KEYS, () => keys),
+    provide(HEARTBEAT_LISTENER, countHeartbeats(metrics)),
+    provide(AGENT_CERTIFICATES, () => certificates),
+    provide(GATEWAY_OPTIONS, () => ({
+      hash: hashSecret,
+      holder: () => deciding.lease?.holder(),
+      vouching: vouchingOf({ journal, keys, isSecure, deciding }),
+    })),
+  ]);
+}
+
+function countHeartbeats(metrics: Metrics): (runtime: Runtime) => { heard(host: string, isUp: boolean): void } {
+  return (runtime) => {
+    const liveness = runtime.get(LIVENESS_CONTROLLER);
+    return {
+      heard: (host, isUp) => {
+        metrics.heartbeatSeen();
+        liveness.heard(host, isUp);
+      },
+    };
   };
-}
-
-/** Everything that decides or acts by itself, and needs nobody else but the journal and the agents. */
-function controllersOf(journal: Journal, rooms: Rooms, options: ControlPlaneOptions): Runner[] {
-  const { log } = options;
-  const { desk, liveness, networks, integrity, keys } = rooms;
-  const common = { journal, clock, log, ids };
-  const senses = { ...sensesOf(journal.fleet, desk), isQuiet: (site: string) => liveness.isQuiet(site) };
-  const election = new ElectionController({ ...common, ...senses });
-  desk.onHearing((host) => election.listen(host));
-  const { isUnheard } = senses;
-  const drivers = new Map([...networks.drivers, ['views', new ViewsDriver({ desk, journal, clock, isUnheard })]]);
-  return [
-    new OperationsController({ ...common, kinds: OPERATION_KINDS, drivers }),
-    networks.news,
-    new TunnelKeysController(common),
-    new KeysController({ ...common, keys }),
-    new RetentionController({
-      ...common,
-      trustedNowMs: trustedTime({ journal, integrity, readClocks, server: nameOf(options) }),
-    }),
-    election,
-    new ScaleInController({ ...common, evacuators: EVACUATORS }),
-    new HostAlarmsController({ ...common, lastReportMs: desk.removedReportMs }),
-    new DegradedController(common),
-  ];
 }
 
 function serverOptions(
   options: ControlPlaneOptions,
   certificate: Certificate | undefined,
-  { desk, networks, ...parts }: Pick<Rooms, 'desk' | 'networks' | 'keys'> & AgentCertificateParts,
+  { check, clients }: ReturnType<typeof agentCertificatesOf>,
 ) {
   const { insecure, advertise, version, dataFolder } = options;
-  const certificates = agentCertificatesOf(certificate && options.agentCertificates, { ...parts, clock });
-  const { check, clients } = certificates;
   return {
-    ...surfaceOf(desk, networks, certificates),
     ...(check !== undefined && { checkPeer: check }),
     auditFolder: join(dataFolder, AUDIT_FOLDER),
     insecure,

@@ -52,8 +52,8 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     machineOf: (host) => ({
       switch: switchOf(host, diskOf(host)),
       durations: agentTasksTakeTime,
-      network: plane.networks.simulated.hostSide,
-      trouble: spawnFailures(plane.networks.simulated),
+      network: plane.simulatedNetwork.hostSide,
+      trouble: spawnFailures(plane.simulatedNetwork),
     }),
   });
   const boots = new Set<NodeJS.Timeout>();

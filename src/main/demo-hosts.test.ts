@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { demoHosts } from './demo-hosts.ts';
 import { newsIn } from './demo-news.ts';
 import { listenAddress } from './listen-address.ts';
-import { explain } from './rooms.ts';
+import { PROGRAM } from './modules.ts';
 
 describe('the demonstration', () => {
   test('twelve-hosts-in-two-sites, each with its own name and address', () => {
@@ -24,7 +24,7 @@ describe('the demonstration', () => {
     const host = { state: 'active', connection: { state: 'up' } };
     const change = (before: object | undefined, after: object | undefined, kind = 'host') => {
       const stored = (doc: object | undefined) => doc && { id: 'x' as never, revision: 1, doc };
-      return newsIn([{ kind, before: stored(before), after: stored(after) }], explain);
+      return newsIn([{ kind, before: stored(before), after: stored(after) }], PROGRAM.explain);
     };
     expect(change(undefined, host)).toEqual([]);
     expect(change({ ...host, state: 'joining', connection: { state: 'unknown' } }, host)).toEqual(['host x is active']);

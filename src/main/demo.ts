@@ -5,7 +5,7 @@ import { HOST } from '../hosts/index.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { newsIn } from './demo-news.ts';
 import { writeSentence } from './program-log.ts';
-import { explain } from './rooms.ts';
+import { PROGRAM } from './modules.ts';
 import { runServer, type ServeOptions } from './serve.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7070';
@@ -16,7 +16,7 @@ export function demo(options: ServeOptions, version: string): Promise<number> {
     writeSentence(process.stdout, banner(plane, options, version));
     plane.journal.onCommit((commit, applied) => {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
-      for (const line of newsIn(applied, explain)) writeSentence(process.stdout, `${when}  ${line}\n`);
+      for (const line of newsIn(applied, PROGRAM.explain)) writeSentence(process.stdout, `${when}  ${line}\n`);
     });
   });
 }

@@ -4,7 +4,7 @@ import { Fleet, remove } from '../fleet/index.ts';
 import type { Store, TextChange } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { steadyTime } from './clock.ts';
-import { newRegistry } from './rooms.ts';
+import { PROGRAM } from './modules.ts';
 import { findJumpAtStart, trustedTime } from './trusted-time.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -16,7 +16,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
     () => clocks.wallMs,
     () => clocks.monotonicMs,
   );
-  const fleet = new Fleet(newRegistry());
+  const fleet = new Fleet(PROGRAM.newRegistry());
   fleet.loaded(0);
   const reported: string[] = [];
   let isDoubted = false;
@@ -46,7 +46,7 @@ test('a clock set ahead, put right and confirmed: the time is the wall clock, no
 });
 
 test('the clock of a server is doubted while the alarm of any server stands: whoever decides next forgets nothing either', () => {
-  const fleet = new Fleet(newRegistry());
+  const fleet = new Fleet(PROGRAM.newRegistry());
   fleet.loaded(0);
   const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
   const integrity = { report: () => undefined, hasPending: () => false };

@@ -48,7 +48,7 @@ test.each([
     3,
     { kind: 'lost', seen: 3, head: 3, fallsBackTo: 2 },
   ],
-  ['of-another-journal', async () => storeWith(1, 'somebody', 'another'), 1, { kind: 'nothing-known' }],
+  ['of-another-journal', async () => storeWith(1, 'somebody', 'another'), 1, { kind: 'other-journal' }],
 ] as const)('a-store-that-is-%s', async (_name, make, head, finding) => {
   const folder = await witnessed(await storeWith(3));
   expect(await new Witness(folder).examine(await make(), head)).toMatchObject(finding);

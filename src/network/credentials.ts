@@ -94,8 +94,13 @@ function unreadable(text: string, code: string, at: number): string {
   return `line ${line} is neither YAML nor JSON (${code.toLowerCase().replaceAll('_', '-')})`;
 }
 
+/** Whatever knows which back ends it has the credentials of. */
+interface Having {
+  has(backEnd: BackEndName): boolean;
+}
+
 /** The back ends that need credentials and have none. */
-export function lacksCredentials(backEnds: Iterable<BackEndName>, given: Credentials): BackEndName[] {
+export function lacksCredentials(backEnds: Iterable<BackEndName>, given: Having): BackEndName[] {
   return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
 }
 
@@ -107,7 +112,7 @@ export function credentialsMissing(backEnds: Iterable<BackEndName>, present: boo
 }
 
 /** Whether a server has the credentials of every back end that needs some. */
-export function hasCredentials(given: Credentials): boolean {
+export function hasCredentials(given: Having): boolean {
   return lacksCredentials(BACK_ENDS, given).length === 0;
 }
 

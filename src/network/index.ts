@@ -40,11 +40,10 @@ export { networkModel } from './network-model.ts';
 export { canonicalIp, contains, parseCidr, parseIp } from './ip.ts';
 export { orderPools } from './order-pools.ts';
 export { wayOut } from './outside.ts';
-export { portEvacuator, portEvacuatorSentences } from './port-evacuator.ts';
+export { portEvacuator } from './port-evacuator.ts';
 export { presenceOf } from './presence.ts';
 export { QUOTA, quotaRefusal } from './quota.ts';
 export type { Quota } from './quota.ts';
-export { portDelete, portSentences } from './port-delete.ts';
 export { REQUESTED_NETWORKS, resolveNetworks } from './resolve.ts';
 export type { RequestedNetworks, ResolvedNic } from './resolve.ts';
 export {
@@ -67,3 +66,4 @@ export { unasked } from './unasked.ts';
 export { PORT_VIEW } from './views.ts';
 export { canHaveTunnels, HOSTS_BY_LEFT_ZONE, HOSTS_BY_TRANSPORT_ZONE, TUNNEL_ENDS_BY_ZONE } from './tunnel-ends.ts';
 export type { TunnelEnd } from './tunnel-ends.ts';
+export { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS, SIMULATED_NETWORK } from './service-keys.ts';

@@ -1,1 +1,1 @@
-export { SITE_VIEW, siteRoutes } from './routes.ts';
+export { SITE_VIEW } from './routes.ts';

@@ -13,7 +13,7 @@ import { accept, Journal } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import { newRegistry } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { SITE_VIEW } from '../../src/sites/runtime.ts';
 
@@ -56,7 +56,7 @@ async function journalBytes(withKey: boolean): Promise<number> {
     const store = await openSqliteStore({ path });
     const lease = { name: 'fleet', holder: 'test', url: 'http://127.0.0.1:1', ttlMs: 10 ** 9 };
     const held = await store.acquireLease(lease);
-    const journal = new Journal({ store, registry: newRegistry(), clock: realClock, ids: realIds() });
+    const journal = new Journal({ store, registry: PROGRAM.newRegistry(), clock: realClock, ids: realIds() });
     await journal.open();
     await journal.lead({ lease: 'fleet', epoch: held.lease?.epoch ?? 0 });
     const submitted = Array.from({ length: WRITES }, (_, nth) =>
@@ -95,7 +95,7 @@ test('a key costs at most 300 bytes of memory', () => {
     return process.memoryUsage().heapUsed;
   };
   const KEYS = 50_000;
-  const fleet = new Fleet(newRegistry());
+  const fleet = new Fleet(PROGRAM.newRegistry());
   const before = heapBytes();
   for (let nth = 0; nth < KEYS; nth += 1) fleet.apply(nth + 1, [keptFor(fleet, nth)]);
   const cost = (heapBytes() - before) / KEYS;

@@ -1,10 +1,11 @@
-// A server with the rooms that main composes, on the memory store, for the suites of the API.
+// A server with the modules that main composes, on the memory store, for the suites of the API.
 import { Writable } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
 import { createToken, newSecret, type NewToken, type Token } from '../../src/access/index.ts';
-import { Desk } from '../../src/agent/runtime.ts';
+import { AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
+import { provide, Runtime } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview-fixture.ts';
@@ -12,9 +13,9 @@ import { accept, Journal, type Clock, type Ids, type Store } from '../../src/jou
 import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import { newRegistry, OPERATION_KINDS, SETTINGS, VIEW_PARTS } from '../../src/main/rooms.ts';
-import { startNetworks } from '../../src/main/networks.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { surfaceOf } from '../../src/main/surface.ts';
+import { BACK_END_CREDENTIALS } from '../../src/network/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 
 const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity };
@@ -68,7 +69,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const disk = options.disk ?? new MemoryDisk({ journalId: 'journal-of-tests', nowMs: clock.nowMs });
   const journal = new Journal({
     store: options.store ?? new MemoryStore(disk),
-    registry: newRegistry(),
+    registry: PROGRAM.newRegistry(),
     clock,
     ids,
     pollMs: 20,
@@ -83,22 +84,18 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
   const heard: string[] = [];
-  const desk = new Desk({
-    journal,
-    clock,
-    log,
-    source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-    liveness: { heard: (host) => void heard.push(host) },
-    hash: hashSecret,
-    holder: () => undefined,
-  });
+  const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+    provide(HEARTBEAT_LISTENER, () => ({ heard: (host) => void heard.push(host) })),
+    provide(GATEWAY_OPTIONS, () => ({ hash: hashSecret, holder: () => undefined })),
+    provide(BACK_END_CREDENTIALS, () => new Map()),
+  ]);
+  const desk = runtime.get(AGENT_GATEWAY);
   const { limits = NO_LIMITS, heartbeatMs, url, auditFolder, tls } = options;
   const server = createServer({
-    ...surfaceOf(desk, startNetworks(journal, undefined, log)),
+    ...surfaceOf(runtime),
     journal,
     clock,
     ids,
-    settings: SETTINGS,
     log,
     limits,
     ...(heartbeatMs !== undefined && { heartbeatMs }),

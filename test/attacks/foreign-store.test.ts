@@ -8,7 +8,7 @@ import { Journal, StoreDamaged, StoreUnusable } from '../../src/journal/index.ts
 import { openSqliteStore } from '../../src/journal/sqlite-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import { newRegistry } from '../../src/main/rooms.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
 import { newFolder, run, startServer, type Ended } from '../cli/muster.ts';
 
@@ -168,7 +168,7 @@ describe('a flipped byte', () => {
     let store;
     try {
       store = await openSqliteStore({ path });
-      const journal = new Journal({ store, registry: newRegistry(), clock: realClock, ids: realIds() });
+      const journal = new Journal({ store, registry: PROGRAM.newRegistry(), clock: realClock, ids: realIds() });
       await journal.open();
       const all = [...journal.fleet.registry.kinds.values()].flatMap((kind) => [...journal.fleet.all(kind)]);
       return JSON.stringify([journal.journalId, journal.fleet.revision, all]);

@@ -15,7 +15,7 @@ const PURE_IMPORT = 'muster(pure-imports)';
 const PURE_GLOBAL = 'muster(pure-globals)';
 const FILE_NAME = 'muster(file-name)';
 
-/** The rooms that the cases import from. */
+/** The modules that the cases import from. */
 export const SCENERY: readonly Case[] = [
   scene('src/fleet/index.ts', "export const fleet = 'fleet';\nexport interface Fleet { readonly name: string }\n"),
   scene('src/fleet/deep.ts', 'export const deep = 1;\n'),
@@ -34,6 +34,11 @@ export const SCENERY: readonly Case[] = [
     "export const control = (): string => 'control';\nexport type Control = string;\n",
   ),
   scene('src/hosts/runtime.ts', "export { control } from './lease-controller.ts';\n"),
+  scene('src/hosts/module.ts', "export const hostsModule = { name: 'hosts' };\n"),
+  scene(
+    'src/network/index.ts',
+    "export const network = 'network';\nexport interface Network { readonly name: string }\n",
+  ),
   scene('src/agent/index.ts', "export const agent = 'agent';\n"),
   scene('src/api/index.ts', "export const api = 'api';\n"),
   scene('src/cli/index.ts', "export const cli = 'cli';\n"),
@@ -50,7 +55,7 @@ interface ImportPair {
 }
 
 const IMPORT_PAIRS: readonly ImportPair[] = [
-  pair('fleet-imports-no-other-room', ['src/fleet/a1.ts', '../journal/index.ts'], ['src/fleet/a2.ts', './deep.ts']),
+  pair('fleet-imports-no-other-module', ['src/fleet/a1.ts', '../journal/index.ts'], ['src/fleet/a2.ts', './deep.ts']),
   pair('fleet-imports-no-feature', ['src/fleet/b1.ts', '../hosts/index.ts'], ['src/hosts/b2.ts', '../fleet/index.ts']),
   pair(
     'journal-lies-below-operations',
@@ -63,9 +68,19 @@ const IMPORT_PAIRS: readonly ImportPair[] = [
     ['src/hosts/d2.ts', '../operations/index.ts'],
   ),
   pair(
-    'an-unlisted-room-is-a-feature',
-    ['src/operations/e1.ts', '../vnf/index.ts'],
-    ['src/vnf/e2.ts', '../hosts/index.ts'],
+    'a-module-has-a-place-in-the-order',
+    ['src/vnf/e1.ts', '../hosts/index.ts'],
+    ['src/instances/e2.ts', '../hosts/index.ts'],
+  ),
+  pair(
+    'features-have-an-order-among-themselves',
+    ['src/hosts/ea1.ts', '../network/index.ts'],
+    ['src/network/ea2.ts', '../hosts/index.ts'],
+  ),
+  pair(
+    'a-module-value-is-not-for-other-files',
+    ['src/network/ec1.ts', '../hosts/module.ts'],
+    ['src/network/module.ts', '../hosts/module.ts'],
   ),
   pair(
     'features-lie-below-the-api',
@@ -79,10 +94,10 @@ const IMPORT_PAIRS: readonly ImportPair[] = [
   ),
   pair('the-api-lies-below-the-cli', ['src/api/h1.ts', '../cli/index.ts'], ['src/cli/h2.ts', '../api/index.ts']),
   pair('nothing-imports-main', ['src/agent/i1.ts', '../main/i3.ts'], ['src/main/i2.ts', '../agent/index.ts']),
-  pair('cli-imports-no-room', ['src/cli/j1.ts', '../hosts/index.ts'], ['src/cli/j2.ts', '../api/index.ts']),
+  pair('cli-imports-no-module', ['src/cli/j1.ts', '../hosts/index.ts'], ['src/cli/j2.ts', '../api/index.ts']),
   pair('cli-imports-no-fleet', ['src/cli/k1.ts', '../fleet/index.ts'], ['src/cli/k2.ts', './index.ts']),
   pair(
-    'rooms-are-entered-by-their-index',
+    'modules-are-entered-by-their-index',
     ['src/hosts/l1.ts', '../fleet/deep.ts'],
     ['src/hosts/l2.ts', '../fleet/index.ts'],
   ),
@@ -91,7 +106,11 @@ const IMPORT_PAIRS: readonly ImportPair[] = [
     ['src/main/m1.ts', '../api/restconf/index.ts'],
     ['src/main/m2.ts', '../api/index.ts'],
   ),
-  pair('runtime-is-not-for-rooms', ['src/api/n1.ts', '../hosts/runtime.ts'], ['src/main/n2.ts', '../hosts/runtime.ts']),
+  pair(
+    'runtime-is-not-for-modules',
+    ['src/api/n1.ts', '../hosts/runtime.ts'],
+    ['src/main/n2.ts', '../hosts/runtime.ts'],
+  ),
   pair(
     'runtime-is-for-tests-too',
     ['src/hosts/o1-controller.ts', '../journal/runtime.ts'],
@@ -192,6 +211,12 @@ export const BREAKING: readonly Breaking[] = [
   { rule: PURE_GLOBAL, ...using('sim/clock.ts', 'Date.now()') },
   ...NAMES.map((name) => ({ rule: FILE_NAME, ...using(`src/hosts/${name}.ts`, "'x'") })),
   { rule: FILE_NAME, ...using('test/helpers.ts', "'x'") },
+  {
+    rule: DIRECTION,
+    name: 'types-alone-count-in-the-order',
+    path: 'src/hosts/eb1.ts',
+    text: "import type { Network } from '../network/index.ts';\n\nexport const nameOf = ({ name }: Network): string => name;\n",
+  },
   breaking(
     'pure-imports-nothing-by-a-computed-name',
     'src/hosts/cc1.ts',

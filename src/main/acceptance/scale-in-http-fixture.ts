@@ -1,10 +1,12 @@
 // The HTTP surface of the server that decides in a test: the real routes, called inside the process.
 import { pino } from 'pino';
 import { createToken, newSecret } from '../../access/index.ts';
+import { AGENT_GATEWAY } from '../../agent/module.ts';
 import { createServer, hashSecret, type Server } from '../../api/runtime.ts';
+import { provide, Runtime } from '../../composition/index.ts';
 import type { Journal } from '../../journal/index.ts';
-import { NetworkEventsController } from '../../network/runtime.ts';
-import { SETTINGS } from '../rooms.ts';
+import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../../network/index.ts';
+import { PROGRAM } from '../modules.ts';
 import { surfaceOf } from '../surface.ts';
 import type { ScaleInWorld } from './scale-in-world-fixture.ts';
 
@@ -68,9 +70,12 @@ export class Http {
     const { journal, desk } = life;
     if (this.#open?.journal !== journal) {
       const log = pino({ level: 'silent' });
-      const news = new NetworkEventsController({ journal, clock, log });
-      const networks = { simulated: network, drivers: new Map(), news, credentials: () => true };
-      const server = createServer({ ...surfaceOf(desk, networks), journal, clock, ids, settings: SETTINGS, log });
+      const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+        provide(AGENT_GATEWAY, () => desk),
+        provide(SIMULATED_NETWORK, () => network),
+        provide(BACK_END_CREDENTIALS, () => ({ has: () => true })),
+      ]);
+      const server = createServer({ ...surfaceOf(runtime), journal, clock, ids, log });
       this.#open = { server, journal };
     }
     return this.#open.server;

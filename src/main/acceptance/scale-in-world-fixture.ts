@@ -1,6 +1,6 @@
 // The verbs that tests of scale-in are written in: routers and zones, leaving hosts and services, and what is really on the
 // switches. Hosts a to g have tunnels to one another; network `n` is behind router `edge`, which leads outside.
-import { EVACUATORS } from '../rooms.ts';
+import { PROGRAM } from '../modules.ts';
 import { idOf, put, SETTING, type Refusal } from '../../fleet/index.ts';
 import { ELECTION, SERVICE, type Service } from '../../election/index.ts';
 import {
@@ -12,13 +12,23 @@ import {
   type ScaleInPreview,
   type StartScaleIn,
 } from '../../hosts/decisions-fixture.ts';
-import { endScaleIn, forceDownHost, HOST, recoverHosts, startScaleIn, type ScaleInAnswer } from '../../hosts/index.ts';
+import {
+  evacuatorsOf,
+  endScaleIn,
+  forceDownHost,
+  HOST,
+  recoverHosts,
+  startScaleIn,
+  type ScaleInAnswer,
+} from '../../hosts/index.ts';
 import { createRouter, createTransportZone } from '../../network/index.ts';
 import { deleteRouter, type CreateRouter } from '../../network/decisions-fixture.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
 import type { GroundOptions } from './ground-fixture.ts';
 import { sha256 } from './server-fixture.ts';
 import { World, type HostShape } from './world-fixture.ts';
+
+const EVACUATORS = evacuatorsOf(PROGRAM);
 
 const HOUR_MS = 3_600_000;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { recordAnswer } from '../../agent/index.ts';
 import { ITEM } from '../../operations/index.ts';
-import { OPERATION_KINDS } from '../rooms.ts';
+import { PROGRAM } from '../modules.ts';
 import { fixtureF } from './reference-fixture.ts';
 import type { World } from './world-fixture.ts';
 
@@ -14,7 +14,7 @@ async function answers(world: World, facts: Readonly<Record<string, unknown>>): 
   const { host = '' } = item?.doc ?? {};
   const task = `${item?.id}:build:${item?.doc.attempt}`;
   const said = { host, answer: { task, outcome: 'done' as const, facts }, nowMs: world.nowMs };
-  await world.commit((fleet) => recordAnswer(fleet, OPERATION_KINDS, said));
+  await world.commit((fleet) => recordAnswer(fleet, PROGRAM.operationKinds, said));
 }
 
 const SLOW = { machine: { durations: { build: 600_000 } } };

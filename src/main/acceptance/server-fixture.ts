@@ -1,24 +1,29 @@
-// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and desk, put together from the rooms as the
+// One life of a server, for tests: the real journal, lease keeper, engine, elections, liveness and desk, put together from the modules as the
 // program does it. It can die between any two of its effects: what it asked for after that is never carried out, and what was
 // under way is never heard of.
 import { hash } from 'node:crypto';
-import { Desk, ViewsDriver, Vouching } from '../../agent/runtime.ts';
+import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../agent/module.ts';
+import { Vouching, type Desk } from '../../agent/runtime.ts';
 import { fakeSigner } from '../../agent/signer-fixture.ts';
-import { sensesOf } from '../../election/index.ts';
-import { ElectionController } from '../../election/runtime.ts';
+import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../composition/index.ts';
 import type { Applied } from '../../fleet/index.ts';
-import { HostAlarmsController, LivenessController, ScaleInController } from '../../hosts/runtime.ts';
+import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../hosts/index.ts';
+import type { LivenessController } from '../../hosts/runtime.ts';
 import { Journal, type Clock, type Group, type Ids, type LeaseAnswer, type LeaseRequest } from '../../journal/index.ts';
+import { TRUSTED_TIME } from '../../journal/module.ts';
 import { MemoryStore, type MemoryDisk } from '../../journal/runtime.ts';
+import type { OwnKeys } from '../../keys/index.ts';
+import { OWN_KEYS } from '../../keys/module.ts';
+import { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS } from '../../network/index.ts';
 import {
   NetworkDriver,
-  NetworkEventsController,
   simulatedBackEnds,
+  type NetworkEventsController,
   type SimulatedNetwork,
 } from '../../network/runtime.ts';
 import type { Driver, Log } from '../../operations/index.ts';
-import { LeaseController, OperationsController } from '../../operations/runtime.ts';
-import { EVACUATORS, newRegistry, OPERATION_KINDS, VIEW_PARTS } from '../rooms.ts';
+import { LeaseController } from '../../operations/runtime.ts';
+import { PROGRAM } from '../modules.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
@@ -28,6 +33,8 @@ const LOOK_MS = 2000;
 /** All servers have one address: agents find whoever decides there. */
 export const ADDRESS = 'server';
 const SIGNER = fakeSigner();
+/** Of a control plane whose keys never change. */
+const KEYS: OwnKeys = { serial: 1, signing: ['signing-1'], authorities: ['authority-1'] };
 const NEVER: Promise<never> = Promise.withResolvers<never>().promise;
 
 export function sha256(text: string): string {
@@ -99,60 +106,54 @@ export class Server {
   readonly tell: NetworkEventsController['tell'];
   readonly #life = new Life();
   readonly #stopping = new AbortController();
-  readonly #runners: readonly { run(signal: AbortSignal): Promise<void> }[];
+  readonly #runners: readonly Controller[];
 
   constructor(parts: ServerParts) {
     const { name, disk, clock, ids, log } = parts;
     this.name = name;
-    const journal = new Journal({ store: new MortalStore(disk, this.#life), registry: newRegistry(), clock, ids });
+    const journal = new Journal({
+      store: new MortalStore(disk, this.#life),
+      registry: PROGRAM.newRegistry(),
+      clock,
+      ids,
+    });
     this.journal = journal;
     journal.onCommit(({ revision }, applied) => parts.committed(this, revision, applied));
     const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
-    const liveness = new LivenessController({ journal, clock, log, lookMs: LOOK_MS });
-    this.liveness = liveness;
-    this.desk = new Desk({
-      journal,
-      clock,
-      log,
-      source: { parts: VIEW_PARTS, kinds: OPERATION_KINDS },
-      liveness,
-      hash: sha256,
-      holder: () => lease.holder(),
-      vouching: new Vouching({ journalId: () => journal.journalId, signer: () => SIGNER, servers: () => [ADDRESS] }),
-      lookMs: LOOK_MS,
-    });
-    const news = new NetworkEventsController({ journal, clock, log });
-    this.tell = news.tell;
-    const senses = { ...sensesOf(journal.fleet, this.desk), isQuiet: (site: string) => liveness.isQuiet(site) };
-    const { isUnheard } = senses;
-    const drivers = new Map([
-      ['network', this.#driver(parts)],
-      ['views', this.#mortal(new ViewsDriver({ desk: this.desk, journal, clock, isUnheard }))],
+    const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+      provide(LIVENESS_TIMING, () => ({ lookMs: LOOK_MS })),
+      provide(GATEWAY_OPTIONS, () => ({
+        hash: sha256,
+        holder: () => lease.holder(),
+        vouching: new Vouching({ journalId: () => journal.journalId, signer: () => SIGNER, servers: () => [ADDRESS] }),
+        lookMs: LOOK_MS,
+      })),
+      provide(TRUSTED_TIME, () => () => clock.nowMs()),
+      provide(OWN_KEYS, () => ({ ids: () => KEYS })),
+      provide(BACK_END_CREDENTIALS, () => ({ has: parts.hasCredentials })),
+      provide(NETWORK_DRIVER, () => this.#networkDriver(parts)),
+      provide(DRIVER_WRAPPER, () => (_name, driver) => this.#mortal(driver)),
     ]);
-    const engine = new OperationsController({ journal, clock, log, kinds: OPERATION_KINDS, drivers });
-    const common = { journal, clock, log, ids };
-    const election = new ElectionController({ ...common, ...senses });
-    this.desk.onHearing((host) => election.listen(host));
-    const scaleIn = new ScaleInController({ ...common, evacuators: EVACUATORS });
-    const hostAlarms = new HostAlarmsController({ ...common, lastReportMs: this.desk.removedReportMs });
-    this.#runners = [lease, engine, news, liveness, this.desk, election, scaleIn, hostAlarms];
+    this.liveness = runtime.get(LIVENESS_CONTROLLER);
+    this.desk = runtime.get(AGENT_GATEWAY);
+    this.tell = runtime.get(NETWORK_EVENTS).tell;
+    this.#runners = [lease, ...runtime.controllers()];
   }
 
   #mortal(driver: Driver): Driver {
     return { carryOut: (action, fence) => this.#life.effect(() => driver.carryOut(action, fence)) };
   }
 
-  #driver(parts: ServerParts): Driver {
-    const { clock, network, hasCredentials, driving } = parts;
+  /** Told of around each order. */
+  #networkDriver({ clock, network, hasCredentials, driving }: ServerParts): Driver {
     const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
     return {
-      carryOut: (action, fence) =>
-        this.#life.effect(async () => {
-          driving('before');
-          const outcome = await this.#life.effect(() => driver.carryOut(action, fence));
-          driving('after');
-          return outcome;
-        }),
+      carryOut: async (action, fence) => {
+        driving('before');
+        const outcome = await this.#life.effect(() => driver.carryOut(action, fence));
+        driving('after');
+        return outcome;
+      },
     };
   }
 

@@ -1,26 +1,24 @@
 // Controllers, kinds and agents that get one thing wrong.
+import { OPERATIONS_CONTROLLER } from '../../src/operations/module.ts';
+import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { LivenessController } from '../../src/hosts/runtime.ts';
-import { HOST, type Host } from '../../src/hosts/index.ts';
+import { LIVENESS_CONTROLLER, HOST, type Host } from '../../src/hosts/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import type { Clock, Journal } from '../../src/journal/index.ts';
-import { record, type OperationKind } from '../../src/operations/index.ts';
+import { record } from '../../src/operations/index.ts';
 import type { Link } from '../../src/agent/runtime.ts';
 import { agentsForward } from '../checkers/agents.ts';
 import { downWasSilent, upWasHeard } from '../checkers/liveness.ts';
 import { AT_REST } from '../seed-properties.ts';
-import type { Parts } from '../world/parts.ts';
 import type { Mutant } from './mutant.ts';
-
-function withKind(parts: Parts, name: string, change: (kind: OperationKind) => OperationKind): Parts {
-  return { ...parts, operationKinds: parts.operationKinds.map((kind) => (kind.name === name ? change(kind) : kind)) };
-}
+import { withKinds, withRunningPart } from './planting.ts';
 
 export const lostPark: Mutant = {
   name: 'lost-park',
   bug: 'an item that was parked is never looked at again',
   caughtBy: [AT_REST],
   plant: (parts) =>
-    withKind(parts, 'host-join', (kind) => ({
+    withKinds(parts, ['host-join'], (kind) => ({
       ...kind,
       plan: (fleet, operation, items, nowMs) => {
         const remembered = items.filter((item) => item.doc.state !== 'waiting');
@@ -34,7 +32,7 @@ export const activeUnheard: Mutant = {
   bug: 'a host is put into service before its agent was heard',
   caughtBy: ['never: a host becomes active before its agent was heard'],
   plant: (parts) =>
-    withKind(parts, 'host-join', (kind) => ({
+    withKinds(parts, ['host-join'], (kind) => ({
       ...kind,
       plan: (fleet, operation, items, nowMs) =>
         items.flatMap((item) => {
@@ -97,7 +95,7 @@ export const blamesHostsForOwnPause: Mutant = {
   bug: 'a holder that stood still counts that time as silence of the hosts',
   likely: 5,
   caughtBy: [downWasSilent.name],
-  plant: (parts) => ({ ...parts, liveness: ({ journal, clock, log }) => new BlindLiveness({ journal, clock, log }) }),
+  plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new BlindLiveness(environment)),
 };
 
 /** Whoever it has heard in an earlier term counts as heard when the next one begins. */
@@ -129,10 +127,7 @@ export const takesOldVoicesForNew: Mutant = {
   bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
   likely: 3,
   caughtBy: [upWasHeard.name],
-  plant: (parts) => ({
-    ...parts,
-    liveness: ({ journal, clock, log }) => new TrustingLiveness({ journal, clock, log }),
-  }),
+  plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
 };
 
 /** Shows the agent the same stamp on every view, and the servers the one that was really on it. */
@@ -202,27 +197,25 @@ export const deskWithoutLease: Mutant = {
   name: 'desk-without-lease',
   bug: 'a server that lost the lease goes on hearing agents, and nobody else does',
   caughtBy: [AT_REST],
-  plant: (parts) => ({
-    ...parts,
-    desk: (born, rooms, world) => parts.desk({ ...born, journal: neverSteppingDown(born.journal) }, rooms, world),
-  }),
+  plant: (parts) =>
+    withRunningPart(parts, AGENT_GATEWAY, (runtime, production) =>
+      production(runtime.withEnvironment({ journal: neverSteppingDown(runtime.environment.journal) })),
+    ),
 };
 
 export const deadlineForgotten: Mutant = {
   name: 'deadline-forgotten',
   bug: 'the engine goes by a clock that does not move, so no deadline ever passes',
   caughtBy: [AT_REST, 'never: an operation acts after its deadline'],
-  plant: (parts) => ({
-    ...parts,
-    operations: (born, world, desk) => {
-      const { clock } = born;
+  plant: (parts) =>
+    withRunningPart(parts, OPERATIONS_CONTROLLER, (runtime, production) => {
+      const { clock } = runtime.environment;
       const startedMs = clock.nowMs();
       const stopped: Clock = {
         nowMs: () => startedMs,
         sleep: (ms, signal) => clock.sleep(Math.min(ms, 1000), signal),
         turn: () => clock.turn(),
       };
-      return parts.operations({ ...born, clock: stopped }, world, desk);
-    },
-  }),
+      return production(runtime.withEnvironment({ clock: stopped }));
+    }),
 };

@@ -7,11 +7,11 @@ import { accept, Journal } from '../journal/index.ts';
 import { openSqliteStore, RetentionController } from '../journal/runtime.ts';
 import { ITEM, newOperation, OPERATION, type Operation } from '../operations/index.ts';
 import { realIds } from './ids.ts';
-import { explain, newRegistry, OPERATION_KINDS, SETTINGS } from './rooms.ts';
+import { PROGRAM } from './modules.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 
-describe('the rooms together', () => {
+describe('the modules together', () => {
   test('the-items-of-an-operation-go-with-it, 30 days after its end', async () => {
     let nowMs = 0;
     const folder = mkdtempSync(join(tmpdir(), 'muster-rooms-'));
@@ -21,7 +21,7 @@ describe('the rooms together', () => {
       rmSync(folder, { recursive: true });
     });
     const clock = { nowMs: () => nowMs, sleep: () => Promise.resolve(), turn: () => Promise.resolve() };
-    const journal = new Journal({ store, registry: newRegistry(), clock, ids: realIds(() => nowMs) });
+    const journal = new Journal({ store, registry: PROGRAM.newRegistry(), clock, ids: realIds(() => nowMs) });
     await store.acquireLease({ name: 'fleet', holder: 'h', url: 'u', ttlMs: 10 ** 12 });
     await journal.lead({ lease: 'fleet', epoch: 1 });
     const commit = (changes: readonly Change[]) =>
@@ -51,18 +51,20 @@ describe('the rooms together', () => {
     expect([...journal.fleet.all(ITEM)].map(({ doc }) => doc.operation)).toEqual(['op-open', 'op-open']);
   });
 
-  test('every-room-explains-itself: the codes that operations wait with have sentences', () => {
-    expect(explain({ code: 'agent-not-joined', host: 'c1' })).toContain('Host c1 has no agent yet');
-    expect(explain({ code: 'mass-silence', site: 's', silent: 3, hosts: 4 })).toContain('3 of 4 hosts of site s');
-    expect([...OPERATION_KINDS.keys()]).toEqual([
+  test('every-module-explains-itself: the codes that operations wait with have sentences', () => {
+    expect(PROGRAM.explain({ code: 'agent-not-joined', host: 'c1' })).toContain('Host c1 has no agent yet');
+    expect(PROGRAM.explain({ code: 'mass-silence', site: 's', silent: 3, hosts: 4 })).toContain(
+      '3 of 4 hosts of site s',
+    );
+    expect([...PROGRAM.operationKinds.keys()]).toEqual([
       'host-join',
       'scale-out',
       'scale-in',
       'scale-in-end',
       'scale-in-recover',
       'peer-clean-up',
-      'hand-over',
       'port-delete',
+      'hand-over',
       'instance-build',
       'instance-delete',
       'instance-clean',
@@ -72,7 +74,7 @@ describe('the rooms together', () => {
       'instance-replug',
       'instance-shelve',
     ]);
-    expect(SETTINGS.map(({ name }) => name)).toEqual([
+    expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
       'conditions',
       'election',
       'liveness',

@@ -1,0 +1,72 @@
+// How a bug is planted: one operation kind, driver, view part or running part is exchanged for one that gets something wrong.
+import type { Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
+import { VIEW_PARTS, type ViewPart } from '../../src/hosts/index.ts';
+import type { Driver, OperationKind } from '../../src/operations/index.ts';
+import type { Parts } from '../world/parts.ts';
+
+function withModules(parts: Parts, change: (module: Module) => Module): Parts {
+  return { ...parts, modules: parts.modules.map(change) };
+}
+
+export function withKinds(
+  parts: Parts,
+  names: readonly string[],
+  change: (kind: OperationKind) => OperationKind,
+): Parts {
+  return withModules(parts, (module) => {
+    const { operationKinds } = module;
+    if (operationKinds === undefined) return module;
+    return {
+      ...module,
+      operationKinds: (composition) =>
+        operationKinds(composition).map((kind) => (names.includes(kind.name) ? change(kind) : kind)),
+    };
+  });
+}
+
+export function withDriver(parts: Parts, name: string, change: (driver: Driver, runtime: Runtime) => Driver): Parts {
+  return withModules(parts, (module) => {
+    const { drivers } = module;
+    if (drivers === undefined) return module;
+    return {
+      ...module,
+      drivers: (runtime) => {
+        const all = drivers(runtime);
+        const driver = all[name];
+        return driver === undefined ? all : { ...all, [name]: change(driver, runtime) };
+      },
+    };
+  });
+}
+
+export function withViewPart(parts: Parts, name: string, change: (part: ViewPart) => ViewPart): Parts {
+  return withModules(parts, (module) => ({
+    ...module,
+    contributions: (module.contributions ?? []).map((one) => {
+      if (one.point !== VIEW_PARTS.name) return one;
+      const values = one.values as readonly ViewPart[];
+      return { ...one, values: values.map((part) => (part.name === name ? change(part) : part)) };
+    }),
+  }));
+}
+
+/** Exchanges a running part; `make` may build on what would have been made, on whatever runtime it likes. */
+export function withRunningPart<T>(
+  parts: Parts,
+  key: ServiceKey<T>,
+  make: (runtime: Runtime, production: (runtime: Runtime) => T) => T,
+): Parts {
+  const changed = <P extends { readonly key: string; readonly make: (runtime: Runtime) => unknown }>(provider: P): P =>
+    provider.key === key.name
+      ? { ...provider, make: (runtime: Runtime) => make(runtime, provider.make as (runtime: Runtime) => T) }
+      : provider;
+  return {
+    ...withModules(parts, (module) => ({ ...module, services: (module.services ?? []).map(changed) })),
+    providers: (born, world) => parts.providers(born, world).map(changed),
+  };
+}
+
+/** Without the controllers of a module that nobody asks for. */
+export function withoutControllers(parts: Parts, name: string): Parts {
+  return withModules(parts, (module) => (module.name === name ? { ...module, controllers: () => [] } : module));
+}

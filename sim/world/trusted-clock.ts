@@ -1,0 +1,53 @@
+// By which time a simulated server lets things be forgotten: as the program does it, on clocks that the world sets.
+import { clockJumped } from '../../src/alarms/index.ts';
+import { IntegrityController } from '../../src/alarms/runtime.ts';
+import { provide, provideController, serviceKey, type Controller, type Provider } from '../../src/composition/index.ts';
+import { StoreUnavailable, type Clock, type Journal } from '../../src/journal/index.ts';
+import { RETENTION_TIMING, TRUSTED_TIME } from '../../src/journal/module.ts';
+import { findJumpAtStart, trustedTime, type TrustedTime } from '../../src/main/trusted-time.ts';
+import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
+import type { Born } from './server.ts';
+
+export const RETENTION_LOOK_MS = 2000;
+
+/** What trust is decided on. */
+export const TRUST_PARTS = serviceKey<TrustedTime>('trust-parts');
+const START_CHECK = serviceKey<Controller>('clock-check-at-start');
+const INTEGRITY = serviceKey<IntegrityController>('integrity');
+
+export function trustedTimeProviders({ journal, clock, log, program, url }: Born): readonly Provider[] {
+  // What it says loudly is expected in worlds whose clocks jump.
+  const quietly = { ...log, error: (facts: object, message: string) => log.warn(facts, message) };
+  const readClocks = () => {
+    const { nowMs } = program.scheduler;
+    return { wallMs: WORLD_BEGINS_MS + nowMs + program.wallSkewMs, monotonicMs: nowMs };
+  };
+  return [
+    provide(RETENTION_TIMING, () => ({ lookMs: RETENTION_LOOK_MS })),
+    provideController(INTEGRITY, () => new IntegrityController({ journal, clock, log: quietly })),
+    provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
+    provide(TRUSTED_TIME, (runtime) => trustedTime(runtime.get(TRUST_PARTS))),
+    provideController(START_CHECK, (runtime) => {
+      const integrity = runtime.get(INTEGRITY);
+      return {
+        run: async (signal) => {
+          const jump = await findJump(journal, clock, signal);
+          if (jump !== undefined) integrity.report(clockJumped(url, jump));
+        },
+      };
+    }),
+  ];
+}
+
+/** A start waits until the store can be read. */
+async function findJump(journal: Journal, clock: Clock, signal: AbortSignal): Promise<string | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await findJumpAtStart(journal.store, clock.nowMs());
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await clock.sleep(RETENTION_LOOK_MS, signal);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+// Everything that the server's end of the link to agents brings to the program.
+import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
+import { BFD_REPORTS, sensesOf } from '../election/index.ts';
+import { LIVENESS_CONTROLLER, REMOVED_REPORTS, VIEW_PARTS } from '../hosts/index.ts';
+import { agentSentences } from './agent-sentences.ts';
+import type { CertificateIssuer } from './certificate-issuer.ts';
+import { certificateRoutes, type CertificateOf } from './certificate-routes.ts';
+import { dataplaneRoutes } from './dataplane-routes.ts';
+import { Desk, type DeskOptions } from './desk.ts';
+import { agentRoutes } from './routes.ts';
+import { ViewsDriver } from './views-driver.ts';
+
+export const AGENT_GATEWAY = serviceKey<Desk>('agent-gateway');
+
+/** Told of every heartbeat; liveness itself unless a server wants to know as well. */
+export const HEARTBEAT_LISTENER = serviceKey<DeskOptions['liveness']>('heartbeat-listener');
+
+/** What the gateway needs of the server that it is in. */
+export const GATEWAY_OPTIONS =
+  serviceKey<Pick<DeskOptions, 'hash' | 'holder' | 'vouching' | 'lookMs'>>('gateway-options');
+
+/** Absent where agents get no certificates. */
+export interface AgentCertificateServices {
+  readonly issuer?: CertificateIssuer | undefined;
+  readonly certificateOf?: CertificateOf | undefined;
+}
+
+export const AGENT_CERTIFICATES = serviceKey<AgentCertificateServices>('agent-certificates');
+
+export const agentModule: Module = {
+  name: 'agent',
+  sentences: [agentSentences],
+  services: [
+    provide(HEARTBEAT_LISTENER, (runtime) => runtime.get(LIVENESS_CONTROLLER)),
+    provideController(AGENT_GATEWAY, (runtime) => {
+      const { environment, composition } = runtime;
+      return new Desk({
+        ...environment,
+        ...runtime.get(GATEWAY_OPTIONS),
+        source: { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds },
+        liveness: runtime.get(HEARTBEAT_LISTENER),
+      });
+    }),
+    provide(BFD_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY)),
+    provide(REMOVED_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY).removedReportMs),
+  ],
+  drivers: (runtime) => ({
+    views: new ViewsDriver({
+      ...runtime.environment,
+      desk: runtime.get(AGENT_GATEWAY),
+      isUnheard: sensesOf(runtime.environment.journal.fleet, runtime.get(BFD_REPORTS)).isUnheard,
+    }),
+  }),
+  routes: (runtime) => {
+    const { issuer, certificateOf } = runtime.find(AGENT_CERTIFICATES) ?? {};
+    return [
+      ...agentRoutes(runtime.get(AGENT_GATEWAY), issuer),
+      ...dataplaneRoutes(runtime.composition.all(VIEW_PARTS)),
+      ...certificateRoutes(certificateOf),
+    ];
+  },
+};

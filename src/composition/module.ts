@@ -1,0 +1,46 @@
+// Everything that one module brings to the program, as one value. `main/` and `sim/` fold a list of them; what a module does not
+// say here does not exist, and nothing about it is said anywhere else.
+import type { ProjectOf, Route, SiteOf, View } from '../access/index.ts';
+import type { AnyDoc, Kind, Model, Setting } from '../fleet/index.ts';
+import type { Driver, OperationKind, ReasonSentences } from '../operations/index.ts';
+import type { Composition } from './compose.ts';
+import type { DocumentMetric } from './document-metric.ts';
+import type { Contribution } from './extension-point.ts';
+import type { Controller, Provider, Runtime } from './server-runtime.ts';
+
+/** Where a document belongs; both undefined for what belongs to the whole fleet and to no project. */
+export interface Scope<D extends AnyDoc = AnyDoc> {
+  readonly kind: Kind<string, D>;
+  readonly siteOf: SiteOf<D>;
+  readonly projectOf: ProjectOf<D>;
+}
+
+export interface Module {
+  /** The name of its folder. */
+  readonly name: string;
+  /** Kinds come before those that hang on them: retention forgets in this order. */
+  readonly models?: (composition: Composition) => readonly Model[];
+  readonly settings?: readonly Setting[];
+  readonly operationKinds?: (composition: Composition) => readonly OperationKind[];
+  /** What it adds to other modules: evacuators, view parts and the like. */
+  readonly contributions?: readonly Contribution[];
+  /** The sentences of the reasons that it gives. */
+  readonly sentences?: readonly ReasonSentences[];
+  /** How its kinds are shown by the API, in watches and in the history. */
+  readonly representations?: (composition: Composition) => readonly View<string, never>[];
+  /** Kinds that no caller is ever shown, and where their documents belong. */
+  readonly hiddenKinds?: readonly Scope<never>[];
+  readonly metrics?: readonly DocumentMetric<never>[];
+  /** Running parts that others ask for by their key. */
+  readonly services?: readonly Provider[];
+  /** Running parts that nobody asks for. */
+  readonly controllers?: (runtime: Runtime) => readonly Controller[];
+  /** By the name that actions give. */
+  readonly drivers?: (runtime: Runtime) => Readonly<Record<string, Driver>>;
+  readonly routes?: (runtime: Runtime) => readonly Route[];
+}
+
+/** A kind that belongs to the whole fleet and is never shown. */
+export function hidden<D extends AnyDoc>(kind: Kind<string, D>, scope: Partial<Scope<D>> = {}): Scope<D> {
+  return { kind, siteOf: () => undefined, projectOf: () => undefined, ...scope };
+}

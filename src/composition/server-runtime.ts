@@ -1,0 +1,118 @@
+// The running parts of one server: each module's services, controllers, drivers and routes, made from the same environment. Services
+// are made when they are first asked for, so that modules need not know in which order.
+import type { Route } from '../access/index.ts';
+import type { Clock, Ids, Journal } from '../journal/index.ts';
+import type { Driver, Log } from '../operations/index.ts';
+import { BadComposition, ROUTE_TRANSFORMS, type Composition } from './compose.ts';
+
+export interface Controller {
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** By which a running part is asked for. */
+export interface ServiceKey<T> {
+  readonly name: string;
+  /** Only for the type checker. */
+  readonly provided?: (value: T) => T;
+}
+
+export interface Provider {
+  /** The name of its key. */
+  readonly key: string;
+  readonly make: (runtime: Runtime) => unknown;
+  /** Whether it is a controller, which runs for as long as the server does. */
+  readonly runs: boolean;
+}
+
+export function serviceKey<T>(name: string): ServiceKey<T> {
+  return { name };
+}
+
+/** A part that only answers. */
+export function provide<T>(key: ServiceKey<T>, make: (runtime: Runtime) => T): Provider {
+  return { key: key.name, make, runs: false };
+}
+
+/** A part that others ask for and that runs by itself. */
+export function provideController<T extends Controller>(key: ServiceKey<T>, make: (runtime: Runtime) => T): Provider {
+  return { key: key.name, make, runs: true };
+}
+
+/** What every part of a server needs. */
+export interface Environment {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Put around every driver, for tests and simulations that watch or break what drivers do. */
+export const DRIVER_WRAPPER = serviceKey<(name: string, driver: Driver) => Driver>('driver-wrapper');
+
+export class Runtime {
+  readonly composition: Composition;
+  readonly environment: Environment;
+  readonly #providers: ReadonlyMap<string, Provider>;
+  readonly #made: Map<string, unknown>;
+  readonly #underWay: string[] = [];
+
+  /** Providers of the server itself, and those that replace a module's, come after those of the modules. */
+  constructor(
+    composition: Composition,
+    environment: Environment,
+    providers: readonly Provider[],
+    made = new Map<string, unknown>(),
+  ) {
+    this.composition = composition;
+    this.environment = environment;
+    this.#made = made;
+    const all = [...composition.modules.flatMap(({ services }) => services ?? []), ...providers];
+    this.#providers = new Map(all.map((provider) => [provider.key, provider]));
+  }
+
+  /** The same running parts; what is made through it gets another environment. For simulations that lie to one part. */
+  withEnvironment(changes: Partial<Environment>): Runtime {
+    const providers = [...this.#providers.values()];
+    return new Runtime(this.composition, { ...this.environment, ...changes }, providers, this.#made);
+  }
+
+  get<T>(key: ServiceKey<T>): T {
+    const { name } = key;
+    if (this.#made.has(name)) return this.#made.get(name) as T;
+    const provider = this.#providers.get(name);
+    const askedBy = this.#underWay.at(-1) ?? 'the server';
+    if (provider === undefined) throw new BadComposition([`nothing provides ${name}, which ${askedBy} needs`]);
+    if (this.#underWay.includes(name))
+      throw new BadComposition([`services need each other to be made: ${[...this.#underWay, name].join(' -> ')}`]);
+    this.#underWay.push(name);
+    const made = provider.make(this) as T;
+    this.#underWay.pop();
+    this.#made.set(name, made);
+    return made;
+  }
+
+  /** A part that the server may do without. */
+  find<T>(key: ServiceKey<T>): T | undefined {
+    return this.#providers.has(key.name) ? this.get(key) : undefined;
+  }
+
+  controllers(): readonly Controller[] {
+    const running = [...this.#providers.values()].filter(({ runs }) => runs);
+    return [
+      ...running.map(({ key }) => this.get(serviceKey<Controller>(key))),
+      ...this.composition.modules.flatMap(({ controllers }) => controllers?.(this) ?? []),
+    ];
+  }
+
+  drivers(): ReadonlyMap<string, Driver> {
+    const wrap = this.find(DRIVER_WRAPPER) ?? ((_name, driver): Driver => driver);
+    const drivers = this.composition.modules.flatMap((module) => Object.entries(module.drivers?.(this) ?? {}));
+    return new Map(drivers.map(([name, driver]) => [name, wrap(name, driver)]));
+  }
+
+  routes(): readonly Route[] {
+    const transforms = this.composition.all(ROUTE_TRANSFORMS);
+    const routes = this.composition.modules.flatMap((module) => module.routes?.(this) ?? []);
+    return routes.map((route) => transforms.reduce((changed, transform) => transform(changed), route));
+  }
+}

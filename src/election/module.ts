@@ -1,0 +1,63 @@
+// Everything that elections bring to the program.
+import { contribute, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
+import { EVACUATORS, LIVENESS_CONTROLLER, REBALANCE, UNREADY_SERVICES, type Rebalance } from '../hosts/index.ts';
+import { ElectionController } from './controller.ts';
+import { electionModel } from './election-model.ts';
+import { designationEvacuator } from './evacuator.ts';
+import { handOver } from './hand-over.ts';
+import { sensesOf } from './majority.ts';
+import { SERVICE, type Service } from './model.ts';
+import { rebalanceServices } from './rebalance.ts';
+import { serviceRoutes } from './routes.ts';
+import { electionSentences } from './sentences.ts';
+import { BFD_REPORTS, ELECTION_CONTROLLER } from './service-keys.ts';
+import { ELECTION } from './settings.ts';
+import { unreadyServices } from './unready.ts';
+import { SERVICE_VIEW } from './views.ts';
+
+const rebalance: Rebalance = (fleet, how) => {
+  const decision = rebalanceServices(fleet, how);
+  return decision.kind === 'refuse' ? decision.refusal : { changes: decision.changes, more: decision.answer.more };
+};
+
+const SERVICES_METRIC: DocumentMetric<Service> = {
+  name: 'muster_services',
+  help: 'Services by type, and whether a host does them',
+  kind: SERVICE,
+  labels: ['type', 'state'],
+  labelsOf: (doc) => [doc.type, servingState(doc)],
+};
+
+function servingState({ designated, handOver: handover }: Service): string {
+  if (handover !== undefined) return 'handed-over';
+  if (designated === undefined) return 'nobody';
+  return designated.degraded === true ? 'degraded' : 'served';
+}
+
+export const electionModule: Module = {
+  name: 'election',
+  models: () => [electionModel],
+  settings: [ELECTION],
+  operationKinds: () => [handOver],
+  contributions: [
+    contribute(EVACUATORS, designationEvacuator),
+    contribute(REBALANCE, rebalance),
+    contribute(UNREADY_SERVICES, unreadyServices),
+  ],
+  sentences: [electionSentences],
+  representations: () => [SERVICE_VIEW],
+  metrics: [SERVICES_METRIC],
+  services: [
+    provideController(ELECTION_CONTROLLER, (runtime) => {
+      const { environment } = runtime;
+      const reports = runtime.get(BFD_REPORTS);
+      const liveness = runtime.get(LIVENESS_CONTROLLER);
+      const senses = sensesOf(environment.journal.fleet, reports);
+      const isQuiet = (site: string): boolean => liveness.isQuiet(site);
+      const election = new ElectionController({ ...environment, ...senses, isQuiet });
+      reports.onHearing((host) => election.listen(host));
+      return election;
+    }),
+  ],
+  routes: () => serviceRoutes,
+};

@@ -1,0 +1,101 @@
+// Everything that hosts bring to the program.
+import {
+  contribute,
+  hidden,
+  provideController,
+  ROUTE_TRANSFORMS,
+  type DocumentMetric,
+  type Module,
+} from '../composition/index.ts';
+import { TOKEN_HOST_KIND } from '../access/module.ts';
+import { SITE_USES } from '../sites/index.ts';
+import { addressSentences } from './address-alarms.ts';
+import { byAnyId } from './by-any-id.ts';
+import { CONDITIONS } from './conditions.ts';
+import { evacuatorsOf, REBALANCE, TOUCHED_BY, TUNNEL_PEERS, UNREADY_SERVICES, VIEW_PARTS } from './extension-points.ts';
+import { HostAlarmsController } from './host-alarms-controller.ts';
+import { HOST_VIEW } from './host-view.ts';
+import { hostJoin, joinSentences } from './join.ts';
+import { LivenessController } from './liveness-controller.ts';
+import { livenessSentences } from './liveness-plan.ts';
+import { LIVENESS } from './liveness.ts';
+import { HOST, hostsModel, hostsOfSite, type Host } from './model.ts';
+import { peerCleanUp, PENDING_CLEAN_UP } from './pending-clean-up.ts';
+import { conditionSentences } from './record-conditions.ts';
+import { removedReportSentences } from './removed-reports.ts';
+import { hostRoutes } from './routes.ts';
+import { ScaleInController } from './scale-in-controller.ts';
+import { scaleInEndKind } from './scale-in-end.ts';
+import { scaleInModel } from './scale-in-model.ts';
+import { scaleInKind } from './scale-in-operation.ts';
+import { scaleInRecoverKind } from './scale-in-recover.ts';
+import { scaleInRoutes } from './scale-in-routes.ts';
+import { scaleInSentences } from './scale-in-sentences.ts';
+import { SCALE_IN } from './scale-in-settings.ts';
+import { scaleOutKind, scaleOutSentences } from './scale-out.ts';
+import { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS } from './service-keys.ts';
+import { straysSentences } from './strays.ts';
+import { selfPart } from './view.ts';
+import { viewsSentences } from './views-action.ts';
+
+const HOSTS_METRIC: DocumentMetric<Host> = {
+  name: 'muster_hosts',
+  help: 'Hosts by state and connection',
+  kind: HOST,
+  labels: ['state', 'connection'],
+  labelsOf: (doc) => [doc.state, doc.connection.state],
+};
+
+export const hostsModule: Module = {
+  name: 'hosts',
+  models: (composition) => [hostsModel, scaleInModel(evacuatorsOf(composition))],
+  settings: [CONDITIONS, LIVENESS, SCALE_IN],
+  operationKinds: (composition) => {
+    const evacuators = evacuatorsOf(composition);
+    return [
+      hostJoin,
+      scaleOutKind(composition.one(REBALANCE)),
+      scaleInKind(evacuators),
+      scaleInEndKind({ evacuators, peersOf: composition.one(TUNNEL_PEERS) }),
+      scaleInRecoverKind(evacuators),
+      peerCleanUp,
+    ];
+  },
+  contributions: [
+    contribute(VIEW_PARTS, selfPart),
+    contribute(SITE_USES, hostsOfSite),
+    contribute(TOKEN_HOST_KIND, HOST),
+    contribute(ROUTE_TRANSFORMS, byAnyId),
+  ],
+  sentences: [
+    joinSentences,
+    conditionSentences,
+    straysSentences,
+    livenessSentences,
+    addressSentences,
+    removedReportSentences,
+    scaleInSentences,
+    scaleOutSentences,
+    viewsSentences,
+  ],
+  representations: () => [HOST_VIEW],
+  hiddenKinds: [hidden(PENDING_CLEAN_UP)],
+  metrics: [HOSTS_METRIC],
+  services: [
+    provideController(
+      LIVENESS_CONTROLLER,
+      (runtime) => new LivenessController({ ...runtime.environment, ...runtime.find(LIVENESS_TIMING) }),
+    ),
+  ],
+  controllers: (runtime) => [
+    new ScaleInController({ ...runtime.environment, evacuators: evacuatorsOf(runtime.composition) }),
+    new HostAlarmsController({ ...runtime.environment, lastReportMs: runtime.get(REMOVED_REPORTS) }),
+  ],
+  routes: ({ composition }) => {
+    const { explain } = composition;
+    return [
+      ...hostRoutes({ unreadyServices: composition.one(UNREADY_SERVICES) }),
+      ...scaleInRoutes({ evacuators: evacuatorsOf(composition), touchedBy: composition.one(TOUCHED_BY), explain }),
+    ];
+  },
+};

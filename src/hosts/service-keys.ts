@@ -1,0 +1,9 @@
+// Running parts of hosts that others ask for, and those that others provide to it.
+import { serviceKey } from '../composition/index.ts';
+import type { LivenessController } from './liveness-controller.ts';
+
+export const LIVENESS_CONTROLLER = serviceKey<LivenessController>('liveness');
+/** When a removed host last reported, as far as this server knows. */
+export const REMOVED_REPORTS = serviceKey<(host: string) => number | undefined>('removed-reports');
+/** Overrides of timings, for tests and simulations that move the clock themselves. */
+export const LIVENESS_TIMING = serviceKey<{ readonly lookMs?: number }>('liveness-timing');

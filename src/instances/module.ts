@@ -1,0 +1,61 @@
+// Everything that instances bring to the program.
+import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
+import { EVACUATORS, evacuatorsOf, VIEW_PARTS } from '../hosts/index.ts';
+import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
+import { instanceBuild } from './build.ts';
+import { instanceClean } from './clean.ts';
+import { DegradedController } from './degraded-controller.ts';
+import { instanceDelete } from './delete.ts';
+import { instanceEvacuator } from './evacuator.ts';
+import { flavorRoutes } from './flavor-routes.ts';
+import { groupRoutes } from './group-routes.ts';
+import { instanceRoutes } from './instance-routes.ts';
+import { instancesModel } from './instances-model.ts';
+import { INSTANCE, type Instance } from './model.ts';
+import { instanceMove } from './move-operation.ts';
+import { instanceRebuild } from './rebuild.ts';
+import { instanceRelease } from './release.ts';
+import { instanceReplug } from './replug.ts';
+import { instanceSentences } from './sentences.ts';
+import { instanceShelve } from './shelve-steps.ts';
+import { tenantRoutes } from './tenant-routes.ts';
+import { instancesPart } from './view.ts';
+import { FLAVOR_VIEW, GROUP_VIEW, INSTANCE_VIEW } from './views.ts';
+
+const INSTANCES_METRIC: DocumentMetric<Instance> = {
+  name: 'muster_instances',
+  help: 'Instances by state',
+  kind: INSTANCE,
+  labels: ['state'],
+  labelsOf: (doc) => [doc.state],
+};
+
+export const instancesModule: Module = {
+  name: 'instances',
+  models: () => [instancesModel],
+  operationKinds: () => [
+    instanceBuild,
+    instanceDelete,
+    instanceClean,
+    instanceRelease,
+    instanceMove,
+    instanceRebuild,
+    instanceReplug,
+    instanceShelve,
+  ],
+  contributions: [contribute(EVACUATORS, instanceEvacuator), contribute(VIEW_PARTS, instancesPart)],
+  sentences: [instanceSentences],
+  representations: () => [FLAVOR_VIEW, GROUP_VIEW, INSTANCE_VIEW],
+  metrics: [INSTANCES_METRIC],
+  controllers: ({ environment }) => [new DegradedController(environment)],
+  routes: (runtime) => {
+    const { composition } = runtime;
+    const given = runtime.get(BACK_END_CREDENTIALS);
+    return [
+      ...flavorRoutes,
+      ...groupRoutes,
+      ...instanceRoutes({ credentials: () => hasCredentials(given) }),
+      ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
+    ];
+  },
+};

@@ -1,1 +1,0 @@
-export { KeysController } from './keys-controller.ts';

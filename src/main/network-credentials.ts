@@ -1,0 +1,19 @@
+// The credentials of network back ends, from the file that the operator names. They stay in the memory of this process.
+import { readFileSync } from 'node:fs';
+import { parseCredentials, type Credentials } from '../network/index.ts';
+import { CannotStart } from './start-failure.ts';
+
+export function readNetworkCredentials(path: string | undefined): Credentials {
+  if (path === undefined) return new Map();
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CannotStart(`--network-credentials ${path} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const read = parseCredentials(text);
+  if ('problems' in read) throw new CannotStart(`--network-credentials ${path}: ${read.problems.join('; ')}.`);
+  return read;
+}

@@ -1,0 +1,13 @@
+// Running parts of networks that others ask for, and those that a server provides to it.
+import { serviceKey } from '../composition/index.ts';
+import type { Driver } from '../operations/index.ts';
+import type { NetworkEventsController } from './event-controller.ts';
+import type { BackEndName } from './model.ts';
+import type { SimulatedNetwork } from './simulated-network-driver.ts';
+
+export const NETWORK_EVENTS = serviceKey<NetworkEventsController>('network-events');
+export const SIMULATED_NETWORK = serviceKey<SimulatedNetwork>('simulated-network');
+/** Carries orders to back ends outside the journal. */
+export const NETWORK_DRIVER = serviceKey<Driver>('network-driver');
+/** Which back ends this server has the credentials of. */
+export const BACK_END_CREDENTIALS = serviceKey<{ has(backEnd: BackEndName): boolean }>('back-end-credentials');
