@@ -249,6 +249,7 @@ export const portMadeTwice = withDriver(
     name: 'port-made-twice',
     bug: 'a host that makes ports by itself makes one more than it was told of',
     scenario: INSTANCES,
+    likely: 8,
     caughtBy: [portsMeant.name],
   },
   (driver) => ({
