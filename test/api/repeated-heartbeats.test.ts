@@ -33,7 +33,7 @@ async function beats(as = secret, payload: object = BEAT, at = world) {
     payload,
   });
   const { code } = answer.json<{ code?: string }>();
-  return { status: statusCode, headers, ...(code !== undefined && { code }) };
+  return { status: statusCode, headers, body: answer.body, ...(code !== undefined && { code }) };
 }
 
 /** So often that nothing of it is new any more. */
@@ -43,13 +43,15 @@ async function settle(as = secret): Promise<void> {
 
 test('each-is-heard-and-answered-in-full', async () => {
   await settle();
-  const { headers } = await beats();
+  const { headers, body } = await beats();
   expect(world.heard).toEqual([HOST_ID, HOST_ID, HOST_ID, HOST_ID]);
   expect(headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',
     'muster-revision': String(world.journal.fleet.revision),
-    'content-length': '19',
+    'content-length': String(Buffer.byteLength(body)),
   });
+  // What the server takes is said each time: an agent may have been upgraded meanwhile.
+  expect(JSON.parse(body)).toMatchObject({ report: 'wanted', readiness: 'per-service' });
   expect(headers['x-request-id']).toMatch(/^rq-/);
 });
 
