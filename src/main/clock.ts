@@ -12,14 +12,26 @@ const WALL_AHEAD_MS = 1000;
  * Wall-clock time that never goes back: silence, leases and deadlines are measured by it. A clock that is set back, as
  * time servers do, is followed at the next start of the process.
  */
-export function steadyTime(wallMs: () => number, monotonicMs: () => number): () => number {
+export function steadyTime(
+  wallMs: () => number,
+  monotonicMs: () => number,
+): Pick<Required<Clock>, 'nowMs' | 'jumpedMs'> {
   let [anchorWallMs, anchorMs] = [wallMs(), monotonicMs()];
-  return () => {
+  let jumpedMs = 0;
+  const nowMs = (): number => {
     const steadyMs = anchorWallMs + (monotonicMs() - anchorMs);
     const ahead = wallMs();
     if (ahead - steadyMs <= WALL_AHEAD_MS) return Math.floor(steadyMs);
+    jumpedMs += ahead - steadyMs;
     [anchorWallMs, anchorMs] = [ahead, monotonicMs()];
     return Math.floor(ahead);
+  };
+  return {
+    nowMs,
+    jumpedMs: () => {
+      nowMs();
+      return Math.floor(jumpedMs);
+    },
   };
 }
 
@@ -30,7 +42,7 @@ export const readClocks = (): { readonly wallMs: number; readonly monotonicMs: n
 });
 
 export const realClock: Clock = {
-  nowMs: steadyTime(
+  ...steadyTime(
     () => Date.now(),
     () => performance.now(),
   ),

@@ -12,7 +12,7 @@ const START_MS = 1_790_000_000_000;
 
 test('a clock set ahead, put right and confirmed: the time is the wall clock, not the steady time that is still ahead', () => {
   const clocks = { wallMs: START_MS, monotonicMs: 0 };
-  const steady = steadyTime(
+  const { nowMs: steady } = steadyTime(
     () => clocks.wallMs,
     () => clocks.monotonicMs,
   );

@@ -4,7 +4,7 @@
 import { idOf, mark, type Applied, type FleetReader } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable, type Clock, type Decision, type Journal } from '../journal/index.ts';
 import { ActionRoom } from './action-room.ts';
-import { decideSteps, finishOperation, recordStep, stopOperation } from './decide.ts';
+import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
 import type {
   ActionOutcome,
   DecideStep,
@@ -41,6 +41,11 @@ export interface OperationsOptions {
 /** Nothing waits longer than this for something that no event told of. */
 const SCAN_MS = 5000;
 
+/** Less is what time servers correct: a deadline may pass so much sooner. */
+const JUMP_MIN_MS = 5000;
+
+const JUMP_RETRY_MS = 1000;
+
 type ActStep = Next & { readonly kind: 'act' };
 
 export class OperationsController {
@@ -53,6 +58,8 @@ export class OperationsController {
   /** Items whose driver knows of a newer epoch: this server hears of it soon, and asking at once would only repeat it. */
   readonly #stale = new Set<string>();
   #scanAtMs = 0;
+  /** How much of what the clock jumped the deadlines have been given. */
+  #followedMs = 0;
   #sleep = new AbortController();
 
   constructor(options: OperationsOptions) {
@@ -80,10 +87,32 @@ export class OperationsController {
   /** Looks at everything that is due once, and records what can be recorded. */
   async pass(): Promise<void> {
     const { journal, clock } = this.#options;
+    if (!(await this.#followJump())) return;
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
     if (journal.fence === undefined) return;
     await Promise.all(due.flatMap((one) => this.#advance(one, nowMs) ?? []));
+  }
+
+  /**
+   * A clock that is set ahead makes no deadline pass: before anything is judged by it, everything unfinished gets the difference. Answers
+   * whether that is done; what is not written is tried again.
+   */
+  async #followJump(): Promise<boolean> {
+    const { journal, clock, log } = this.#options;
+    const jumpedMs = clock.jumpedMs?.() ?? 0;
+    const byMs = jumpedMs - this.#followedMs;
+    if (byMs < JUMP_MIN_MS || journal.fence === undefined) return true;
+    try {
+      await journal.submit({ by: 'operations', decide: (fleet) => extendDeadlines(fleet, byMs) });
+      log.warn({ byMs }, 'the clock was set ahead: the deadlines of what is unfinished were moved by as much');
+    } catch (error) {
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+      await clock.sleep(JUMP_RETRY_MS, this.#sleep.signal);
+      return false;
+    }
+    this.#followedMs = jumpedMs;
+    return true;
   }
 
   #takeDue(fleet: FleetReader, nowMs: number): Due[] {

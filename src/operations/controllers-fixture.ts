@@ -17,6 +17,7 @@ const quiet: Log = { info: () => undefined, warn: () => undefined, error: () => 
 /** Sleepers wake when the test moves time. */
 class TestClock implements Clock {
   #nowMs = 0;
+  #jumpedMs = 0;
   #sleepers: { at: number; wake: () => void }[] = [];
   nowMs(): number {
     return this.#nowMs;
@@ -33,6 +34,16 @@ class TestClock implements Clock {
     });
   }
   async turn(): Promise<void> {}
+  jumpedMs(): number {
+    return this.#jumpedMs;
+  }
+  /** Somebody sets it. No time passes: who sleeps, sleeps as long as before. */
+  async setAhead(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    this.#jumpedMs += ms;
+    this.#sleepers = this.#sleepers.map(({ at, wake }) => ({ at: at + ms, wake }));
+    await settled();
+  }
   /** A second at a time: leases are renewed as often. */
   async pass(ms: number): Promise<void> {
     for (let leftMs = ms; leftMs > 0; leftMs -= 1000) await this.#step(Math.min(leftMs, 1000));
@@ -81,7 +92,8 @@ export function world(
   log: Log = quiet,
 ): TestWorld {
   const clock = new TestClock();
-  const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() });
+  // The database has a clock of its own.
+  const disk = new MemoryDisk({ journalId: 'j', nowMs: () => clock.nowMs() - clock.jumpedMs() });
   const server = (name: string) => {
     const store = new MemoryStore(disk);
     let count = 0;

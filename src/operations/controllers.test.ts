@@ -32,6 +32,23 @@ describe('the engine', () => {
     stop.abort();
   });
 
+  test('a-clock-that-is-set-ahead-makes-no-deadline-pass: what-is-unfinished-gets-the-difference, once', async () => {
+    const { clock, server } = world();
+    const { journal, engine, stop } = await leading(server);
+    await start(journal, false, 60_000);
+    void engine.run(stop.signal);
+    await settled();
+    const operation = () => journal.fleet.get(OPERATION, OP)?.doc;
+    await clock.setAhead(3_600_000);
+    await clock.pass(5000);
+    expect(operation()).toMatchObject({ state: 'running', deadlineAtMs: 3_660_000 });
+    await clock.pass(50_000);
+    expect(operation()).toMatchObject({ state: 'running', deadlineAtMs: 3_660_000 });
+    await clock.pass(10_000);
+    expect(operation()).toMatchObject({ state: 'failed', reason: { failedFor: 'deadline-passed' } });
+    stop.abort();
+  });
+
   test('a-waiting-operation-at-rest-commits-nothing', async () => {
     const { clock, server } = world();
     const { journal, engine, stop } = await leading(server);

@@ -10,6 +10,7 @@ import {
   ITEMS_BY_OPERATION,
   OPERATION,
   OPERATION_TRANSITIONS,
+  UNFINISHED_OPERATIONS,
   type Item,
   type Operation,
   type OperationId,
@@ -109,6 +110,13 @@ export function decideSteps(fleet: FleetReader, next: DecideStep, nowMs: number)
     changes.push(...recorded.changes);
   }
   return accept(merged(changes), 'recorded');
+}
+
+/** Gives everything that is unfinished as much more time as a clock that was set ahead took from it. */
+export function extendDeadlines(fleet: FleetReader, byMs: number): Decision<null> {
+  const open = [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')];
+  const changes = open.map(({ id, doc }) => put(OPERATION, id, { ...doc, deadlineAtMs: doc.deadlineAtMs + byMs }));
+  return accept(changes, null);
 }
 
 function stale(): Decision<'stale'> {
