@@ -12,7 +12,7 @@ export const RETENTION_LOOK_MS = 2000;
 
 /** What trust is decided on. */
 export const TRUST_PARTS = serviceKey<TrustedTime>('trust-parts');
-const START_CHECK = serviceKey<Controller>('clock-check-at-start');
+const START_CHECK = serviceKey<Controller & { readonly isDone: boolean }>('clock-check-at-start');
 const INTEGRITY = serviceKey<IntegrityController>('integrity');
 
 export function trustedTimeProviders({ journal, clock, log, program, url }: Born): readonly Provider[] {
@@ -26,15 +26,22 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Born
     provide(RETENTION_TIMING, () => ({ lookMs: RETENTION_LOOK_MS })),
     provideController(INTEGRITY, () => new IntegrityController({ journal, clock, log: quietly })),
     provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
-    provide(TRUSTED_TIME, (runtime) => trustedTime(runtime.get(TRUST_PARTS))),
+    provide(TRUSTED_TIME, (runtime) => {
+      const trusted = trustedTime(runtime.get(TRUST_PARTS));
+      // A server of the program looks at its clock before it starts anything.
+      return () => (runtime.get(START_CHECK).isDone ? trusted() : undefined);
+    }),
     provideController(START_CHECK, (runtime) => {
       const integrity = runtime.get(INTEGRITY);
-      return {
-        run: async (signal) => {
+      const check = {
+        isDone: false,
+        run: async (signal: AbortSignal): Promise<void> => {
           const jump = await findJump(journal, clock, signal);
           if (jump !== undefined) integrity.report(clockJumped(url, jump));
+          check.isDone = true;
         },
       };
+      return check;
     }),
   ];
 }
