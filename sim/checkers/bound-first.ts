@@ -78,11 +78,10 @@ export const sourceStaysConnected: Checker = {
 
 /** Those of which nobody has said anything bad: what is bound again just now is on its way there. */
 function connectedPorts(truth: Fleet, backEnd: SimulatedNetwork, id: string, host = ''): string[] {
-  return [...truth.find(PORTS_BY_INSTANCE, id)].flatMap((port) => {
-    const { inline, multipleBindings } = backEndOf(truth, port.doc.network);
-    if (inline || !multipleBindings || !isPlugged(truth, port)) return [];
-    return isConnectedAt(backEnd, port.id, host) ? [port.id] : [];
-  });
+  const ports = [...truth.find(PORTS_BY_INSTANCE, id)].filter(({ doc }) => !backEndOf(truth, doc.network).inline);
+  // An instance is switched over in one way: where one of its back ends cannot hold two bindings, all are bound in place of the source.
+  if (!ports.every(({ doc }) => backEndOf(truth, doc.network).multipleBindings)) return [];
+  return ports.filter((port) => isPlugged(truth, port) && isConnectedAt(backEnd, port.id, host)).map((port) => port.id);
 }
 
 function isConnectedAt(backEnd: SimulatedNetwork, port: string, host: string): boolean {
