@@ -67,6 +67,8 @@ export const handOver: OperationKind = {
     items.flatMap((item) => nextOf(fleet, item, nowMs).map((next) => nextWithAlarm(fleet, item, next, nowMs))),
   observe: (fleet, item, outcome, nowMs) => withAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
   undo: letGo,
+  // One that failed has let go; by then the service may be in another hand-over.
+  needsUndo: (fleet, item) => passedBy(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item) !== undefined,
   overdue: letGo,
   wakes: (fleet, { kind, before, after }) => {
     const id = (after ?? before)?.id;

@@ -2,7 +2,7 @@
 // state tables are enforced here, inside the commit.
 import { idOf, mark, merged, put, type Change, type FleetReader, type Reason, type Refusal } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredOperation } from './kind.ts';
+import type { DecideStep, Expected, OperationKind, Progress, RecordStep, StoredItem, StoredOperation } from './kind.ts';
 import {
   isUnfinished,
   ITEM,
@@ -181,18 +181,20 @@ export interface OperationCommand {
 export function cancelOperation(fleet: FleetReader, command: OperationCommand): Decision<StoredOperation> {
   const operation = fleet.get(OPERATION, idOf(OPERATION, command.id));
   if (operation === undefined) return refuse(unknownOperation(command.id));
-  const { state, kind } = operation.doc;
-  const meaning = command.kinds.get(kind)?.cancel;
+  const { state, kind: name } = operation.doc;
+  const kind = command.kinds.get(name);
+  const meaning = kind?.cancel;
   if (meaning?.kind !== 'does') return refuse(notMeant('cancelled', operation, meaning?.because));
   const underWay = state === 'cancelling' && operation.doc.stopped !== true;
   if (underWay || state === 'cancelled') return accept([], operation);
   if (!OPERATION_TRANSITIONS[state].includes('cancelling')) return refuse(wrongState('cancelled', operation));
   const { finishedAtMs: _, counts: __, stopped: ___, reason: ____, ...rest } = operation.doc;
   const doc: Operation = { ...rest, state: 'cancelling' };
-  return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
-    ...operation,
-    doc,
-  });
+  const needsUndo = (item: StoredItem): boolean => kind?.needsUndo?.(fleet, item) ?? true;
+  const items = failedItems(fleet, operation).map((item) =>
+    needsUndo(item) ? reopened(item, command.nowMs) : closed(item, command.nowMs),
+  );
+  return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
 }
 
 /** Failed items are tried again, with a new deadline as long as the first. */
@@ -209,19 +211,23 @@ export function retryOperation(fleet: FleetReader, command: OperationCommand): D
   const { nowMs, site } = command;
   const within = site === undefined ? {} : { within: site };
   const doc: Operation = { ...rest, ...within, state: 'running', deadlineAtMs: nowMs + deadlineMs };
-  return accept([put(OPERATION, operation.id, doc), ...reopened(fleet, operation, command.nowMs)], {
-    ...operation,
-    doc,
-  });
+  const items = failedItems(fleet, operation).map((item) => reopened(item, nowMs));
+  return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
 }
 
-function reopened(fleet: FleetReader, operation: StoredOperation, nowMs: number): Change[] {
-  return [...fleet.find(ITEMS_BY_OPERATION, operation.id)]
-    .filter((item) => item.doc.state === 'failed')
-    .map((item) => {
-      const { reason: _, retryAtMs: __, ...rest } = item.doc;
-      return put(ITEM, item.id, { ...rest, state: 'pending', attempt: item.doc.attempt + 1, sinceMs: nowMs });
-    });
+function failedItems(fleet: FleetReader, operation: StoredOperation): StoredItem[] {
+  return [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((item) => item.doc.state === 'failed');
+}
+
+function reopened(item: StoredItem, nowMs: number): Change {
+  const { reason: _, retryAtMs: __, ...rest } = item.doc;
+  return put(ITEM, item.id, { ...rest, state: 'pending', attempt: item.doc.attempt + 1, sinceMs: nowMs });
+}
+
+/** Cancelled without being opened: somebody else may work on its target by now. */
+function closed(item: StoredItem, nowMs: number): Change {
+  const { reason: _, retryAtMs: __, ...rest } = item.doc;
+  return put(ITEM, item.id, { ...rest, state: 'cancelled', sinceMs: nowMs });
 }
 
 function unknownOperation(id: string): Refusal {

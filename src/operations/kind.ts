@@ -110,6 +110,8 @@ export interface OperationKind {
   observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
   /** What has to be taken back when an item is cancelled, with the documents that were read for it. */
   undo?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
+  /** Whether a failed item that is cancelled has something to take back; it has when nothing is said. */
+  needsUndo?(fleet: FleetReader, item: StoredItem): boolean;
   /** What is written down when the deadline passes over an item: how things stand. Nothing is done to the world any more. */
   overdue?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Items that should be looked at because of this change, beside those whose target it is. */

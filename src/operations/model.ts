@@ -110,7 +110,8 @@ export const ITEM_TRANSITIONS: Readonly<Record<ItemState, readonly ItemState[]>>
   pending: ['running', 'waiting', 'done', 'failed', 'cancelled'],
   running: ['running', 'waiting', 'done', 'failed', 'cancelled'],
   waiting: ['running', 'waiting', 'done', 'failed', 'cancelled'],
-  failed: ['pending'],
+  // Tried again, opened to be taken back, or cancelled at once where nothing is to be taken back.
+  failed: ['pending', 'cancelled'],
   done: [],
   cancelled: [],
 };

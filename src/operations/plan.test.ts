@@ -159,6 +159,15 @@ describe('retry and cancel', () => {
     expect([...fleet.all(THING)].map((thing) => thing.id)).toEqual(['a']);
   });
 
+  test('cancel-of-a-failed-operation-opens-nothing-that-has-nothing-to-take-back', () => {
+    const fleet = failed();
+    const without = new Map([['make', { ...kind, needsUndo: () => false }]]);
+    apply(fleet, cancelOperation(fleet, { id: OP, kinds: without, nowMs: 50_000 }));
+    expect(itemsOf(fleet).map(({ doc }) => doc.state)).toEqual(['done', 'cancelled']);
+    step(fleet, 50_001);
+    expect(operationOf(fleet)).toMatchObject({ state: 'cancelled', counts: { done: 1, cancelled: 1 } });
+  });
+
   test('both-are-idempotent', () => {
     const fleet = failed();
     apply(fleet, retryOperation(fleet, { id: OP, kinds, nowMs: 50_000 }));
