@@ -3,7 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { WORKERS_VARIABLE } from './hang-detector.ts';
 
-const folder = process.env['MUSTER_TEST_WORKERS'];
+const folder = process.env[WORKERS_VARIABLE];
 const { testPath } = expect.getState();
 if (folder !== undefined && testPath !== undefined) writeFileSync(join(folder, String(process.pid)), testPath);

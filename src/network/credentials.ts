@@ -95,12 +95,12 @@ function unreadable(text: string, code: string, at: number): string {
 }
 
 /** Whatever knows which back ends it has the credentials of. */
-interface Having {
+interface CredentialSource {
   has(backEnd: BackEndName): boolean;
 }
 
 /** The back ends that need credentials and have none. */
-export function lacksCredentials(backEnds: Iterable<BackEndName>, given: Having): BackEndName[] {
+export function lacksCredentials(backEnds: Iterable<BackEndName>, given: CredentialSource): BackEndName[] {
   return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !given.has(name));
 }
 
@@ -112,7 +112,7 @@ export function credentialsMissing(backEnds: Iterable<BackEndName>, present: boo
 }
 
 /** Whether a server has the credentials of every back end that needs some. */
-export function hasCredentials(given: Having): boolean {
+export function hasCredentials(given: CredentialSource): boolean {
   return lacksCredentials(BACK_ENDS, given).length === 0;
 }
 
