@@ -9,7 +9,11 @@ export interface Seeds {
 
 export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
 /** Of the world with instances. */
-export const FIXED_INSTANCE_SEEDS: Seeds = { first: 1, last: 100, also: [710102, 4000026, 4000055, 5000001] };
+export const FIXED_INSTANCE_SEEDS: Seeds = {
+  first: 1,
+  last: 100,
+  also: [710102, 4000026, 4000055, 5000001, 401229144],
+};
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = {
   first: 1,

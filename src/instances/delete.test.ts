@@ -1,8 +1,10 @@
 // Deletions that are asked for again: whoever asks hears of the one that is under way, if it does all that is asked for.
 import { expect, test } from 'vitest';
+import { retryOperation, type OperationId } from '../operations/index.ts';
 import { deleteInstances } from './delete.ts';
 import { World } from './instances-fixture.ts';
 import { HOUR_MS } from './moves-fixture.ts';
+import { KINDS } from './reference-fixture.ts';
 
 const deleting = (world: World, ...ids: readonly string[]): Promise<{ readonly operation: string }> => {
   const command = { ids, operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
@@ -37,4 +39,29 @@ test('of-more-than-what-is-being-deleted: a new operation that deletes all of it
   await world.comeBack('h2');
   await world.settle();
   expect([world.instance('one'), world.instance('two'), world.open()]).toEqual([undefined, undefined, []]);
+});
+
+test('retried: the host is asked under a task id that no earlier try had', async () => {
+  const world = await withTwo();
+  await world.comeBack('h2');
+  const retried = async (id: OperationId): Promise<void> => {
+    world.clock.now += HOUR_MS + 1;
+    await world.settle();
+    expect(world.operationDoc(id)?.state).toBe('failed');
+    await world.commit((fleet) => retryOperation(fleet, { id, kinds: KINDS, nowMs: world.nowMs }));
+  };
+  world.machines.fail({ task: 'destroy', instance: 'one', times: 2 });
+  const { operation } = (await deleting(world, 'one')) as { operation: OperationId };
+  await world.tick();
+  await world.tick();
+  await world.goDown('h2');
+  await retried(operation);
+  await world.tick();
+  await world.tick();
+  await world.comeBack('h2');
+  await world.settle();
+  const asked = world.machines.taskIds.filter((id) => id.startsWith(`${operation}.one:destroy`));
+  expect(asked.length).toBeGreaterThan(1);
+  expect(new Set(asked).size).toBe(asked.length);
+  expect([world.instance('one'), world.open()]).toEqual([undefined, []]);
 });

@@ -98,9 +98,10 @@ export const instanceDelete: OperationKind = {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       // One that is not being deleted is another of the same name: a deletion that failed may be retried long after.
       if (instance?.doc.state !== 'deleting') return [record(item, { state: 'done', step: item.doc.step })];
-      // What is retried begins anew: where the instance is, and who deletes it, may be another by now.
+      // What is retried begins anew: where the instance is, and who deletes it, may be another by now. Attempts go on being counted over
+      // all steps: the task of a retry has an id of its own, and no answer to an earlier one is taken for it.
       if (item.doc.state === 'pending' && item.doc.step !== 'stop')
-        return [record(item, { state: 'running', step: 'stop', host: null })];
+        return [record(item, { state: 'running', step: 'stop', host: null, attempt: item.doc.attempt })];
       return nextStep(fleet, item, instance, nowMs);
     }),
 
@@ -151,10 +152,11 @@ function stopped(fleet: FleetReader, item: StoredItem, instance: StoredInstance,
     return wait(item, { code: 'other-work-ends-first', instance: instance.id });
   }
   const { host } = instance.doc;
+  const { attempt } = item.doc;
   const changes = sweepsOfMove(fleet, item, instance, nowMs);
   const expects = [expecting(INSTANCE, instance)];
-  if (host === undefined) return record(item, { state: 'running', step: 'release' }, { changes, expects });
-  return record(item, { state: 'running', step: 'destroy', host }, { changes, expects });
+  if (host === undefined) return record(item, { state: 'running', step: 'release', attempt }, { changes, expects });
+  return record(item, { state: 'running', step: 'destroy', attempt, host }, { changes, expects });
 }
 
 /** A move that was under way may leave a copy at its other end: where it was going, or where it came from. */

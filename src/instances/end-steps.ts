@@ -48,7 +48,9 @@ export function destroyTask(fleet: FleetReader, item: StoredItem): Omit<Task, 'i
 export function answeredDestroy(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep {
   const path = instanceOf(fleet, item)?.doc.path;
   const told = path?.create === 'host' ? { reason: { code: HOST_RELEASED } } : {};
-  if (answer.outcome === 'done') return record(item, { state: 'running', step: 'release', host: null, ...told });
+  const { attempt } = item.doc;
+  if (answer.outcome === 'done')
+    return record(item, { state: 'running', step: 'release', attempt, host: null, ...told });
   const reason = {
     code: 'not-destroyed',
     instance: item.doc.target.id,
@@ -69,7 +71,8 @@ export function toDestroy(
   if (isConfirmedGone(fleet, host)) {
     // The host is off for certain: its addresses can be used again. Should it come back, it is swept first.
     const sweep = stored === undefined ? [] : cleaningOf(instance.id, host, freshKey(fleet, item.id, nowMs), nowMs);
-    return [record(item, { state: 'running', step: 'release', host: null }, { changes: sweep })];
+    const { attempt } = item.doc;
+    return [record(item, { state: 'running', step: 'release', attempt, host: null }, { changes: sweep })];
   }
   // A host that is only silent may still run it: its addresses are not given to anybody else.
   if (stored?.doc.connection.state !== 'up') {
