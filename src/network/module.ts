@@ -3,6 +3,7 @@ import { contribute, hidden, provide, provideController, type Module } from '../
 import { EVACUATORS } from '../hosts/index.ts';
 import { backEndSentences } from './back-end-sentences.ts';
 import { CLAIM } from './claim.ts';
+import { CredentialsController } from './credentials-controller.ts';
 import { NetworkEventsController } from './event-controller.ts';
 import { NETWORK_EVENT_VIEW, networkEventRoutes } from './event-routes.ts';
 import { networkEventsModel } from './event.ts';
@@ -68,7 +69,10 @@ export const networkModule: Module = {
       return adoptPortsFirst(driver, simulated, journal);
     }),
   ],
-  controllers: ({ environment }) => [new TunnelKeysController(environment)],
+  controllers: (runtime) => [
+    new TunnelKeysController(runtime.environment),
+    new CredentialsController({ ...runtime.environment, credentials: runtime.get(BACK_END_CREDENTIALS) }),
+  ],
   drivers: (runtime) => ({ network: runtime.get(NETWORK_DRIVER) }),
   routes: (runtime) => [
     ...networkRoutes,

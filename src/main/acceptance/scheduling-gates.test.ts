@@ -140,6 +140,22 @@ test('scheduling-34 without credentials the old path runs, and one warning says 
   expect(world.all(ALARM)).toEqual([]);
 });
 
+test('scheduling-34 the warning goes by itself when the credentials are there, also at the next server', async () => {
+  const world = await fixtureF({ backEnd: 'simulated' });
+  world.credentials = false;
+  await world.boot({ name: 'web-1' });
+  await world.clock.pass(60_000);
+  expect(world.all(ALARM)).toHaveLength(1);
+  world.credentials = true;
+  await world.until('the warning is gone', () => world.all(ALARM).length === 0);
+  world.credentials = false;
+  await world.boot({ name: 'web-2' });
+  expect(world.all(ALARM)).toHaveLength(1);
+  world.credentials = true;
+  await world.restart();
+  await world.until('the warning is gone again', () => world.all(ALARM).length === 0);
+});
+
 test('scheduling-34 a network that needs no credentials does not ask for any', async () => {
   const world = await fixtureF();
   world.credentials = false;

@@ -1,0 +1,69 @@
+// Clears the alarm of missing credentials at the lease holder, as soon as that has the credentials. Builds raise it; without this it
+// stood until the next build on such a network, and what goes by it meanwhile, such as connecting ports again, waited for that.
+import { ALARM } from '../alarms/index.ts';
+import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
+import { credentialsWereMissing, hasCredentials, missingCredentialsAlarm } from './credentials.ts';
+
+export interface CredentialsControllerOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly credentials: Parameters<typeof hasCredentials>[0];
+}
+
+/** While the alarm stands. Otherwise nothing is looked at before a commit raises it. */
+const LOOK_MS = 5000;
+
+export class CredentialsController {
+  readonly #options: CredentialsControllerOptions;
+
+  constructor(options: CredentialsControllerOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal, clock } = this.#options;
+    while (!signal.aborted) {
+      if (credentialsWereMissing(journal.fleet)) {
+        await this.look();
+        await clock.sleep(LOOK_MS, signal);
+      } else await this.#untilRaised(signal);
+    }
+  }
+
+  async look(): Promise<void> {
+    const { journal, clock, credentials } = this.#options;
+    const isUntrue = credentialsWereMissing(journal.fleet) && hasCredentials(credentials);
+    if (journal.fence === undefined || !isUntrue) return;
+    const nowMs = clock.nowMs();
+    try {
+      await journal.submit({
+        by: 'network',
+        why: 'credentials of network back ends',
+        decide: (fleet) => accept(missingCredentialsAlarm(fleet, false, nowMs), null),
+      });
+    } catch (error) {
+      // The next look tries again, or whoever has the lease then.
+      if (!(error instanceof NotHolder) && !(error instanceof StoreUnavailable)) throw error;
+    }
+  }
+
+  async #untilRaised(signal: AbortSignal): Promise<void> {
+    const { journal } = this.#options;
+    const ends: (() => void)[] = [];
+    await new Promise<void>((resolve) => {
+      const isRaised = (): void => {
+        if (credentialsWereMissing(journal.fleet)) resolve();
+      };
+      const onAbort = (): void => resolve();
+      signal.addEventListener('abort', onAbort, { once: true });
+      ends.push(
+        journal.onCommit((_commit, applied) => {
+          if (applied.some(({ kind }) => kind === ALARM.name)) isRaised();
+        }),
+        journal.onRebuilt(isRaised),
+        () => signal.removeEventListener('abort', onAbort),
+      );
+    });
+    for (const end of ends) end();
+  }
+}
