@@ -49,6 +49,9 @@ const READY_LOOK_MS = 500;
 /** Long enough to delete everything, if nothing keeps it from going: the fixed seeds take 11 looks at most. */
 const UNDO_LOOKS_MAX = 16;
 const UNDO_LOOK_MS = 5000;
+/** Many times what a follower takes from a commit to showing it, while nothing is broken. */
+const FOLLOW_LOOKS_MAX = 50;
+const FOLLOW_LOOK_MS = 100;
 
 export async function runSeed({ seed, scenario = HOUSE, plant, print }: SeedOptions): Promise<SeedResult> {
   const marks = new Tally();
@@ -154,6 +157,7 @@ function heal(world: World): void {
 
 async function atRest(world: World, plays: readonly Play[]): Promise<void> {
   if (!(await isOver(plays.map(({ over }) => over)))) world.violate(ANSWERED, 'a caller still waits');
+  await followed(world);
   world.checkEnd();
   for (const sentence of unrest(plays)) world.violate(AT_REST, sentence);
 }
@@ -167,8 +171,21 @@ async function undone(world: World, plays: readonly Play[]): Promise<void> {
     if ((await isOver(undoing)) && left().length === 0) break;
   }
   if (!(await isOver(undoing))) world.violate(ANSWERED, 'whoever undoes everything still waits');
+  await followed(world);
   world.checkEnd();
   for (const sentence of left()) world.violate(NOTHING_LEFT, sentence);
+}
+
+/**
+ * A commit may fall on the very moment of the last look, and servers that follow show it some milliseconds later. Whoever is behind for longer
+ * is found by the checker.
+ */
+async function followed(world: World): Promise<void> {
+  const isBehind = (): boolean =>
+    world.servers.some(({ life }) => life !== undefined && life.journal.fleet.revision !== world.ledger.head);
+  for (let looks = 0; looks < FOLLOW_LOOKS_MAX && isBehind() && world.violation === undefined; looks += 1) {
+    await world.scheduler.run(world.scheduler.nowMs + FOLLOW_LOOK_MS);
+  }
 }
 
 async function isOver(works: readonly Promise<unknown>[]): Promise<boolean> {
