@@ -3,6 +3,7 @@
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { ITEM, itemOfTask, OPERATION } from '../../src/operations/index.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostSteps } from './leaving.ts';
@@ -11,12 +12,23 @@ import { isOurs } from './machines.ts';
 /** In these its user has given up what was on its disk, or it begins anew without it. */
 const GIVEN_UP: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
+/**
+ * A rebuild makes the instance from its image: what it has at a host where it has not succeeded is swept and made again elsewhere, as in any
+ * build, and nothing that was in the instance is lost by that. It was lost before, with the host that was removed by force while it had the
+ * only copy.
+ */
+function isTryOfRebuild({ truth }: World, by: string): boolean {
+  const item = truth.get(ITEM, itemOfTask(by))?.doc;
+  if (item === undefined || item.state === 'done') return false;
+  return truth.get(OPERATION, idOf(OPERATION, item.operation))?.doc.kind === 'instance-rebuild';
+}
+
 /** Whether some machine has it: running, stopped by a loss of power, or received from another machine. */
-function hasCopy({ machines }: World, id: string, except?: string): boolean {
-  return machines.some(({ name, hypervisor }) => {
+function hasCopy(world: World, id: string, except?: string): boolean {
+  return world.machines.some(({ name, hypervisor }) => {
     if (name === except) return false;
     const copy = hypervisor.instance(id);
-    return copy !== undefined && copy.awaited !== true;
+    return copy !== undefined && copy.awaited !== true && !isTryOfRebuild(world, copy.by);
   });
 }
 
@@ -28,6 +40,11 @@ export const onlyCopyKept: Checker = {
     const kept = new Map<string, number>();
     return {
       onApplied: (_truth, applied) => {
+        // What becomes of a host that was removed is its owner's concern.
+        for (const { id: host, is } of hostSteps(applied)) {
+          if (is?.state !== 'removed') continue;
+          for (const id of kept.keys()) if (!hasCopy(world, id, host)) kept.delete(id);
+        }
         for (const { kind, before, after } of applied) {
           if (kind !== INSTANCE.name) continue;
           const [id, doc] = [(after ?? before)?.id ?? '', after?.doc as Instance | undefined];
@@ -41,7 +58,6 @@ export const onlyCopyKept: Checker = {
           kept.delete(id);
           const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
           if (instance === undefined || GIVEN_UP.includes(instance.state)) continue;
-          // What becomes of a host that was removed is its owner's concern.
           if (truth.get(HOST, idOf(HOST, name))?.doc.state === 'removed' || !isOurs(world, name)) continue;
           violated(`${id} is ${instance.state}, and its last copy was destroyed on ${name}`);
         }
