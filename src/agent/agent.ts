@@ -2,6 +2,7 @@
 // everything it awaits is one of its ports.
 import { CURRENT_SERVICE_VERSION, DESIGNATIONS_VERSION, SEEDING_VERSION, STANDBY_VERSION } from '../hosts/index.ts';
 import { isHolderVouchedFor, isNamedServer } from './trust.ts';
+import { abortWith } from './abort-with.ts';
 import { Applier } from './applier.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
@@ -161,12 +162,13 @@ export class Agent {
 
   async #talkUntilLeft(signal: AbortSignal): Promise<void> {
     const over = new AbortController();
-    signal.addEventListener('abort', () => over.abort('over'), { once: true, signal: over.signal });
     if (signal.aborted) return;
+    const unlink = abortWith(over, signal);
     this.#membership.onLeft = () => over.abort('over');
     this.#membership.onRemoved = () => this.#tasks.wipe(this.#viewer.view, over.signal);
     const certificates = this.#certificates.run(() => this.#membership.asker(), over.signal);
     await Promise.all([certificates, ...[this.#heart, this.#viewer, this.#tasks].map((one) => one.run(over.signal))]);
+    unlink();
     if (!signal.aborted) this.#viewer.forget();
   }
 }

@@ -2,6 +2,7 @@
 // last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../fleet/index.ts';
+import { abortWith } from './abort-with.ts';
 import { Bell } from './bell.ts';
 import type { UnreadyService, View } from './messages.ts';
 import { Pace } from './pace.ts';
@@ -191,10 +192,13 @@ export class Applier {
   }
 
   async #copied(seeder: Seeder, view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
-    this.#copying = new AbortController();
+    const copying = new AbortController();
+    const unlink = abortWith(copying, signal);
+    this.#copying = copying;
     try {
-      return await seeder.follow(view, AbortSignal.any([signal, this.#copying.signal]));
+      return await seeder.follow(view, copying.signal);
     } finally {
+      unlink();
       this.#copying = undefined;
     }
   }

@@ -1,6 +1,7 @@
 // Wakes one loop that waits for something to happen, in the same program. A ring that nobody waits for is kept for the
 // next wait, so that nothing is missed between a look and the wait after it.
 import type { Clock } from '../journal/index.ts';
+import { abortWith } from './abort-with.ts';
 
 /** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
 const OVER = 'over';
@@ -19,9 +20,10 @@ export class Bell {
     if (!this.#rung && !signal.aborted) {
       const over = new AbortController();
       this.#waiting = over;
-      signal.addEventListener('abort', () => over.abort(OVER), { signal: over.signal });
+      const unlink = abortWith(over, signal);
       if (atMost === undefined) await aborted(over.signal);
       else await atMost.clock.sleep(atMost.ms, over.signal);
+      unlink();
       over.abort(OVER);
     }
     this.#rung = false;

@@ -1,6 +1,7 @@
 // Asks the machine now and then whether what the agent drives still obeys: its switch, its instance runtime. Beside everything else,
 // so that a switch that hangs holds up neither heartbeats nor views. What does not answer in time counts as failing.
 import { CONDITION_MESSAGE_MAX, type Condition } from '../hosts/index.ts';
+import { abortWith } from './abort-with.ts';
 import type { AgentPorts } from './ports.ts';
 
 export interface ConditionProbeParts {
@@ -49,7 +50,9 @@ export class ConditionProbe {
     while (!signal.aborted) {
       this.#asked ??= { atMs: clock.nowMs(), answer: this.#ask() };
       const late = new AbortController();
-      await Promise.race([this.#asked.answer, clock.sleep(PATIENCE_MS, AbortSignal.any([signal, late.signal]))]);
+      const unlink = abortWith(late, signal);
+      await Promise.race([this.#asked.answer, clock.sleep(PATIENCE_MS, late.signal)]);
+      unlink();
       late.abort('answered');
       if (signal.aborted) return;
       this.#tell();

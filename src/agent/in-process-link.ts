@@ -53,16 +53,14 @@ export class InProcessLink implements Link {
   }
 
   async #untilAborted<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
-    const over = new AbortController();
-    const given = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(new LinkDown('the agent stops')), { signal: over.signal });
-    });
     if (signal.aborted) throw new LinkDown('the agent stops');
+    const { promise: given, reject } = Promise.withResolvers<never>();
+    const stop = (): void => reject(new LinkDown('the agent stops'));
+    signal.addEventListener('abort', stop, { once: true });
     try {
       return await Promise.race([given, ask()]);
     } finally {
-      // With a reason of our own: else each poll makes an exception with a stack that nobody reads.
-      over.abort('over');
+      signal.removeEventListener('abort', stop);
     }
   }
 
