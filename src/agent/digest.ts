@@ -11,9 +11,17 @@ export function digestOf(value: unknown): string {
 
 /** JSON text that does not depend on the order of fields. What JSON leaves out is left out here. */
 export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((one) => canonical(one)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  fields.sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+  // Every view that is composed or taken is read through here: one text that grows, and no lists of pieces.
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const one of value) text += text === '' ? canonical(one) : `,${canonical(one)}`;
+    return `[${text}]`;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(fields).sort()) {
+    const field = fields[name];
+    if (field !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${canonical(field)}`;
+  }
+  return `{${text}}`;
 }
