@@ -1,8 +1,9 @@
 // Control planes that do not care whether a switch that does not obey forwards on, nor what somebody else has there.
+import type { Link } from '../../src/agent/ports.ts';
 import { LIVENESS_CONTROLLER } from '../../src/hosts/index.ts';
 import { BFD_REPORTS, ELECTION_CONTROLLER, sensesOf } from '../../src/election/index.ts';
 import { ElectionController } from '../../src/election/runtime.ts';
-import { notFromTheLiving } from '../checkers/out-of-control.ts';
+import { notFromTheLiving, notToTheUncontrolled } from '../checkers/out-of-control.ts';
 import { SCALE_IN } from '../scenarios.ts';
 import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
 import type { Mutant } from './mutant.ts';
@@ -25,6 +26,31 @@ export const controlTakenForDataPath: Mutant = {
       reports.onHearing((host) => election.listen(host));
       return election;
     }),
+};
+
+/** Heartbeats without what the agent found out about its machine. */
+function saysNothing(link: Link): Link {
+  return {
+    isAuthenticated: (server) => link.isAuthenticated(server),
+    join: (to, join) => link.join(to, join),
+    heartbeat: (to, { conditions, ...beat }) => link.heartbeat(to, { ...beat, ...(conditions && { conditions: [] }) }),
+    view: (to, ask, signal) => link.view(to, ask, signal),
+    observe: (to, observations) => link.observe(to, observations),
+    deposit: (to, deposit) => link.deposit(to, deposit),
+    collect: (to, ask, signal) => link.collect(to, ask, signal),
+  };
+}
+
+export const switchSaidToObey: Mutant = {
+  name: 'switch-said-to-obey',
+  bug: 'an agent says nothing of a switch that does not obey, and its host is taken for a healthy one',
+  scenario: SCALE_IN,
+  likely: 2298,
+  caughtBy: [notToTheUncontrolled.name],
+  plant: (parts) => ({
+    ...parts,
+    agent: (ports, options) => parts.agent({ ...ports, link: saysNothing(ports.link) }, options),
+  }),
 };
 
 export const leavesWithoutALook: Mutant = {

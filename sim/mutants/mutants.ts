@@ -9,7 +9,7 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
-import { controlTakenForDataPath, leavesWithoutALook } from './conditions.ts';
+import { controlTakenForDataPath, leavesWithoutALook, switchSaidToObey } from './conditions.ts';
 import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './incidents.ts';
 import {
   addressGivenAwayOfSilentHost,
@@ -134,6 +134,7 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   leavesUnwiped,
   controlTakenForDataPath,
   leavesWithoutALook,
+  switchSaidToObey,
   unconnectedTakenForMoved,
   targetBoundInPlaceOfSource,
   readinessPerHost,
