@@ -13,7 +13,7 @@ export const controlTakenForDataPath: Mutant = {
   name: 'control-taken-for-data-path',
   bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
   scenario: SCALE_IN,
-  likely: 48,
+  likely: 6,
   caughtBy: [notFromTheLiving.name],
   plant: (parts) =>
     withRunningPart(parts, ELECTION_CONTROLLER, (runtime) => {

@@ -16,7 +16,7 @@ export const unconnectedTakenForMoved: Mutant = {
   name: 'unconnected-taken-for-moved',
   bug: 'a drain counts as moved what is not connected where it arrived',
   scenario: SCALE_IN,
-  likely: 2,
+  likely: 91,
   caughtBy: [settledBeforeDrained.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>

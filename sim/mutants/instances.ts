@@ -336,7 +336,7 @@ export const degradedLeftAlone: Mutant = {
 
 export const replugNeverTried: Mutant = {
   name: 'replug-never-tried',
-  likely: 11,
+  likely: 18,
   bug: 'the work that connects instances again is begun, and never goes on',
   scenario: INSTANCES,
   caughtBy: [AT_REST],
