@@ -9,6 +9,7 @@ import { dataplaneBenchmark } from './dataplane.ts';
 import { electionBenchmark } from './election.ts';
 import { failoverBenchmarks } from './failover.ts';
 import { leaseKeptBenchmark } from './lease-kept.ts';
+import { figuresPiecesBenchmark } from './figures-pieces.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
@@ -29,6 +30,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...scaleInPlanBenchmarks,
   previewPiecesBenchmark,
   decisionPiecesBenchmark,
+  figuresPiecesBenchmark,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...checksBenchmarks,

@@ -33,6 +33,7 @@ export { isBound, NOBODY, permits, seesProject, seesSite } from './role.ts';
 export { sightOf } from './sight.ts';
 export type { Sight, SightOf } from './sight.ts';
 export type { Caller } from './role.ts';
+export { inTurns } from './in-turns.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
 export {
   BY_ID,

@@ -2,31 +2,33 @@
 // really is there, and who the next hops outside are, only the host can tell.
 import { Type } from 'typebox';
 import {
-  answer,
   BY_ID,
   closed,
+  inTurns,
+  jsonPieces,
+  LazyList,
   read,
   refused,
   seesSite,
-  type Answered,
+  type Answer,
   type Caller,
   type Route,
 } from '../access/index.ts';
 import {
-  compile,
+  compileInSteps,
   dataplaneView,
-  explainFlows,
-  explainGaps,
+  explainGap,
   explainGroups,
+  explainInSteps,
   isOwner,
   limitToVisibleHosts,
-  matchesFilter,
+  type Gap,
   NEXT_HOPS_BY_NAME,
   TABLE_WORDS,
 } from '../dataplane/index.ts';
-import type { FleetReader } from '../fleet/index.ts';
+import type { FleetReader, Steps } from '../fleet/index.ts';
 import { findHost, unknownHost, type ViewPart } from '../hosts/index.ts';
-import { partsOf } from './view.ts';
+import { partsInSteps } from './view.ts';
 
 /** A flow with its sentence is about half a kilobyte. */
 const LIMIT_DEFAULT = 1000;
@@ -115,13 +117,15 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
         'Show what should be on the switch of a host, and why. Next hops outside are known on the host alone; here they are named by address',
       access: 'viewer',
       scope: 'site',
+      plansOnFleet: true,
       params: BY_ID,
       query: QUERY,
       answers: { 200: { about: 'flows, groups and tunnels, and what cannot be had', schema: SHOULD_BE } },
-      handle: ({ params: { id }, query, caller }, { journal: { fleet } }) => {
+      handle: ({ params: { id }, query, caller, headersOnly }, { journal: { fleet }, clock }) => {
         const host = findHost(fleet, id);
         if (host === undefined || !seesSite(caller, host.doc.site)) return refused(unknownHost(id));
-        return shouldBe(fleet, { host: id, parts, query, caller });
+        if (headersOnly === true) return NOTHING_READ;
+        return inTurns(shouldBe(fleet, { host: id, parts, query, caller }), clock);
       },
     }),
   ];
@@ -134,24 +138,34 @@ interface Asked {
   readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
 }
 
-function shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Answered {
-  const whole = dataplaneView(host, partsOf(fleet, parts, host));
+function* gapsOf(gaps: readonly Gap[]): Iterable<object> {
+  for (const gap of gaps) yield explainGap(gap);
+}
+
+const NOTHING_READ: Answer = { kind: 'answer', status: 200, pieces: () => [] };
+
+/** With a full mesh, or in a network that is everywhere, as large as the fleet: 10^5 peers are a second of work. */
+function* shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Steps<Answer> {
+  const whole = dataplaneView(host, yield* partsInSteps(fleet, parts, host));
   if (whole === undefined) throw new Error('this server has no data plane');
   // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
   const isVisible = (name: string): boolean => seesSite(caller, findHost(fleet, name)?.doc.site);
-  const view = caller.site === undefined ? whole : limitToVisibleHosts(whole, isVisible);
-  const compiled = compile(view, NEXT_HOPS_BY_NAME);
+  const view = caller.site === undefined ? whole : yield* limitToVisibleHosts(whole, isVisible);
+  const compiled = yield* compileInSteps(view, NEXT_HOPS_BY_NAME);
   const { owner: whose, limit = LIMIT_DEFAULT } = query;
-  const flows = explainFlows(compiled).filter((flow) => matchesFilter(flow, query));
-  return answer({
+  const flows = yield* explainInSteps(compiled, query);
+  const { tunnels, externalIds } = compiled.contents;
+  const gaps = compiled.gaps.filter(({ owner }) => whose === undefined || isOwner(owner, whose));
+  const body = {
     host,
     scope: caller.site === undefined ? 'host' : 'site',
     outcast: view.outcast,
     count: flows.length,
-    flows: flows.slice(0, limit),
-    groups: explainGroups(compiled, flows),
-    tunnels: compiled.contents.tunnels,
-    externalIds: compiled.contents.externalIds,
-    gaps: explainGaps(compiled).filter(({ owner }) => whose === undefined || isOwner(owner, whose)),
-  });
+    flows: new LazyList(flows.slice(0, limit)),
+    groups: yield* explainGroups(compiled, flows),
+    tunnels: new LazyList(tunnels),
+    externalIds,
+    gaps: new LazyList(gapsOf(gaps)),
+  };
+  return { kind: 'answer', status: 200, pieces: () => jsonPieces(body) };
 }

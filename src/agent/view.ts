@@ -1,6 +1,6 @@
 // What one host is shown, put together from the rooms' parts and the tasks of its open items. A pure function of the
 // fleet, so that every holder shows a host the same view; a view must never depend on who asked or when.
-import { idOf, type Applied, type FleetReader } from '../fleet/index.ts';
+import { idOf, type Applied, type FleetReader, type Steps } from '../fleet/index.ts';
 import type { ViewPart } from '../hosts/index.ts';
 import {
   ITEM,
@@ -36,9 +36,24 @@ export function composeView(fleet: FleetReader, source: ViewSource, host: string
 }
 
 /** What the rooms say to a host, by the names of their parts. */
-export function partsOf(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
+function partsOf(fleet: FleetReader, parts: readonly ViewPart[], host: string): Record<string, unknown> {
   const built = parts.map((part) => [part.name, part.build(fleet, host)] as const);
   return Object.fromEntries(built.filter(([, part]) => part !== undefined));
+}
+
+/** The same with turns for others between: each part is what it was at some moment meanwhile. */
+export function* partsInSteps(
+  fleet: FleetReader,
+  parts: readonly ViewPart[],
+  host: string,
+): Steps<Record<string, unknown>> {
+  const built: Record<string, unknown> = {};
+  for (const part of parts) {
+    const made = part.buildInSteps === undefined ? part.build(fleet, host) : yield* part.buildInSteps(fleet, host);
+    if (made !== undefined) built[part.name] = made;
+    yield;
+  }
+  return built;
 }
 
 function tasksOf(fleet: FleetReader, kinds: ViewSource['kinds'], host: string): Task[] {

@@ -1,5 +1,6 @@
 // What every switch has: what is not known is dropped, peers are listened to, ports here and elsewhere are delivered to, and what
 // is for all of a domain reaches all of it.
+import { mapInSteps, sortInSteps, type Steps } from '../fleet/index.ts';
 import { macOf, portName } from './keys.ts';
 import type { Draft, Ground, Piece } from './piece.ts';
 import type { ShownDomain, ShownFarPort, ShownPeer, ShownSwitchPort } from './shown.ts';
@@ -104,14 +105,20 @@ export function farPortPiece({ id, mac, addresses, host }: ShownFarPort, key: nu
 }
 
 /** What comes from peers stays here: whoever sent it to all has sent it to the others as well. */
-export function domainPiece({ id, key, ports }: ShownDomain, here: readonly ShownSwitchPort[], ground: Ground): Piece {
+export function* domainPiece(
+  { id, key, ports }: ShownDomain,
+  here: readonly ShownSwitchPort[],
+  ground: Ground,
+): Steps<Piece> {
   const metadata = hex(key);
   const outputs = here.map((port) => output(portName(port.id)));
-  const hosts = [...new Set(ports.map(({ host }) => host))].sort();
-  const buckets = hosts.flatMap((host) => {
+  const named = [...new Set(yield* mapInSteps(ports, ({ host }) => host))];
+  const hosts = yield* sortInSteps(named, (one, other) => (one < other ? -1 : 1));
+  const sent = yield* mapInSteps(hosts, (host) => {
     const address = ground.peers.get(host);
     return address === undefined ? [] : [actions(...toPeer(address, key, TUNNEL_PORT))];
   });
+  const buckets = sent.flat();
   const group = ground.numbers.group(`domain/${id}`);
   return {
     owner: { kind: 'domain', id },

@@ -1,5 +1,6 @@
 // A router, which is on every host that has to do with it: it answers for its gateways, routes between its subnets where a packet
 // starts, and hands everything else to its way out.
+import { eachInSteps, type Steps } from '../fleet/index.ts';
 import { within } from './in-subnet.ts';
 import { linkLocalOf, macOf } from './keys.ts';
 import type { Draft, Ground, Piece } from './piece.ts';
@@ -18,15 +19,16 @@ export interface RouterGround extends Ground {
   readonly behind: ReadonlyMap<string, readonly Behind[]>;
 }
 
-export function routerPiece(router: ShownRouter, ground: RouterGround): Piece {
+export function* routerPiece(router: ShownRouter, ground: RouterGround): Steps<Piece> {
   const mac = macOf('gateway', router.id);
   const subnets = router.subnets.filter(({ domain }) => ground.domains.has(domain));
+  const routes = yield* routeFlows(router, subnets, { ground, mac });
   return {
     owner: { kind: 'router', id: router.id },
     flows: [
       ...domainsOf(subnets).flatMap((domain) => gatewayFlows(router, { key: ground.domains.get(domain) ?? 0, mac })),
       ...subnets.flatMap((subnet) => subnetFlows(router, subnet, { ground, mac })),
-      ...routeFlows(router, subnets, { ground, mac }),
+      ...routes,
       ...wayOutFlows(router),
     ],
     gaps: router.subnets
@@ -154,26 +156,25 @@ function subnetFlows({ key }: ShownRouter, { cidr, gateway, domain }: ShownSubne
   ];
 }
 
-function routeFlows({ key }: ShownRouter, subnets: readonly ShownSubnet[], { ground, mac }: Of): Draft[] {
+function* routeFlows({ key }: ShownRouter, subnets: readonly ShownSubnet[], { ground, mac }: Of): Steps<Draft[]> {
   const reg0 = hex(key);
-  return domainsOf(subnets).flatMap((domain) => {
+  const flows: Draft[] = [];
+  for (const domain of domainsOf(subnets)) {
     const metadata = hex(ground.domains.get(domain) ?? 0);
     const ours = subnets.filter((subnet) => subnet.domain === domain).map(({ cidr }) => within(cidr));
-    const behind = (ground.behind.get(domain) ?? []).filter(({ ip }) => ours.some((isInside) => isInside(ip)));
-    return behind.map(({ ip, mac: its }): Draft => ({
-      table: TABLE.route,
-      priority: 100,
-      match: match({ ...to(ip), reg0 }),
-      actions: actions(
-        'dec_ttl',
-        set('eth_src', mac),
-        set('eth_dst', its),
-        set('metadata', metadata),
-        goTo(TABLE.deliver),
-      ),
-      why: 'route',
-    }));
-  });
+    yield* eachInSteps(ground.behind.get(domain) ?? [], ({ ip, mac: its }) => {
+      if (!ours.some((isInside) => isInside(ip))) return;
+      const there = [set('eth_src', mac), set('eth_dst', its), set('metadata', metadata)];
+      flows.push({
+        table: TABLE.route,
+        priority: 100,
+        match: match({ ...to(ip), reg0 }),
+        actions: actions('dec_ttl', ...there, goTo(TABLE.deliver)),
+        why: 'route',
+      });
+    });
+  }
+  return flows;
 }
 
 function wayOutFlows({ key }: ShownRouter): Draft[] {

@@ -1,5 +1,6 @@
 // What should be on a host's switch, compiled from its view: tunnels, groups, flows, external ids. Pure: the same view gives the
 // same contents, whatever was there before and in whatever order the view lists things. Every flow leads back to its owner.
+import { eachInSteps, finish, mapInSteps, sortInSteps, type Steps } from '../fleet/index.ts';
 import { domainPiece, farPortPiece, hostPiece, peerPiece, portPiece } from './compile-basics.ts';
 import { natPiece } from './compile-nat.ts';
 import { routerPiece, type Behind, type RouterGround } from './compile-router.ts';
@@ -8,7 +9,7 @@ import { within } from './in-subnet.ts';
 import { macOf, Numbers, type Owner } from './keys.ts';
 import type { Gap, Piece, Why } from './piece.ts';
 import { domainOf, type DataplaneView, type ShownService, type ShownSwitchPort } from './shown.ts';
-import type { Cookie, Flow, SwitchContents, Tunnel } from './switch.ts';
+import type { Cookie, Flow, Group, SwitchContents, Tunnel } from './switch.ts';
 
 export interface Compiled {
   readonly contents: SwitchContents;
@@ -41,27 +42,38 @@ const NOTHING: SwitchContents = { flows: [], groups: [], tunnels: [], externalId
 export const WIPED: Compiled = { contents: NOTHING, owners: new Map(), reasons: new Map(), gaps: [], zones: new Map() };
 
 export function compile(view: DataplaneView, around: Surroundings = NOBODY_AROUND): Compiled {
-  if (view.outcast) return WIPED;
-  const ground = groundOf(view, around);
-  const pieces = piecesOf(view, ground);
-  const { flows, owners, reasons, doubles } = flowsOf(pieces, ground.numbers);
+  return finish(compileInSteps(view, around));
+}
+
+/** The same with turns for others between: the contents of a switch may be as large as the fleet. */
+export function* compileInSteps(shown: DataplaneView, around: Surroundings): Steps<Compiled> {
+  if (shown.outcast) return WIPED;
+  const view = { ...shown, peers: yield* byNameInSteps(shown.peers, ({ host }) => host) };
+  const ground = yield* groundOf(view, around);
+  const pieces = yield* piecesOf(view, ground);
+  const { flows, owners, reasons, doubles } = yield* flowsOf(pieces, ground.numbers);
+  const [groups, gaps]: [Group[], Gap[]] = [[], []];
+  yield* eachInSteps(pieces, (piece) => {
+    groups.push(...(piece.groups ?? []));
+    gaps.push(...(piece.gaps ?? []));
+  });
   return {
     contents: {
       flows,
-      groups: pieces.flatMap(({ groups = [] }) => groups).sort((one, other) => one.id - other.id),
-      tunnels: tunnelsOf(view),
+      groups: groups.sort((one, other) => one.id - other.id),
+      tunnels: yield* tunnelsOf(view),
       externalIds: view.tombstoned ? { [TOMBSTONED_KEY]: 'true' } : {},
     },
     owners,
     reasons,
-    gaps: [...pieces.flatMap(({ gaps = [] }) => gaps), ...doubles],
+    gaps: [...gaps, ...doubles],
     zones: zonesOf(view, ground),
   };
 }
 
-function tunnelsOf({ peers, heartbeats: { everyMs, peers: heard } }: DataplaneView): Tunnel[] {
+function* tunnelsOf({ peers, heartbeats: { everyMs, peers: heard } }: DataplaneView): Steps<Tunnel[]> {
   const listens = new Set(heard);
-  return byName(peers, ({ host }) => host).map(({ host, tunnelAddress }) => {
+  return yield* mapInSteps(peers, ({ host, tunnelAddress }) => {
     return { peer: host, address: tunnelAddress, ...(listens.has(host) && { heartbeatMs: everyMs }) };
   });
 }
@@ -71,17 +83,22 @@ function zonesOf({ services }: DataplaneView, { numbers }: RouterGround): Readon
   return new Map(translated.map(({ id }) => [id, numbers.zone(id)]));
 }
 
-function groundOf({ host, peers, networks, ports, heartbeats }: DataplaneView, around: Surroundings): RouterGround {
+function* groundOf(
+  { host, peers, networks, ports, heartbeats }: DataplaneView,
+  around: Surroundings,
+): Steps<RouterGround> {
   const behind = new Map<string, Behind[]>(networks.domains.map(({ id }) => [id, []]));
   const add = (domain: string, { mac, addresses }: Pick<ShownSwitchPort, 'mac' | 'addresses'>): void => {
     for (const ip of addresses) behind.get(domain)?.push({ ip, mac });
   };
   for (const port of ports) add(domainOf(port), port);
-  for (const { id, ports: far } of networks.domains) for (const port of far) add(id, port);
+  for (const { id, ports: far } of networks.domains) yield* eachInSteps(far, (port) => add(id, port));
+  const addresses = new Map<string, string>();
+  yield* eachInSteps(peers, (peer) => addresses.set(peer.host, peer.tunnelAddress));
   return {
     host,
     numbers: new Numbers(),
-    peers: new Map(byName(peers, (peer) => peer.host).map((peer) => [peer.host, peer.tunnelAddress])),
+    peers: addresses,
     domains: new Map(networks.domains.map(({ id, key }) => [id, key])),
     routers: new Map(networks.routers.map(({ id, key }) => [id, key])),
     nextHop: around.nextHop,
@@ -90,24 +107,27 @@ function groundOf({ host, peers, networks, ports, heartbeats }: DataplaneView, a
   };
 }
 
-function piecesOf(view: DataplaneView, ground: RouterGround): Piece[] {
+function* piecesOf(view: DataplaneView, ground: RouterGround): Steps<Piece[]> {
   const { networks, services } = view;
   const ports = byName(view.ports, ({ id }) => id);
-  return [
-    hostPiece(view.host),
-    ...byName(view.peers, ({ host }) => host).map(peerPiece),
-    ...ports.map((port) => localPiece(port, ground)),
-    ...byName(networks.domains, ({ id }) => id).flatMap((domain) => [
-      domainPiece(domain, portsIn(ports, domain.id), ground),
-      { owner: { kind: 'domain', id: domain.id } as const, flows: dhcpArrivals(domain, services) },
-      ...byName(domain.ports, ({ id }) => id).map((port) => farPortPiece(port, domain.key, ground)),
-    ]),
-    ...byName(networks.routers, ({ id }) => id).flatMap((router) => [
-      routerPiece(router, ground),
-      { owner: { kind: 'router', id: router.id } as const, flows: routerArrivals(router, services) },
-    ]),
-    ...byName(services, ({ id }) => id).map((service) => servicePiece(service, ground, ports)),
-  ];
+  const pieces: Piece[] = [hostPiece(view.host)];
+  yield* eachInSteps(view.peers, (peer) => pieces.push(peerPiece(peer)));
+  yield* eachInSteps(ports, (port) => pieces.push(localPiece(port, ground)));
+  for (const domain of byName(networks.domains, ({ id }) => id)) {
+    pieces.push(yield* domainPiece(domain, portsIn(ports, domain.id), ground));
+    pieces.push({ owner: { kind: 'domain', id: domain.id }, flows: dhcpArrivals(domain, services) });
+    const far = yield* byNameInSteps(domain.ports, ({ id }) => id);
+    yield* eachInSteps(far, (port) => pieces.push(farPortPiece(port, domain.key, ground)));
+  }
+  for (const router of byName(networks.routers, ({ id }) => id)) {
+    pieces.push(yield* routerPiece(router, ground));
+    pieces.push({ owner: { kind: 'router', id: router.id }, flows: routerArrivals(router, services) });
+  }
+  yield* eachInSteps(
+    byName(services, ({ id }) => id),
+    (service) => pieces.push(servicePiece(service, ground, ports)),
+  );
+  return pieces;
 }
 
 function localPiece(port: ShownSwitchPort, { domains }: RouterGround): Piece {
@@ -141,6 +161,8 @@ function portsOfSubnet({ subnets: [subnet] }: ShownService, ports: readonly Show
   return portsIn(ports, subnet.domain).filter(({ addresses }) => addresses.some(isInside));
 }
 
+const FLOWS_PER_STEP = 256;
+
 interface Made {
   readonly flows: readonly Flow[];
   readonly owners: ReadonlyMap<Cookie, Owner>;
@@ -148,25 +170,33 @@ interface Made {
   readonly doubles: readonly Gap[];
 }
 
-function flowsOf(pieces: readonly Piece[], numbers: Numbers): Made {
-  const flows = new Map<string, Flow>();
-  const owners = new Map<Cookie, Owner>();
-  const reasons = new Map<string, Why>();
+/** One map after the other: each is written anew when it grows, and all of them at once would be one long piece. */
+function* flowsOf(pieces: readonly Piece[], numbers: Numbers): Steps<Made> {
+  const cookies = yield* mapInSteps(pieces, ({ owner }) => numbers.cookie(owner));
+  const kept = new Map<string, { readonly flow: Flow; readonly why: Why; readonly owner: Owner }>();
   const doubles: Gap[] = [];
-  for (const { owner, flows: drafts } of pieces) {
-    const cookie = numbers.cookie(owner);
-    for (const { table, priority, match, actions, why } of drafts) {
+  let sinceTurn = 0;
+  for (const [nth, { owner, flows }] of pieces.entries()) {
+    const cookie = cookies[nth] as Cookie;
+    // Of a router there may be one for each port of the fleet.
+    for (const { table, priority, match, actions, why } of flows) {
       const flow = { table, priority, match, actions, cookie };
       const key = flowKey(flow);
-      if (flows.has(key)) doubles.push({ owner, because: 'same-match', what: key });
-      else {
-        flows.set(key, flow);
-        reasons.set(key, why);
-        owners.set(cookie, owner);
-      }
+      if (kept.has(key)) doubles.push({ owner, because: 'same-match', what: key });
+      else kept.set(key, { flow, why, owner });
+      sinceTurn += 1;
+      if (sinceTurn % FLOWS_PER_STEP === 0) yield;
     }
   }
-  return { flows: [...flows.values()].sort(inOrder), owners, reasons, doubles };
+  const reasons = new Map<string, Why>();
+  yield* eachInSteps(kept, ([key, { why }]) => reasons.set(key, why));
+  const owners = new Map<Cookie, Owner>();
+  const flows: Flow[] = [];
+  yield* eachInSteps(kept.values(), ({ flow, owner }) => {
+    flows.push(flow);
+    owners.set(flow.cookie, owner);
+  });
+  return { flows: yield* sortInSteps(flows, inOrder), owners, reasons, doubles };
 }
 
 /** Two flows with the same key are the same one. */
@@ -179,5 +209,9 @@ function inOrder(one: Flow, other: Flow): number {
 }
 
 function byName<T>(things: readonly T[], nameOf: (thing: T) => string): T[] {
-  return [...things].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
+  return finish(byNameInSteps(things, nameOf));
+}
+
+function byNameInSteps<T>(things: readonly T[], nameOf: (thing: T) => string): Steps<T[]> {
+  return sortInSteps(things, (one, other) => (nameOf(one) < nameOf(other) ? -1 : nameOf(one) > nameOf(other) ? 1 : 0));
 }

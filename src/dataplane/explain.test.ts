@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { finish } from '../fleet/index.ts';
 import { compile } from './compile.ts';
 import {
   explainFlows,
@@ -61,7 +62,7 @@ describe('what was compiled, explained', () => {
     const others = compile(view({ services: services() }));
     const all = explainFlows(others);
     const ownersOf = (those: typeof all): string[] =>
-      explainGroups(others, those).map(({ owner }) => `${owner.kind}/${owner.id}`);
+      finish(explainGroups(others, those)).map(({ owner }) => `${owner.kind}/${owner.id}`);
     expect(ownersOf(all.filter((flow) => matchesFilter(flow, { owner: 'nat:edge' })))).toEqual(['service/nat:edge']);
     expect(ownersOf(all).sort()).toEqual([
       'domain/network/blue',

@@ -1,5 +1,6 @@
 // What was compiled, told to a person: each flow with the table that it is in, whose it is and why it is there. Where next hops
 // outside are not known, flows name them by their address.
+import { eachInSteps, type Steps } from '../fleet/index.ts';
 import { flowKey, type Compiled, type Surroundings } from './compile.ts';
 import type { Owner } from './keys.ts';
 import type { Gap, Why } from './piece.ts';
@@ -49,9 +50,22 @@ export function explainFlows(compiled: Compiled): ExplainedFlow[] {
   return compiled.contents.flows.flatMap((flow) => explainFlow(flow, compiled) ?? []);
 }
 
+/** The flows that are asked for. */
+export function* explainInSteps(compiled: Compiled, filter: FlowFilter): Steps<ExplainedFlow[]> {
+  const found: ExplainedFlow[] = [];
+  yield* eachInSteps(compiled.contents.flows, (one) => {
+    const flow = explainFlow(one, compiled);
+    if (flow !== undefined && matchesFilter(flow, filter)) found.push(flow);
+  });
+  return found;
+}
+
 /** Those that these flows lead to. */
-export function explainGroups({ contents }: Compiled, flows: readonly ExplainedFlow[]): ExplainedGroup[] {
-  const owners = new Map(flows.flatMap(({ actions, owner }) => groupsIn(actions).map((id) => [id, owner] as const)));
+export function* explainGroups({ contents }: Compiled, flows: readonly ExplainedFlow[]): Steps<ExplainedGroup[]> {
+  const owners = new Map<number, Owner>();
+  yield* eachInSteps(flows, ({ actions, owner }) => {
+    for (const id of groupsIn(actions)) owners.set(id, owner);
+  });
   return contents.groups.flatMap((group) => {
     const owner = owners.get(group.id);
     return owner === undefined ? [] : [{ ...group, owner }];
@@ -59,7 +73,11 @@ export function explainGroups({ contents }: Compiled, flows: readonly ExplainedF
 }
 
 export function explainGaps({ gaps }: Compiled): ExplainedGap[] {
-  return gaps.map((gap) => ({ ...gap, sentence: gapSentence(gap) }));
+  return gaps.map(explainGap);
+}
+
+export function explainGap(gap: Gap): ExplainedGap {
+  return { ...gap, sentence: gapSentence(gap) };
 }
 
 export interface FlowFilter {

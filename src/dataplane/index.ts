@@ -1,15 +1,8 @@
-export { compile, NOBODY_AROUND, WIPED } from './compile.ts';
+export { compile, compileInSteps, NOBODY_AROUND, WIPED } from './compile.ts';
 export type { Surroundings } from './compile.ts';
 export { compareWith } from './compare.ts';
-export {
-  explainFlows,
-  explainGaps,
-  explainGroups,
-  isOwner,
-  matchesFilter,
-  NEXT_HOPS_BY_NAME,
-  TABLE_WORDS,
-} from './explain.ts';
+export { explainGap, explainGroups, explainInSteps, isOwner, NEXT_HOPS_BY_NAME, TABLE_WORDS } from './explain.ts';
+export type { Gap } from './piece.ts';
 export { within } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';

@@ -1,6 +1,15 @@
 // What a host is shown of networks: the layer-2 domains and the routers that it has to do with, with every port in them that is
 // bound elsewhere. A host has to do with a domain when a port of its own is in it, or when it routes into it.
-import type { Applied, FleetReader, Id, Stored } from '../fleet/index.ts';
+import {
+  eachInSteps,
+  finish,
+  sortInSteps,
+  type Applied,
+  type FleetReader,
+  type Id,
+  type Steps,
+  type Stored,
+} from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import {
@@ -44,16 +53,8 @@ const NONE: ShownNetworks = { domains: [], routers: [] };
 
 export const networksPart: ViewPart = {
   name: 'networks',
-  build: (fleet, id): ShownNetworks | undefined => {
-    const host = findHost(fleet, id)?.doc;
-    if (host === undefined) return undefined;
-    if (host.quarantined !== undefined || host.state === 'removed') return NONE;
-    const { domains, routers } = concerning(fleet, id);
-    return {
-      domains: [...domains].sort().flatMap((domain) => shownDomain(fleet, domain, id)),
-      routers: [...routers].sort().flatMap((router) => shownRouter(fleet, router)),
-    };
-  },
+  build: (fleet, id) => finish(shownNetworks(fleet, id)),
+  buildInSteps: shownNetworks,
   affects: (fleet, change) => {
     switch (change.kind) {
       case PORT.name:
@@ -75,6 +76,16 @@ export const networksPart: ViewPart = {
     }
   },
 };
+
+function* shownNetworks(fleet: FleetReader, id: string): Steps<ShownNetworks | undefined> {
+  const host = findHost(fleet, id)?.doc;
+  if (host === undefined) return undefined;
+  if (host.quarantined !== undefined || host.state === 'removed') return NONE;
+  const { domains, routers } = concerning(fleet, id);
+  const shown: ShownDomain[] = [];
+  for (const domain of [...domains].sort()) shown.push(...(yield* shownDomain(fleet, domain, id)));
+  return { domains: shown, routers: [...routers].sort().flatMap((router) => shownRouter(fleet, router)) };
+}
 
 function isShown(doc: unknown): boolean {
   const host = doc as Host | undefined;
@@ -108,19 +119,19 @@ function concerning(fleet: FleetReader, host: string): Concerning {
   return { domains, routers };
 }
 
-function shownDomain(fleet: FleetReader, id: string, host: string): ShownDomain[] {
+function* shownDomain(fleet: FleetReader, id: string, host: string): Steps<ShownDomain[]> {
   const [kind, name] = id.split('/') as ['network' | 'segment', string];
   const key = tunnelKeyOf(fleet, { for: kind, id: name });
   if (key === undefined) return [];
   const found = kind === 'segment' ? fleet.find(PORTS_BY_SEGMENT, name) : fleet.find(PORTS_BY_NETWORK, name);
-  const ports: ShownFarPort[] = [];
-  for (const port of found) {
-    const far = farPort(port, kind);
-    if (far !== undefined && far.host !== host) ports.push(far);
-  }
-  return [
-    { id, key, subnets: subnetsIn(fleet, kind, name), ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) },
-  ];
+  const far: ShownFarPort[] = [];
+  // All at once: who is in an index is certain until the next change only.
+  yield* eachInSteps([...found], (port) => {
+    const shown = farPort(port, kind);
+    if (shown !== undefined && shown.host !== host) far.push(shown);
+  });
+  const ports = yield* sortInSteps(far, (one, other) => (one.id < other.id ? -1 : 1));
+  return [{ id, key, subnets: subnetsIn(fleet, kind, name), ports }];
 }
 
 function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string): ShownSubnet[] {

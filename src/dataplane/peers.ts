@@ -1,6 +1,15 @@
 // The hosts that a host has tunnels with: those of its transport zone, all of them or those that it has to do with. Tunnels are
 // mutual. A host that leaves keeps its tunnels until it is finalizing; one that is removed, quarantined or unknown has none.
-import type { Applied, FleetReader } from '../fleet/index.ts';
+import {
+  eachInSteps,
+  filterInSteps,
+  finish,
+  mapInSteps,
+  sortInSteps,
+  type Applied,
+  type FleetReader,
+  type Steps,
+} from '../fleet/index.ts';
 import { SERVICE, type Service } from '../election/index.ts';
 import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../hosts/index.ts';
 import {
@@ -17,7 +26,14 @@ import {
   type TunnelEnd,
 } from '../network/index.ts';
 import { firstOrLastPlaces } from './port-places.ts';
-import { hostsOfRouter, hostsOfService, hostsSharing, hostsSharingPlaces, hostsTouchedBy } from './relations.ts';
+import {
+  hostsOfRouter,
+  hostsOfService,
+  hostsSharing,
+  hostsSharingInSteps,
+  hostsSharingPlaces,
+  hostsTouchedBy,
+} from './relations.ts';
 import type { ShownPeer } from './shown.ts';
 
 export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
@@ -26,29 +42,46 @@ export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | 
 }
 
 /** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
-function neighbours(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
+function* neighbours(fleet: FleetReader, { id, doc }: StoredHost): Steps<StoredHost[]> {
   const mesh = meshOf(fleet, doc);
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
       ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, transportZoneOf(doc))]
-      : [...hostsSharing(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
-  return found.filter(
+      : yield* hostsNamed(fleet, yield* sortInSteps([...(yield* hostsSharingInSteps(fleet, id))], inOrder));
+  return yield* filterInSteps(
+    found,
     (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
   );
 }
 
+function inOrder(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function* hostsNamed(fleet: FleetReader, names: readonly string[]): Steps<StoredHost[]> {
+  const found: StoredHost[] = [];
+  yield* eachInSteps(names, (name) => {
+    const host = findHost(fleet, name);
+    if (host !== undefined) found.push(host);
+  });
+  return found;
+}
+
+function* shownPeers(fleet: FleetReader, id: string): Steps<readonly ShownPeer[] | undefined> {
+  const host = findHost(fleet, id);
+  if (host === undefined) return undefined;
+  if (!canHaveTunnels(host.doc)) return [];
+  return yield* mapInSteps(yield* neighbours(fleet, host), (peer) => ({
+    host: peer.id,
+    tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
+  }));
+}
+
 export const peersPart: ViewPart = {
   name: 'peers',
-  build: (fleet, id): readonly ShownPeer[] | undefined => {
-    const host = findHost(fleet, id);
-    if (host === undefined) return undefined;
-    if (!canHaveTunnels(host.doc)) return [];
-    return neighbours(fleet, host).map((peer) => ({
-      host: peer.id,
-      tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
-    }));
-  },
+  build: (fleet, id) => finish(shownPeers(fleet, id)),
+  buildInSteps: shownPeers,
   affects: (fleet, change) => {
     switch (change.kind) {
       case HOST.name:
@@ -71,7 +104,7 @@ export const peersPart: ViewPart = {
 export function peersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host?.doc.tunnelAddress === undefined) return [];
-  return neighbours(fleet, host).map((peer): string => peer.id);
+  return finish(neighbours(fleet, host)).map((peer): string => peer.id);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Who has to do with whom: the services that concern a host, and the hosts that something lives on with which a host shares a
 // network, a router or a service. All of it derived from bound ports, routers and designations, in the cost of what is found.
-import type { FleetReader, Id } from '../fleet/index.ts';
+import { eachInSteps, type FleetReader, type Id, type Steps } from '../fleet/index.ts';
 import {
   SERVICE,
   SERVICES_BY_STANDBY,
@@ -72,6 +72,16 @@ export function servicesOfHost(fleet: FleetReader, host: string): StoredService[
 /** The hosts that share a network, a router or a service with a host. The relation is mutual. */
 export function hostsSharing(fleet: FleetReader, host: string): Set<string> {
   return hostsIn(fleet, circleOf(fleet, host));
+}
+
+/** The same with turns for others between; hosts that come or go meanwhile may be among them or not. */
+export function* hostsSharingInSteps(fleet: FleetReader, host: string): Steps<Set<string>> {
+  const presence = presenceOf(fleet);
+  const { networks, subnets, hosts } = circleOf(fleet, host);
+  const all = new Set(hosts);
+  for (const network of networks) yield* eachInSteps(presence.ofNetwork(network).keys(), (one) => all.add(one));
+  for (const subnet of subnets) yield* eachInSteps(presence.ofSubnet(subnet).keys(), (one) => all.add(one));
+  return all;
 }
 
 export interface Places {

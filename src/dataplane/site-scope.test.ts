@@ -1,6 +1,7 @@
 // What a caller of one site is shown of a data plane names no host of another.
 import { expect, test } from 'vitest';
 import type { DataplaneView, ShownService } from './shown.ts';
+import { finish } from '../fleet/index.ts';
 import { limitToVisibleHosts } from './site-scope.ts';
 
 const isVisible = (host: string): boolean => host.startsWith('near');
@@ -14,7 +15,7 @@ function limit(services: readonly ShownService[]): DataplaneView {
     services,
     heartbeats: { peers: ['near-1', 'far-1'] },
   } as unknown as DataplaneView;
-  return limitToVisibleHosts(view, isVisible);
+  return finish(limitToVisibleHosts(view, isVisible));
 }
 
 test('peers, ports and BFD sessions of other sites are taken away, the others stay', () => {

@@ -1,20 +1,20 @@
 // What of a host's data plane a caller of one site may see: nothing that names or locates a host outside that site. It takes
 // things away and never changes what stays; what is compiled for a switch must never go through here.
-import type { DataplaneView, ShownService } from './shown.ts';
+import { filterInSteps, type Steps } from '../fleet/index.ts';
+import type { DataplaneView, ShownDomain, ShownService } from './shown.ts';
 
 /** `isVisible` says whether the caller may see a host by its name. */
-export function limitToVisibleHosts(view: DataplaneView, isVisible: (host: string) => boolean): DataplaneView {
+export function* limitToVisibleHosts(view: DataplaneView, isVisible: (host: string) => boolean): Steps<DataplaneView> {
   const { peers, networks, services, heartbeats } = view;
+  const domains: ShownDomain[] = [];
+  for (const domain of networks.domains) {
+    const ports = yield* filterInSteps(domain.ports, ({ host }) => isVisible(host));
+    domains.push({ ...domain, ports });
+  }
   return {
     ...view,
-    peers: peers.filter(({ host }) => isVisible(host)),
-    networks: {
-      ...networks,
-      domains: networks.domains.map((domain) => ({
-        ...domain,
-        ports: domain.ports.filter(({ host }) => isVisible(host)),
-      })),
-    },
+    peers: yield* filterInSteps(peers, ({ host }) => isVisible(host)),
+    networks: { ...networks, domains },
     services: services.flatMap((service) => limitService(service, isVisible)),
     heartbeats: { ...heartbeats, peers: heartbeats.peers.filter(isVisible) },
   };

@@ -15,4 +15,6 @@ export { checker, schemaKind, suggestion } from './schema.ts';
 export type { Problem } from './schema.ts';
 export { setting, SETTING, valueOf } from './setting.ts';
 export type { Setting } from './setting.ts';
+export { eachInSteps, filterInSteps, finish, mapInSteps, sortInSteps } from './steps.ts';
+export type { Steps } from './steps.ts';
 export { listenToMarks, mark } from './mark.ts';

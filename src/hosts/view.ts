@@ -1,6 +1,6 @@
 // What a host's agent is shown. Each room adds its part; a part is a pure function of the fleet, so that any server
 // shows the same host the same view.
-import type { Applied, FleetReader } from '../fleet/index.ts';
+import type { Applied, FleetReader, Steps } from '../fleet/index.ts';
 import { findHost } from './decide.ts';
 import { HOST, isTombstoned } from './model.ts';
 
@@ -8,6 +8,8 @@ export interface ViewPart {
   readonly name: string;
   /** The part for one host; undefined when it has none. */
   readonly build: (fleet: FleetReader, host: string) => unknown;
+  /** The same in steps, where a part may be as large as the fleet: between two of them the fleet may go on. */
+  readonly buildInSteps?: (fleet: FleetReader, host: string) => Steps<unknown>;
   /** The hosts whose part may be another after this change. */
   readonly affects: (fleet: FleetReader, change: Applied) => readonly string[];
 }
