@@ -12,9 +12,9 @@ import { convergenceIn, type Convergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { Exchange } from './exchange.ts';
 import { recordObservation } from './observations.ts';
+import { KNOWN, WANTED } from './heard.ts';
 import { Reports } from './reports.ts';
 import {
-  CONDITIONS_FEATURE,
   VIEW_WAIT_MAX_MS,
   type Collect,
   type Collected,
@@ -33,6 +33,7 @@ import {
 } from './messages.ts';
 import type { Reply } from './ports.ts';
 import { affectedHosts, composeView, isNews, type ViewSource } from './view.ts';
+import { SharedCredentials } from './shared-credentials.ts';
 import { Unheard } from './unheard.ts';
 import { isSettled, settledBy, type Settled } from './settled.ts';
 import { Vouching } from './vouching.ts';
@@ -63,9 +64,6 @@ export interface AgentWord extends Convergence {
 
 /** Waits that run out are ended a few at a time: a thousand answers at once would hold up everybody else. */
 const LOOK_MS = 50;
-const KNOWS: Pick<Heard, 'readiness' | 'features'> = { readiness: 'per-service', features: [CONDITIONS_FEATURE] };
-const KNOWN: Reply<Heard> = { kind: 'answer', answer: { report: 'known', ...KNOWS } };
-const WANTED: Reply<Heard> = { kind: 'answer', answer: { report: 'wanted', ...KNOWS } };
 
 export class Desk {
   readonly #options: DeskOptions;
@@ -78,6 +76,7 @@ export class Desk {
   readonly #reports: Reports;
   readonly #exchange: Exchange;
   readonly #unheard = new Unheard();
+  readonly shared = new SharedCredentials();
   readonly #hearers = new Set<(host: string) => void>();
   /** Hosts that something happened to since the waiters were last woken. */
   #touched = new Set<string>();
@@ -185,6 +184,7 @@ export class Desk {
     this.#given.clear();
     this.#exchange.clear();
     this.#unheard.clear();
+    this.shared.clear();
     this.#reports.forget();
     this.#startAnew();
   }
@@ -312,6 +312,7 @@ export class Desk {
     }
     const refusal = this.#refusalOf(speaker);
     if (refusal !== undefined) return refused(refusal);
+    this.shared.note(speaker, beat.process, this.#options.clock.nowMs());
     const isUp = stored?.doc.connection.state === 'up';
     liveness.heard(host, isUp);
     const report = beat.report ?? word?.report;

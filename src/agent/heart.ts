@@ -7,6 +7,7 @@ import type { Line } from './line.ts';
 import type { Membership } from './membership.ts';
 import {
   CONDITIONS_FEATURE,
+  PROCESS_FEATURE,
   PROBLEM_LENGTH_MAX,
   PROBLEMS_MAX,
   STRAYS_MAX,
@@ -60,6 +61,7 @@ export class Heart {
   readonly #parts: HeartParts;
   readonly #bell = new Bell();
   readonly #urgent = new Bell();
+  readonly #process: string;
   #inspected: { readonly found: Found; readonly atMs: number } | undefined;
   #inspecting: Promise<void> | undefined;
   /** The report that the server has, as text. */
@@ -72,6 +74,7 @@ export class Heart {
   constructor(ports: AgentPorts, parts: HeartParts) {
     this.#ports = ports;
     this.#parts = parts;
+    this.#process = ports.ids.secret();
   }
 
   /** There is something to tell: the next heartbeat comes soon. */
@@ -150,6 +153,7 @@ export class Heart {
       ...(asOf !== undefined && { asOf }),
       ...(applied !== undefined && isTold && unready.length > 0 && { unready: unready.map(shortened) }),
       ...(this.#takesConditions && { conditions: this.#parts.conditions().slice(0, CONDITIONS_MAX) }),
+      ...(this.#features.includes(PROCESS_FEATURE) && { process: this.#process }),
       ...(report !== undefined && { report }),
     };
   }

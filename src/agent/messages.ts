@@ -125,6 +125,8 @@ export type UnreadyService = Static<typeof UNREADY_SERVICE>;
 
 /** The server takes `conditions` in heartbeats. */
 export const CONDITIONS_FEATURE = 'conditions';
+/** The server takes `process` in heartbeats. */
+export const PROCESS_FEATURE = 'process';
 
 /** Small on purpose: it comes every few seconds from every host. The report comes along when it is wanted. */
 export const HEARTBEAT = closed({
@@ -137,6 +139,8 @@ export const HEARTBEAT = closed({
   unready: Type.Optional(Type.Array(UNREADY_SERVICE, { maxItems: UNREADY_MAX })),
   /** All that is wrong with its switch and its instance runtime; empty when nothing is. Agents of older versions never send it. */
   conditions: Type.Optional(Type.Array(CONDITION, { maxItems: CONDITIONS_MAX })),
+  /** Another one with each start of an agent: shows that two machines have one credential. Agents of older versions never send it. */
+  process: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   report: Type.Optional(REPORT),
 });
 export type Heartbeat = Static<typeof HEARTBEAT>;

@@ -26,11 +26,11 @@ export function isSettled(
 }
 
 function saysTheSame(one: Heartbeat, other: Heartbeat): boolean {
-  const { serviceVersion, applied, asOf, report, unready } = other;
+  const { serviceVersion, applied, asOf, report, unready, process } = other;
   // Whoever names services that are not ready, or something that fails, is looked at each time: it is rare, and does not last.
   const isBusy = unready !== undefined || one.unready !== undefined || hasTrouble(one) || hasTrouble(other);
   const isSame = one.serviceVersion === serviceVersion && one.applied === applied && one.asOf === asOf;
-  return report === undefined && !isBusy && isSame;
+  return report === undefined && !isBusy && isSame && one.process === process;
 }
 
 function hasTrouble({ conditions = [] }: Heartbeat): boolean {

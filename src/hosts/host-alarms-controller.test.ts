@@ -17,6 +17,7 @@ const MINUTE_MS = 60_000;
 
 class AlarmsWorld extends TestWorld {
   reportedMs: number | undefined;
+  readonly shared = new Map<string, number>();
   #controller: HostAlarmsController | undefined;
 
   constructor() {
@@ -24,7 +25,13 @@ class AlarmsWorld extends TestWorld {
   }
 
   protected begin({ journal, clock, log }: Begun): OperationsController {
-    this.#controller = new HostAlarmsController({ journal, clock, log, lastReportMs: () => this.reportedMs });
+    this.#controller = new HostAlarmsController({
+      journal,
+      clock,
+      log,
+      lastReportMs: () => this.reportedMs,
+      sharedCredentials: () => this.shared,
+    });
     return new OperationsController({ journal, clock, log, kinds: new Map(), drivers: new Map() });
   }
 
@@ -83,4 +90,18 @@ test('a new holder has to listen for ten minutes before it takes a removed host 
   world.clock.now += 11 * MINUTE_MS;
   await world.look();
   expect(await world.look()).toEqual([]);
+});
+
+test('two machines with the credential of a host: an alarm until they were not seen for ten minutes, and none of a removed host', async () => {
+  const world = await worldOf();
+  world.shared.set('c2', world.nowMs).set('c1', world.nowMs).set('nobody', world.nowMs);
+  const raised = 'agent-credential-shared:c2';
+  expect(await world.look()).toContain(raised);
+  expect(await world.look()).not.toContain('agent-credential-shared:c1');
+  world.clock.now += 9 * MINUTE_MS;
+  world.shared.set('c2', world.nowMs);
+  world.clock.now += 9 * MINUTE_MS;
+  expect(await world.look()).toContain(raised);
+  world.clock.now += 2 * MINUTE_MS;
+  expect(await world.look()).not.toContain(raised);
 });

@@ -1,11 +1,12 @@
-// Keeps alarms about hosts true that no single commit could: addresses that several hosts have, and removed hosts that still report or
-// no longer do. At the lease holder; it looks at what is.
+// Keeps alarms about hosts true that no single commit could: addresses that several hosts have, removed hosts that still report or
+// no longer do, and credentials that two machines show. At the lease holder; it looks at what is.
 import { ALARMS_BY_CODE } from '../alarms/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import { accept, NotHolder, StoreUnavailable, type Clock, type Journal } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
 import { planAddressAlarms } from './address-alarms.ts';
 import { findHost } from './find-host.ts';
+import { planSharedCredentialAlarms } from './shared-credential-alarms.ts';
 import { endRemovedReports, REMOVED_HOST_REPORTS, removedReportAlarm, reportersOf } from './removed-reports.ts';
 
 export interface HostAlarmsOptions {
@@ -14,6 +15,8 @@ export interface HostAlarmsOptions {
   readonly log: Log;
   /** When the agent of a removed host last showed its old credential to this server. */
   readonly lastReportMs: (host: string) => number | undefined;
+  /** The hosts whose credential two machines show to this server, and when that was last seen. */
+  readonly sharedCredentials: () => Iterable<readonly [host: string, sharedMs: number]>;
   readonly lookMs?: number;
 }
 
@@ -46,6 +49,12 @@ export class HostAlarmsController {
     const plan = (fleet: FleetReader): Change[] => [
       ...planAddressAlarms(fleet, nowMs),
       ...this.#planRemovedReports(fleet, nowMs),
+      ...planSharedCredentialAlarms(fleet, {
+        shared: this.#options.sharedCredentials(),
+        listeningSinceMs: this.#listeningSinceMs,
+        quietAfterMs: SILENT_AFTER_MS,
+        nowMs,
+      }),
     ];
     if (plan(journal.fleet).length === 0) return;
     try {

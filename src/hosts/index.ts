@@ -69,4 +69,4 @@ export {
   UNREADY_SERVICES,
   VIEW_PARTS,
 } from './extension-points.ts';
-export { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS } from './service-keys.ts';
+export { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS, SHARED_CREDENTIALS } from './service-keys.ts';

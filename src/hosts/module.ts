@@ -22,6 +22,7 @@ import { LIVENESS } from './liveness.ts';
 import { HOST, hostsModel, hostsOfSite, type Host } from './model.ts';
 import { peerCleanUp, PENDING_CLEAN_UP } from './pending-clean-up.ts';
 import { conditionSentences } from './record-conditions.ts';
+import { sharedCredentialSentences } from './shared-credential-alarms.ts';
 import { removedReportSentences } from './removed-reports.ts';
 import { hostRoutes } from './routes.ts';
 import { ScaleInController } from './scale-in-controller.ts';
@@ -33,7 +34,7 @@ import { scaleInRoutes } from './scale-in-routes.ts';
 import { scaleInSentences } from './scale-in-sentences.ts';
 import { SCALE_IN } from './scale-in-settings.ts';
 import { scaleOutKind, scaleOutSentences } from './scale-out.ts';
-import { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS } from './service-keys.ts';
+import { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS, SHARED_CREDENTIALS } from './service-keys.ts';
 import { straysSentences } from './strays.ts';
 import { selfPart } from './view.ts';
 import { viewsSentences } from './views-action.ts';
@@ -74,6 +75,7 @@ export const hostsModule: Module = {
     livenessSentences,
     addressSentences,
     removedReportSentences,
+    sharedCredentialSentences,
     scaleInSentences,
     scaleOutSentences,
     viewsSentences,
@@ -89,7 +91,11 @@ export const hostsModule: Module = {
   ],
   controllers: (runtime) => [
     new ScaleInController({ ...runtime.environment, evacuators: evacuatorsOf(runtime.composition) }),
-    new HostAlarmsController({ ...runtime.environment, lastReportMs: runtime.get(REMOVED_REPORTS) }),
+    new HostAlarmsController({
+      ...runtime.environment,
+      lastReportMs: runtime.get(REMOVED_REPORTS),
+      sharedCredentials: runtime.get(SHARED_CREDENTIALS),
+    }),
   ],
   routes: ({ composition }) => {
     const { explain } = composition;

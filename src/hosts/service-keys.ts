@@ -5,5 +5,8 @@ import type { LivenessController } from './liveness-controller.ts';
 export const LIVENESS_CONTROLLER = serviceKey<LivenessController>('liveness');
 /** When a removed host last reported, as far as this server knows. */
 export const REMOVED_REPORTS = serviceKey<(host: string) => number | undefined>('removed-reports');
+/** The hosts whose credential two machines show, and when this server last saw it. */
+export const SHARED_CREDENTIALS =
+  serviceKey<() => Iterable<readonly [host: string, sharedMs: number]>>('shared-credentials');
 /** Overrides of timings, for tests and simulations that move the clock themselves. */
 export const LIVENESS_TIMING = serviceKey<{ readonly lookMs?: number }>('liveness-timing');

@@ -67,6 +67,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },
     { ...HOST, address: '192.0.2.1', others: [], count: 2 },
   ],
+  'agent-credential-shared': [HOST],
   'removed-host-reports': [
     { ...HOST, itself: true, as: [], count: 1 },
     { ...HOST, itself: false, as: ['c2'], count: 2 },

@@ -106,7 +106,7 @@ export function linkContract(name: string, make: () => Promise<LinkWorld>): void
 
     test('says-with-every-heartbeat-what-else-the-server-takes', async () => {
       const { link, session } = await joined();
-      const takes = { readiness: 'per-service', features: ['conditions'] };
+      const takes = { readiness: 'per-service', features: ['conditions', 'process'] };
       const beat = { serviceVersion: 1 };
       expect(answerOf(await link.heartbeat(session, beat))).toEqual({ report: 'wanted', ...takes });
       const report = { facts: {}, strays: [], problems: [] };

@@ -1,0 +1,46 @@
+// The alarm that two machines show the credential of one host. Neither is refused: which of them is the host, only a person knows, and
+// whoever took a credential must not be able to put the host out of service.
+import { alarmId, ALARMS_BY_CODE, cleared, raisedOrUpdated, type Alarm } from '../alarms/index.ts';
+import type { Change, FleetReader } from '../fleet/index.ts';
+import type { ReasonSentences } from '../operations/index.ts';
+import { findHost } from './find-host.ts';
+
+const CREDENTIAL_SHARED = 'agent-credential-shared';
+
+export interface SharedCredentialsAsked {
+  /** The hosts of which this server is certain, and when it last saw it. */
+  readonly shared: Iterable<readonly [host: string, sharedMs: number]>;
+  /** Since when this server would have seen it. */
+  readonly listeningSinceMs: number;
+  /** For how long it has to be unseen before it is over. */
+  readonly quietAfterMs: number;
+  readonly nowMs: number;
+}
+
+export function planSharedCredentialAlarms(fleet: FleetReader, asked: SharedCredentialsAsked): Change[] {
+  const { shared, listeningSinceMs, quietAfterMs, nowMs } = asked;
+  const seenMs = new Map([...shared].filter(([, sharedMs]) => nowMs - sharedMs < quietAfterMs));
+  const isOver = ({ reason, sinceMs }: Alarm): boolean => {
+    const host = findHost(fleet, String(reason['host']));
+    if (host === undefined || host.doc.state === 'removed') return true;
+    return !seenMs.has(host.id) && nowMs - Math.max(listeningSinceMs, sinceMs) >= quietAfterMs;
+  };
+  const over = [...fleet.find(ALARMS_BY_CODE, CREDENTIAL_SHARED)].filter(({ doc }) => isOver(doc));
+  return [
+    ...over.flatMap(({ doc }) => cleared(fleet, alarmId(CREDENTIAL_SHARED, String(doc.reason['host'])))),
+    ...[...seenMs.keys()].flatMap((id) => raisedFor(fleet, id, nowMs)),
+  ];
+}
+
+function raisedFor(fleet: FleetReader, id: string, nowMs: number): Change[] {
+  const host = findHost(fleet, id);
+  if (host === undefined || host.doc.state === 'removed') return [];
+  const reason = { code: CREDENTIAL_SHARED, host: host.id };
+  const alarm = { severity: 'critical' as const, site: host.doc.site, reason, sinceMs: nowMs };
+  return raisedOrUpdated(fleet, alarmId(CREDENTIAL_SHARED, host.id), alarm);
+}
+
+export const sharedCredentialSentences: ReasonSentences = {
+  [CREDENTIAL_SHARED]: ({ host }) =>
+    `Two machines show the credential of host ${String(host)}, and what the one reports is taken for the other: stop the agent that should not run there; where that is not known, or the credential may have been taken, end it by joining the host again with a new join token (muster hosts join-token ${String(host)}).`,
+};
