@@ -2,7 +2,7 @@
 // request arrived grants nothing: the lease, the token and its expiry may change before the body is there, or while a
 // group waits for its store.
 import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
-import { isExpired } from './decide.ts';
+import { lifetimeTrouble } from './decide.ts';
 import { TOKEN, type Token, type TokenId } from './model.ts';
 import { permits, type Access, type Caller } from './role.ts';
 
@@ -26,12 +26,14 @@ export interface Authority {
   readonly host?: string | undefined;
 }
 
-export type TokenTrouble = 'missing' | 'unknown' | 'expired' | 'revoked' | 'changed';
+export type TokenTrouble = 'missing' | 'unknown' | 'expired' | 'early' | 'revoked' | 'changed';
 
 const SENTENCES: Readonly<Record<TokenTrouble, string>> = {
   missing: 'This route needs a token. Send it as "Authorization: Bearer <token>".',
   unknown: 'This token is not known here. Check that it was copied in full.',
   expired: 'This token has expired. Ask an administrator for a new one.',
+  early:
+    'This token was made by a server whose clock was ahead, and does not count before that time. Ask an administrator for a new one.',
   revoked: 'This token was revoked. Ask an administrator for a new one.',
   changed: 'This token was changed while the request was under way. Send the request again.',
 };
@@ -73,13 +75,13 @@ export function findTokenTrouble(
   if (now !== token && now.doc.hash !== token.doc.hash) return 'unknown';
   if (now.doc.revoked !== undefined) return 'revoked';
   if (now !== token && !isSameCaller(now.doc, token.doc)) return 'changed';
-  return isExpired(now.doc, nowMs) ? 'expired' : undefined;
+  return lifetimeTrouble(now.doc, nowMs);
 }
 
 /** The same, for a token that is known by its id alone. */
 export function isTokenGood(fleet: FleetReader, id: TokenId, nowMs: number): boolean {
   const stored = fleet.get(TOKEN, id);
-  return stored !== undefined && stored.doc.revoked === undefined && !isExpired(stored.doc, nowMs);
+  return stored !== undefined && stored.doc.revoked === undefined && lifetimeTrouble(stored.doc, nowMs) === undefined;
 }
 
 function isSameCaller(one: Token, other: Token): boolean {

@@ -57,7 +57,8 @@ export function consumeJoinToken(fleet: FleetReader, joining: Joining): Decision
     const same = made !== undefined && made.doc.hash === agentToken.hash && made.doc.revoked === undefined;
     return same ? accept([], made.id) : refuse(joinTokenUsed(host));
   }
-  if (isExpired(token.doc, nowMs)) return refuse(joinTokenExpired(host));
+  const trouble = lifetimeTrouble(token.doc, nowMs);
+  if (trouble !== undefined) return refuse(trouble === 'expired' ? joinTokenExpired(host) : joinTokenEarly(host));
   const before = [...fleet.find(TOKENS_BY_HOST, host)].filter((one) => one.doc.role === 'agent');
   const credential: Token = {
     name: `agent/${host}`.slice(0, 100),
@@ -88,6 +89,19 @@ export function isExpired(token: Token, nowMs: number): boolean {
   return token.expiresAtMs !== undefined && token.expiresAtMs <= nowMs;
 }
 
+/** Clocks of servers that are kept right differ by far less. */
+const CLOCKS_DIFFER_MAX_MS = 5 * 60_000;
+
+/**
+ * A token with a lifetime counts from when it was made to when it expires, as a certificate does: one that was made by a clock that was ahead
+ * would else be good for as much longer once the clock is right. Without a lifetime nothing is gained by it, and nobody is shut out.
+ */
+export function lifetimeTrouble(token: Token, nowMs: number): 'expired' | 'early' | undefined {
+  if (isExpired(token, nowMs)) return 'expired';
+  const isEarly = token.expiresAtMs !== undefined && token.createdAtMs > nowMs + CLOCKS_DIFFER_MAX_MS;
+  return isEarly ? 'early' : undefined;
+}
+
 /** Whether anybody can still administer the whole fleet. */
 export function hasAdmin(fleet: FleetReader, nowMs: number): boolean {
   return hasOtherAdmin(fleet, undefined, nowMs);
@@ -101,7 +115,8 @@ function hasOtherAdmin(fleet: FleetReader, except: TokenId | undefined, nowMs: n
 }
 
 function isUnboundAdmin(token: Token, nowMs: number): boolean {
-  return token.role === 'admin' && token.site === undefined && token.revoked === undefined && !isExpired(token, nowMs);
+  if (token.role !== 'admin' || token.site !== undefined || token.revoked !== undefined) return false;
+  return lifetimeTrouble(token, nowMs) === undefined;
 }
 
 function revoked(token: Stored<'token', Token>, ended: { readonly by: string; readonly nowMs: number }): Change {
@@ -163,4 +178,9 @@ function joinTokenExpired(host: string): Refusal {
     code: 'join-token-expired',
     message: `This join token has expired. Make a new one for "${host}".`,
   };
+}
+
+function joinTokenEarly(host: string): Refusal {
+  const message = `This join token was made by a server whose clock was ahead, and does not count before that time. Make a new one for "${host}".`;
+  return { kind: 'gone', code: 'join-token-early', message };
 }

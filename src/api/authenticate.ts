@@ -8,7 +8,7 @@ import { newUsage, type Usage } from './usage.ts';
 import {
   callerOfToken,
   findTokenTrouble,
-  isExpired,
+  lifetimeTrouble,
   TOKEN,
   tokenIdIn,
   type Caller,
@@ -38,7 +38,7 @@ export interface Said {
 
 export type Authenticated =
   | { readonly kind: 'caller'; readonly known: Known }
-  | { readonly kind: 'missing' | 'unknown' | 'expired' }
+  | { readonly kind: 'missing' | 'unknown' | 'expired' | 'early' }
   /** Which token it was, and the host whose credential it was, if it was one. */
   | { readonly kind: 'revoked'; readonly token: TokenId; readonly host?: string };
 
@@ -75,7 +75,8 @@ export class Authenticator {
     if (shown === undefined) return MISSING;
     const seen = this.#seen.get(shown);
     if (seen !== undefined && this.#fleet.get(TOKEN, seen.stored.id) === seen.stored) {
-      return isExpired(seen.stored.doc, nowMs) ? { kind: 'expired' } : seen.found;
+      const trouble = lifetimeTrouble(seen.stored.doc, nowMs);
+      return trouble === undefined ? seen.found : { kind: trouble };
     }
     return this.#look(shown, nowMs);
   }
@@ -87,7 +88,8 @@ export class Authenticator {
     if (stored === undefined) return UNKNOWN;
     const { revoked, host } = stored.doc;
     if (revoked !== undefined) return { kind: 'revoked', token: stored.id, ...(host !== undefined && { host }) };
-    if (isExpired(stored.doc, nowMs)) return { kind: 'expired' };
+    const trouble = lifetimeTrouble(stored.doc, nowMs);
+    if (trouble !== undefined) return { kind: trouble };
     // A token that was changed is no reason to begin to count anew.
     const { bucket, usage } =
       before?.kind === 'caller' ? before.known : { bucket: newBucket(nowMs), usage: newUsage() };
