@@ -1,4 +1,4 @@
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -12,7 +12,7 @@ import {
   readAuthority,
   requestCertificate,
 } from './agent-certificate.ts';
-import { MalformedDer } from './der.ts';
+import { bitString, der, elementsIn, MalformedDer, oid, sequence, TAG } from './der.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 15);
 const made = newCertificateAuthority(NOW_MS);
@@ -82,3 +82,48 @@ test('never: a damaged request is signed, or fails in any other way than by name
     { numRuns: 300 },
   );
 });
+
+/** The parts of a good request, to be put together in other ways: what is signed, with what, and the signature. */
+function partsOfRequest() {
+  const { privateKey } = newCertificateKey();
+  const text = requestCertificate(privateKey, 'c1');
+  const [whole] = elementsIn(Buffer.from(text.split('\n').slice(1, -2).join(''), 'base64'));
+  const [info, algorithm, signature] = elementsIn(whole!.content).map((part) => part.whole);
+  return { info: info!, algorithm: algorithm!, signature: signature!, privateKey };
+}
+const requestOf = (...bytes: readonly Buffer[]): string =>
+  `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.concat(bytes).toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+
+test('a-request-put-together-from-its-parts-is-the-same', () => {
+  const { info, algorithm, signature } = partsOfRequest();
+  expect(publicKeyInRequest(requestOf(sequence(info, algorithm, signature)))).toBeInstanceOf(Buffer);
+});
+
+const SHA384 = sequence(oid('1.2.840.10045.4.3.3'));
+test.each<[string, (parts: ReturnType<typeof partsOfRequest>) => readonly Buffer[]]>([
+  ['with-something-behind-it', (one) => [sequence(one.info, one.algorithm, one.signature), sequence()]],
+  ['that-is-a-set', (one) => [der(TAG.set, one.info, one.algorithm, one.signature)]],
+  ['with-a-fourth-part', (one) => [sequence(one.info, one.algorithm, one.signature, sequence())]],
+  ['without-a-signature', (one) => [sequence(one.info, one.algorithm)]],
+  ['with-a-signature-that-is-no-bit-string', (one) => [sequence(one.info, one.algorithm, octets(one.signature))]],
+  ['with-a-signature-of-half-a-byte', (one) => [sequence(one.info, one.algorithm, unevenBits(one.signature))]],
+  ['with-an-empty-signature', (one) => [sequence(one.info, one.algorithm, bitString(Buffer.alloc(0)))]],
+  ['of-another-algorithm-than-it-says', (one) => [sequence(one.info, SHA384, one.signature)]],
+  ['with-nothing-that-is-signed', (one) => [sequence(sequence(), one.algorithm, one.signature)]],
+  [
+    'with-a-set-that-is-signed',
+    (one) => {
+      const set = der(TAG.set, contentOf(one.info));
+      const digest = one.privateKey.asymmetricKeyType === 'ed25519' ? null : 'sha256';
+      return [sequence(set, one.algorithm, bitString(sign(digest, set, one.privateKey)))];
+    },
+  ],
+])('never: a request %s is taken', (_name, put) => {
+  expect(() => publicKeyInRequest(requestOf(...put(partsOfRequest())))).toThrow(MalformedDer);
+});
+
+const contentOf = (element: Buffer): Buffer => elementsIn(element)[0]!.content;
+const octets = (signature: Buffer): Buffer => der(TAG.octetString, contentOf(signature));
+/** The same bytes, said to be four bits fewer. */
+const unevenBits = (signature: Buffer): Buffer =>
+  der(TAG.bitString, Buffer.from([4]), contentOf(signature).subarray(1));
