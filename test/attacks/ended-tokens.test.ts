@@ -118,3 +118,28 @@ test('never: an answer to a task is recorded for an agent whose token is revoked
   expect((await revoking).statusCode).toBe(200);
   expect((await answering).json()).toEqual({ results: [{ task: 't', result: 'not-taken' }] });
 });
+
+test('a watcher whose token is revoked in what the journal loads anew is cut off, and others are told that it diverged', async () => {
+  const [spy, other] = [await world.token('viewer'), await world.token('viewer')];
+  await world.commit(hostChange('known-host'));
+  const [reader, going] = [await watching(spy), await watching(other)];
+  // Behind the back of this server, as with a standby that was promoted: no commit tells of it.
+  const edit = (key: string, more: object): void =>
+    world.disk.change(({ resources }) => {
+      const resource = resources.get(key)!;
+      const body = JSON.stringify({ ...(JSON.parse(resource.body) as object), ...more });
+      resources.set(key, { ...resource, body, revision: resource.revision - 1 });
+    });
+  edit(`token/${idIn(spy)}`, { revoked: { by: 'somebody', atMs: 1 } });
+  edit('host/known-host', {});
+  let rebuilt = 0;
+  world.journal.onRebuilt(() => void (rebuilt += 1));
+  await world.commit(hostChange('known-host', { tunnelAddress: '10.0.0.77' }));
+  expect(rebuilt).toBe(1);
+  await reader.ended;
+  await world.commit(hostChange('seen-host'));
+  // Whoever still may is told that what it was shown before is not what there is now.
+  await going.ended;
+  expect(going.raw()).toContain('event: diverged');
+  expect([reader, going].filter((one) => one.raw().includes('seen-host'))).toEqual([]);
+});
