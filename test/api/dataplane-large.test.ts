@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 /** Does something each time that others have their turn. */
-function onTurn(act: (turns: number) => void | Promise<unknown>): void {
+function onTurn(act: (turns: number) => unknown): void {
   const turn = world.clock.turn.bind(world.clock);
   let turns = 0;
   world.clock.turn = async () => {
