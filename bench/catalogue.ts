@@ -14,8 +14,8 @@ import { journalBenchmarks } from './journal/benchmarks.ts';
 import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
 import { placementBenchmarks } from './placements/benchmarks.ts';
-import { decisionPiecesBenchmark } from './decision-pieces.ts';
-import { previewPiecesBenchmark } from './preview-pieces.ts';
+import { decisionSlicesBenchmark } from './decision-pieces.ts';
+import { previewSlicesBenchmark } from './preview-pieces.ts';
 import { scaleInPlanBenchmarks } from './scale-in-plan.ts';
 import { scaleInWholeBenchmark } from './scale-in-whole.ts';
 import { schedulerDecisionBenchmark } from './scheduler-decision.ts';
@@ -28,9 +28,8 @@ export const BENCHMARKS: readonly Benchmark[] = [
   schedulerPackingBenchmark,
   electionBenchmark,
   ...scaleInPlanBenchmarks,
-  previewPiecesBenchmark,
-  decisionPiecesBenchmark,
-  figuresPiecesBenchmark,
+  previewSlicesBenchmark,
+  decisionSlicesBenchmark,
   scaleInWholeBenchmark,
   ...apiBenchmarks,
   ...checksBenchmarks,

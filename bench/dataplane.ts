@@ -1,7 +1,7 @@
 // What it takes to say what should be on one host's switch: its view composed, compiled and held against what is there, in a fleet
 // of a thousand hosts. And how far one change goes: whoever is not told composes nothing.
 import { affectedHosts, composeView } from '../src/agent/view.ts';
-import { compile, dataplaneView, diff, WIPED } from '../src/dataplane/index.ts';
+import { compile, readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../src/dataplane/index.ts';
 import { portName } from '../src/dataplane/keys.ts';
 import type { SwitchContents } from '../src/dataplane/switch.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../src/dataplane/tables.ts';
@@ -29,7 +29,7 @@ const STAMP = { journalId: 'bench', leaseEpoch: 1 };
 const BY = { by: 'bench', nowMs: 0 };
 
 /** Every network and router with its number, every router with an address outside. */
-function fleetWithNumbers(): Fleet {
+function fleetWithTunnelKeys(): Fleet {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES, presence: 'few' });
   for (let changes = missingTunnelKeys(fleet, 1000); changes.length > 0; changes = missingTunnelKeys(fleet, 1000)) {
     fleet.apply(fleet.revision + 1, changes);
@@ -41,8 +41,8 @@ function fleetWithNumbers(): Fleet {
   return fleet;
 }
 
-function wantedOn(fleet: Fleet, host: string): SwitchContents {
-  const view = dataplaneView(host, composeView(fleet, SOURCE, host, STAMP).parts);
+function compileHostSwitch(fleet: Fleet, host: string): SwitchContents {
+  const view = readDataplaneView(host, composeView(fleet, SOURCE, host, STAMP).parts);
   if (view === undefined) throw new Error(`${host} is shown nothing`);
   return compile(view).contents;
 }
@@ -50,21 +50,21 @@ function wantedOn(fleet: Fleet, host: string): SwitchContents {
 /** A switch with nothing of ours, and with all ports plugged in that are to be there. */
 function bare(fleet: Fleet, host: string): SwitchContents & { readonly ports: readonly string[] } {
   const ports = [...fleet.find(PORTS_BY_HOST, host)].map(({ id }) => portName(id));
-  return { ...WIPED.contents, ports: [...ports, TUNNEL_PORT, EXTERNAL_PORT] };
+  return { ...EMPTY_COMPILE_RESULT.contents, ports: [...ports, TUNNEL_PORT, EXTERNAL_PORT] };
 }
 
-async function compiling(scope: Scope): Promise<Figure[]> {
-  const fleet = fleetWithNumbers();
+async function measureCompile(scope: Scope): Promise<Figure[]> {
+  const fleet = fleetWithTunnelKeys();
   const [whole, again, flows]: [number[], number[], number[]] = [[], [], []];
   for (let nth = 0; nth < LOOKED_AT + WARMING; nth += 1) {
     scope.check();
     const host = sampleHostId((nth * 7) % HOSTS);
     const empty = bare(fleet, host);
     const began = performance.now();
-    const wanted = wantedOn(fleet, host);
+    const wanted = compileHostSwitch(fleet, host);
     const { changes } = diff(wanted, empty);
     const done = performance.now();
-    const same = diff(wantedOn(fleet, host), { ...wanted, ports: empty.ports });
+    const same = diff(compileHostSwitch(fleet, host), { ...wanted, ports: empty.ports });
     const over = performance.now();
     if (changes.length < wanted.flows.length) throw new Error(`${host}: ${changes.length} changes for so many flows`);
     if (same.changes.length > 0) throw new Error(`${host}: a second look changes ${JSON.stringify(same.changes[0])}`);
@@ -76,19 +76,19 @@ async function compiling(scope: Scope): Promise<Figure[]> {
   }
   const limit = `limit: ${LIMIT_MS} ms, a host with ${quantile(flows, 0.5)} flows of a fleet of ${HOSTS} hosts`;
   return [
-    timed('dataplane-compile-p50', quantile(whole, 0.5), limit),
-    timed('dataplane-compile-p99', quantile(whole, 0.99), limit),
-    timed('dataplane-look-again-p99', quantile(again, 0.99), limit),
-    ...reaching(fleet),
+    timeFigure('dataplane-compile-p50', quantile(whole, 0.5), limit),
+    timeFigure('dataplane-compile-p99', quantile(whole, 0.99), limit),
+    timeFigure('dataplane-look-again-p99', quantile(again, 0.99), limit),
+    ...measureFanOut(fleet),
   ];
 }
 
-function timed(name: string, ms: number, peer: string): Figure {
+function timeFigure(name: string, ms: number, peer: string): Figure {
   return { name, value: ms, unit: 'ms', peer, ...below(1, ms / LIMIT_MS) };
 }
 
 /** A port goes: how many hosts compose anew, and what it takes to know which. */
-function reaching(fleet: Fleet): Figure[] {
+function measureFanOut(fleet: Fleet): Figure[] {
   const [told, us]: [number[], number[]] = [[], []];
   for (let nth = 0; nth < LOOKED_AT; nth += 1) {
     const [port] = fleet.find(PORTS_BY_HOST, sampleHostId((nth * 7) % HOSTS));
@@ -116,5 +116,5 @@ export const dataplaneBenchmark: Benchmark = {
   name: 'dataplane',
   about: `view, compilation and difference of one host of ${HOSTS}, with ${INSTANCES} instances and ${SERVICES} routers`,
   seconds: 10,
-  run: compiling,
+  run: measureCompile,
 };

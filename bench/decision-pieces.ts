@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { guarded, NOT_PREPARED, type Route, type Write } from '../src/access/index.ts';
 import { restconfRoutes } from '../src/api/restconf/routes.ts';
-import { touchedBy } from '../src/dataplane/index.ts';
+import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet, type FleetReader, type Refusal } from '../src/fleet/index.ts';
 import { evacuatorsOf, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn } from '../src/hosts/preview.ts';
@@ -31,7 +31,7 @@ const ROUNDS = 3;
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const CALLER = { name: 'bench', role: 'operator' };
 
-interface Pieces {
+interface SliceTimes {
   readonly longestMs: number;
   readonly commitMs: number;
   readonly count: number;
@@ -41,7 +41,7 @@ interface Pieces {
 }
 
 /** Of this thread alone: on a machine that others work on a piece would last as long as they let it. */
-class Measured {
+class SliceTimer {
   readonly pieces: number[] = [];
 
   run<T>(work: () => T): T {
@@ -54,7 +54,7 @@ class Measured {
 }
 
 /** Decides as the journal does, on a stage that is dropped. */
-function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, measured: Measured): Outcome<A> {
+function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, measured: SliceTimer): Outcome<A> {
   const group = new DecidedGroup(fleet, undefined);
   let outcome: Outcome<A> | undefined;
   const resolve = (settled: Outcome<unknown>): void => void (outcome = settled as Outcome<A>);
@@ -69,8 +69,8 @@ function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, mea
 }
 
 /** Asks a route that writes as the API does, prepared as often as it has to be. */
-async function piecesOf(fleet: Fleet, route: Route, body: object): Promise<Pieces> {
-  const measured = new Measured();
+async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<SliceTimes> {
+  const measured = new SliceTimer();
   let serial = 0;
   const world = {
     submit: (_: unknown, { decide }: { decide: (on: FleetReader) => Decision<unknown> }) =>
@@ -107,14 +107,14 @@ async function piecesOf(fleet: Fleet, route: Route, body: object): Promise<Piece
 }
 
 /** The median of some rounds, after one that compiles. */
-async function median(scope: Scope, ask: () => Promise<Pieces>): Promise<Pieces> {
-  const rounds: Pieces[] = [];
+async function median(scope: Scope, ask: () => Promise<SliceTimes>): Promise<SliceTimes> {
+  const rounds: SliceTimes[] = [];
   await ask();
   while (rounds.length < ROUNDS) {
     scope.check();
     rounds.push(await ask());
   }
-  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as Pieces;
+  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as SliceTimes;
 }
 
 interface Asked {
@@ -125,7 +125,7 @@ interface Asked {
 }
 
 async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: Asked): Promise<Figure> {
-  const { longestMs, commitMs, count, sumMs, outcome } = await median(scope, () => piecesOf(fleet, route, body));
+  const { longestMs, commitMs, count, sumMs, outcome } = await median(scope, () => measureSlices(fleet, route, body));
   if (outcome !== expected) throw new Error(`${name}: ${outcome} instead of ${expected}`);
   const peer = `limit: ${PIECE_LIMIT_MS} ms; the commit ${commitMs.toFixed(1)} ms; ${count} pieces, ${Math.round(sumMs)} ms in all`;
   return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
@@ -133,7 +133,7 @@ async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expecte
 
 function routesBy(): (path: string) => Route {
   const routes = [
-    ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain }),
+    ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain }),
     ...joinRoutes(),
     scaleOutRoute,
     ...restconfRoutes({ evacuators: EVACUATORS, explain }),
@@ -181,7 +181,7 @@ async function run(scope: Scope): Promise<Figure[]> {
   ];
 }
 
-export const decisionPiecesBenchmark: Benchmark = {
+export const decisionSlicesBenchmark: Benchmark = {
   name: 'decision-pieces',
   about: `the longest that start, end, recover and joins of ${LEAVERS} of ${HOSTS} hosts hold the event loop`,
   seconds: 60,

@@ -36,7 +36,7 @@ function fleetOf(fill: (load: Load) => void): Fleet {
 }
 
 /** All hosts, and routers whose subnets are each on some of them; the first host is in the first subnets. */
-function ground(
+function buildTopology(
   load: Load,
   { inSubnets, baseWeight }: { readonly inSubnets: number; readonly baseWeight: number },
 ): void {
@@ -123,8 +123,8 @@ function decide(
 }
 
 /** Elected by the balanced choice: one host is in many subnets and its base weight draws many of their services. */
-function withABusyHost(): Fleet {
-  const fleet = fleetOf((load) => ground(load, { inSubnets: BUSY_SUBNETS, baseWeight: BUSY_WEIGHT }));
+function fleetWithBusyHost(): Fleet {
+  const fleet = fleetOf((load) => buildTopology(load, { inSubnets: BUSY_SUBNETS, baseWeight: BUSY_WEIGHT }));
   const stage = new Stage(fleet);
   decide(stage, services);
   stage.keep();
@@ -132,9 +132,9 @@ function withABusyHost(): Fleet {
 }
 
 /** Every service is done by the first host. */
-function allOnOne(): Fleet {
+function fleetOnOneHost(): Fleet {
   return fleetOf((load) => {
-    ground(load, { inSubnets: ROUTERS, baseWeight: 0 });
+    buildTopology(load, { inSubnets: ROUTERS, baseWeight: 0 });
     for (const id of services) {
       const [type, subject] = id.split(':') as [Service['type'], string];
       const doc: Service = {
@@ -179,8 +179,8 @@ export const electionBenchmark: Benchmark = {
   about: `re-election of ${2 * ROUTERS} services over ${HOSTS} hosts (busiest host, and worst case all on one)`,
   seconds: 15,
   run: async (scope) => {
-    const busy = figureOf('busiest-host', lose(scope, withABusyHost()));
+    const busy = figureOf('busiest-host', lose(scope, fleetWithBusyHost()));
     await Promise.resolve();
-    return [...busy, ...figureOf('all-on-one', lose(scope, allOnOne()))];
+    return [...busy, ...figureOf('all-on-one', lose(scope, fleetOnOneHost()))];
   },
 };

@@ -24,7 +24,7 @@ interface Member {
 }
 
 /** One way in which a server that decides goes away. */
-interface Way {
+interface FailureMode {
   readonly name: string;
   readonly about: string;
   readonly limitS: number;
@@ -32,7 +32,7 @@ interface Way {
   readonly strike: (holder: Member) => void;
 }
 
-const WAYS: readonly Way[] = [
+const FAILURE_MODES: readonly FailureMode[] = [
   {
     name: 'failover-kill',
     about: 'from kill -9 of the one that decides to the first accepted write',
@@ -68,7 +68,7 @@ interface Shared {
   readonly keys: string;
 }
 
-async function run(scope: Scope, { name, limitS, rounds, strike }: Way): Promise<readonly Figure[] | Skipped> {
+async function run(scope: Scope, { name, limitS, rounds, strike }: FailureMode): Promise<readonly Figure[] | Skipped> {
   const postgres = await privatePostgres(scope);
   if (postgres.kind === 'missing') return { skipped: postgres.reason };
   const store = await openPostgresStore({ connectionString: postgres.url });
@@ -138,7 +138,7 @@ async function isAccepted({ url }: ServerProcess, weight: number): Promise<boole
   }
 }
 
-export const failoverBenchmarks: readonly Benchmark[] = WAYS.map((way) => ({
+export const failoverBenchmarks: readonly Benchmark[] = FAILURE_MODES.map((way) => ({
   name: way.name,
   about: `three servers on PostgreSQL: ${way.about}`,
   seconds: 50,

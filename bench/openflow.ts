@@ -2,14 +2,14 @@
 // a connection that is already there.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesOf } from '../src/dataplane/openflow/ports.ts';
+import { portNamesOf } from '../src/dataplane/openflow/ports.ts';
 import { OpenFlowClient } from '../src/dataplane/openflow/openflow-client-driver.ts';
 import type { Flow } from '../src/dataplane/switch.ts';
 import { realClock } from '../src/main/clock.ts';
 import { ensureOvs } from '../test/ovs/install.ts';
 import { start, type OvsDaemons } from '../test/ovs/ovs-daemons.ts';
 import { atLeast, below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
-import { inTurns, median } from './rounds.ts';
+import { runPaired, median } from './rounds.ts';
 import type { Scope } from './scope.ts';
 
 const BRIDGE = 'br-int';
@@ -36,13 +36,13 @@ function flowTo(nth: number): Flow {
   };
 }
 
-interface Lab {
+interface OpenFlowSetup {
   readonly ovs: OvsDaemons;
   readonly client: OpenFlowClient;
   readonly folder: string;
 }
 
-async function lab(scope: Scope): Promise<Lab> {
+async function startSetup(scope: Scope): Promise<OpenFlowSetup> {
   const ovs = await start();
   scope.onClose(() => ovs.close());
   await ovs.addBridge(BRIDGE);
@@ -51,7 +51,7 @@ async function lab(scope: Scope): Promise<Lab> {
     address: ovs.bridgeMgmt(BRIDGE),
     clock: realClock,
     random: Math.random,
-    names: namesOf([TUNNEL]),
+    names: portNamesOf([TUNNEL]),
   });
   scope.onClose(() => client.close());
   await client.barrier();
@@ -59,20 +59,20 @@ async function lab(scope: Scope): Promise<Lab> {
 }
 
 /** Flows a second of a switch that has none before. */
-async function rateOf({ ovs }: Lab, count: number, put: () => Promise<unknown>): Promise<number> {
+async function rateOf({ ovs }: OpenFlowSetup, count: number, put: () => Promise<unknown>): Promise<number> {
   await ovs.ofctl('del-flows', BRIDGE);
   const began = performance.now();
   await put();
   return (count / (performance.now() - began)) * 1000;
 }
 
-async function bundles(scope: Scope, all: Lab, count: number): Promise<Figure> {
+async function bundles(scope: Scope, all: OpenFlowSetup, count: number): Promise<Figure> {
   const { ovs, client, folder } = all;
   const flows = Array.from({ length: count }, (_, nth) => flowTo(nth));
   const mods = flows.map((flow) => ({ kind: 'put-flow', flow }) as const);
   const file = join(folder, `flows-${count}`);
   await writeFile(file, flows.map(line).join('\n'));
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [
     await rateOf(all, count, () => client.bundle(mods)),
     await rateOf(all, count, () => ovs.ofctl('--bundle', 'add-flows', BRIDGE, file)),
   ]);
@@ -83,7 +83,7 @@ async function bundles(scope: Scope, all: Lab, count: number): Promise<Figure> {
 const line = ({ table, priority, match, actions, cookie }: Flow): string =>
   `cookie=0x${cookie},table=${table},priority=${priority},${match},actions=${actions}`;
 
-async function dump({ client }: Lab, count: number): Promise<Figure> {
+async function dump({ client }: OpenFlowSetup, count: number): Promise<Figure> {
   const times: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const began = performance.now();
@@ -95,7 +95,7 @@ async function dump({ client }: Lab, count: number): Promise<Figure> {
   return { name: `openflow-dump-${count}`, value: rate, unit: 'flows/s', peer: 'none', ...noGoal(1) };
 }
 
-async function singleChange(scope: Scope, { ovs, client }: Lab): Promise<Figure> {
+async function singleChange(scope: Scope, { ovs, client }: OpenFlowSetup): Promise<Figure> {
   await ovs.ofctl('del-flows', BRIDGE);
   const times: number[] = [];
   for (let nth = 0; nth < CHANGES; nth += 1) {
@@ -116,7 +116,7 @@ export const openFlowBenchmark: Benchmark = {
   run: async (scope) => {
     const found = await ensureOvs();
     if (found.kind === 'missing') return { skipped: `Open vSwitch is missing: ${found.reason}` };
-    const all = await lab(scope);
+    const all = await startSetup(scope);
     return [
       await bundles(scope, all, 10_000),
       await bundles(scope, all, 100_000),

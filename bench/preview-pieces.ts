@@ -2,7 +2,7 @@
 // decisions are made by is measured, in processor time, and what it takes to write down the answer. Beside it: the same plan made in one go.
 import { hash } from 'node:crypto';
 import type { Route } from '../src/access/index.ts';
-import { touchedBy } from '../src/dataplane/index.ts';
+import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { valueOf, type Fleet } from '../src/fleet/index.ts';
 import { evacuatorsOf, allSteps, SCALE_IN } from '../src/hosts/index.ts';
 import { previewScaleIn } from '../src/hosts/preview.ts';
@@ -29,14 +29,14 @@ const FULL_HOSTS = 20;
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const OPERATOR = { name: 'bench', role: 'operator' };
 
-interface Pieces {
+interface SliceTimes {
   readonly longestMs: number;
   readonly count: number;
   readonly sumMs: number;
 }
 
 /** Asks a route as the API does, with a decider that does nothing else. */
-async function piecesOf(fleet: Fleet, route: Route | undefined, call: object): Promise<Pieces> {
+async function measureSlices(fleet: Fleet, route: Route | undefined, call: object): Promise<SliceTimes> {
   const pieces: number[] = [];
   // Of this thread alone: on a machine that others work on a piece would last as long as they let it.
   const measured = <T>(work: () => T): T => {
@@ -61,39 +61,39 @@ async function piecesOf(fleet: Fleet, route: Route | undefined, call: object): P
   return { longestMs: Math.max(...pieces), count: pieces.length, sumMs: pieces.reduce((sum, one) => sum + one, 0) };
 }
 
-function oneGoMs(fleet: Fleet, hosts: readonly string[]): number {
+function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
   const began = process.threadCpuUsage();
   const asked = { hosts, nowMs: realClock.nowMs(), hash: sha256, budgets: valueOf(fleet, SCALE_IN), explained: 1000 };
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
-  allSteps(touchedBy(fleet, [...hosts], 1000));
+  allSteps(computeRemovalImpact(fleet, [...hosts], 1000));
   const { user, system } = process.threadCpuUsage(began);
   return (user + system) / 1000;
 }
 
 /** The median of some rounds, after one that compiles. */
-async function median(scope: Scope, ask: () => Promise<Pieces>): Promise<Pieces> {
-  const rounds: Pieces[] = [];
+async function median(scope: Scope, ask: () => Promise<SliceTimes>): Promise<SliceTimes> {
+  const rounds: SliceTimes[] = [];
   await ask();
   while (rounds.length < ROUNDS) {
     scope.check();
     rounds.push(await ask());
   }
-  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as Pieces;
+  return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as SliceTimes;
 }
 
-function figure(name: string, { longestMs, count, sumMs }: Pieces, beside: string): Figure {
+function figure(name: string, { longestMs, count, sumMs }: SliceTimes, beside: string): Figure {
   const peer = `limit: ${PIECE_LIMIT_MS} ms; ${count} pieces, ${Math.round(sumMs)} ms in all${beside}`;
   return { name, value: longestMs, unit: 'ms', peer, ...below(1, longestMs / PIECE_LIMIT_MS) };
 }
 
 async function run(scope: Scope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
-  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy, explain: PROGRAM.explain });
+  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain: PROGRAM.explain });
   const preview = routes.find(({ path }) => path.endsWith('/preview'));
   const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
-    const pieces = await median(scope, () => piecesOf(fleet, preview, { body: { hosts } }));
-    return figure(name, pieces, `; in one go: ${Math.round(oneGoMs(fleet, hosts))} ms`);
+    const pieces = await median(scope, () => measureSlices(fleet, preview, { body: { hosts } }));
+    return figure(name, pieces, `; in one go: ${Math.round(unslicedMs(fleet, hosts))} ms`);
   };
   // All hosts of one segment: no instance has anywhere to go, and each is told why.
   const segment = Array.from({ length: HOSTS / SEGMENTS }, (_, nth) => sampleHostId(nth * SEGMENTS));
@@ -106,11 +106,11 @@ async function run(scope: Scope): Promise<Figure[]> {
   const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain: PROGRAM.explain });
   const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
   const told = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
-  figures.push(figure('tenants-piece', await median(scope, () => piecesOf(full, tenants, call)), told));
+  figures.push(figure('tenants-piece', await median(scope, () => measureSlices(full, tenants, call)), told));
   return figures;
 }
 
-export const previewPiecesBenchmark: Benchmark = {
+export const previewSlicesBenchmark: Benchmark = {
   name: 'preview-pieces',
   about: `the longest that a preview of 100 and 1000 of ${HOSTS} hosts, and the tenants of a full one, hold the event loop`,
   seconds: 55,

@@ -42,11 +42,11 @@ export function tableReporter(write: Write, progress: Write): Reporter {
 }
 
 function cells({ name, value, unit, peer, ratio, goal, met }: Figure): string[] {
-  return [name, shown(value), unit, peer, ratio.toFixed(2), goal, met === undefined ? '' : met ? 'yes' : 'NO'];
+  return [name, formatValue(value), unit, peer, ratio.toFixed(2), goal, met === undefined ? '' : met ? 'yes' : 'NO'];
 }
 
 /** Three digits that mean something. */
-function shown(value: number): string {
+function formatValue(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toPrecision(3);
 }

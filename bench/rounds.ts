@@ -2,7 +2,7 @@
 // each round, and the median over the rounds is the answer, so that one bad moment does not decide.
 import type { Scope } from './scope.ts';
 
-export interface Compared {
+export interface PairedResult {
   /** Medians, in whatever the two measure. */
   readonly ours: number;
   readonly peers: number;
@@ -11,21 +11,21 @@ export interface Compared {
 }
 
 /** Measures both in each round; the first round warms up and does not count. */
-export async function inTurns(
+export async function runPaired(
   scope: Scope,
   rounds: number,
   both: (round: number) => Promise<readonly [ours: number, peers: number]>,
-): Promise<Compared> {
+): Promise<PairedResult> {
   const pairs: (readonly [number, number])[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     scope.check();
     const pair = await both(round);
     if (round > 0) pairs.push(pair);
   }
-  return compared(pairs);
+  return summarisePairs(pairs);
 }
 
-export function compared(pairs: readonly (readonly [ours: number, peers: number])[]): Compared {
+export function summarisePairs(pairs: readonly (readonly [ours: number, peers: number])[]): PairedResult {
   return {
     ours: median(pairs.map(([ours]) => ours)),
     peers: median(pairs.map(([, peers]) => peers)),

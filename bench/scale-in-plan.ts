@@ -2,7 +2,7 @@
 // lives on the hosts that leave, not the fleet.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { touchedBy } from '../src/dataplane/index.ts';
+import { computeRemovalImpact } from '../src/dataplane/index.ts';
 import { idOf, valueOf, type Fleet } from '../src/fleet/index.ts';
 import { evacuatorsOf, allSteps, SCALE_IN, startScaleIn } from '../src/hosts/index.ts';
 import { previewScaleIn, type ScaleInPreview } from '../src/hosts/preview.ts';
@@ -41,7 +41,7 @@ function preview(fleet: Fleet, hosts = leavers(LEAVERS)): ScaleInPreview {
   const shown = previewScaleIn(fleet, EVACUATORS, asked);
   if ('code' in shown) throw new Error(shown.message);
   const leaving = shown.hosts.map(({ host }) => host);
-  allSteps(touchedBy(fleet, leaving, NAMED));
+  allSteps(computeRemovalImpact(fleet, leaving, NAMED));
   return shown;
 }
 
@@ -63,7 +63,7 @@ function timed<T>(work: () => T): { readonly ms: number; readonly made: T } {
 }
 
 /** A preview and a start of the same hosts, which the fleet does not keep. */
-function tried(fleet: Fleet, hosts: string[]): { plan: number; start: number; tenants: number } {
+function measurePreview(fleet: Fleet, hosts: string[]): { plan: number; start: number; tenants: number } {
   const { ms: plan, made } = timed(() => preview(fleet, hosts));
   const { ms: start, made: started } = timed(() => startScaleIn(fleet, EVACUATORS, { ...command(0), hosts }));
   demandPlanned(made);
@@ -71,13 +71,13 @@ function tried(fleet: Fleet, hosts: string[]): { plan: number; start: number; te
   return { plan, start, tenants: made.hosts.reduce((sum, host) => sum + host.tenants.length, 0) };
 }
 
-async function planning(scope: Scope, hosts: number): Promise<Figure[]> {
+async function measurePlan(scope: Scope, hosts: number): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts, instances: INSTANCES, services: SERVICES });
   const [plans, starts, perTenant]: [number[], number[], number[]] = [[], [], []];
   let tenants = 0;
   for (let warm = 0; plans.length < ROUNDS; warm += tenants) {
     scope.check();
-    const { plan, start, tenants: counted } = tried(fleet, leavers(LEAVERS));
+    const { plan, start, tenants: counted } = measurePreview(fleet, leavers(LEAVERS));
     tenants = counted;
     if (warm < WARM_TENANTS) continue;
     plans.push(plan);
@@ -119,18 +119,18 @@ const planBenchmark = (hosts: number): Benchmark => ({
   name: `scale-in-plan-${hosts}`,
   about: `preview and start of ${LEAVERS} of ${hosts} hosts, with ${INSTANCES} instances and ${SERVICES} services`,
   seconds: LOAD_SECONDS[hosts] ?? 15,
-  run: (scope) => planning(scope, hosts),
+  run: (scope) => measurePlan(scope, hosts),
 });
 
 /** What a tenant costs, and a start, when a service has presence on as many hosts in every fleet: it must follow the leavers alone. */
-async function following(scope: Scope, hosts: number): Promise<Figure[]> {
+async function measureGrowth(scope: Scope, hosts: number): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts, instances: INSTANCES, services: SERVICES, presence: 'few' });
   const names = scatteredLeavers(LEAVERS, hosts);
   const [took, starts]: [number[], number[]] = [[], []];
   let tenants = 0;
   for (let warm = 0; took.length < ROUNDS; warm += tenants) {
     scope.check();
-    const { plan, start, tenants: counted } = tried(fleet, names);
+    const { plan, start, tenants: counted } = measurePreview(fleet, names);
     tenants = counted;
     if (warm < WARM_TENANTS) continue;
     took.push((plan * 1000) / tenants);
@@ -148,13 +148,13 @@ const followBenchmark = (hosts: number): Benchmark => ({
   name: `scale-in-follows-${hosts}`,
   about: `what a preview of ${LEAVERS} of ${hosts} hosts costs for each tenant, with as many hosts for a service in every fleet`,
   seconds: (LOAD_SECONDS[hosts] ?? 15) * 2,
-  run: (scope) => following(scope, hosts),
+  run: (scope) => measureGrowth(scope, hosts),
 });
 
 const HOSTS = 10_000;
 
 /** One start is one commit, and there is one for each fleet: hosts do not leave twice. So each round has hosts of its own. */
-async function tombstoning(scope: Scope): Promise<Figure[]> {
+async function measureTombstones(scope: Scope): Promise<Figure[]> {
   const store = await openSqliteStore({ path: join(await scope.tempDir(), DATABASE_FILE) });
   scope.onClose(() => store.close());
   await writeSeed(store, scaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES }));
@@ -179,7 +179,7 @@ const tombstonesBenchmark: Benchmark = {
   name: 'scale-in-tombstones',
   about: `the commit that tombstones ${LEAVERS} of ${HOSTS} hosts, durable on SQLite`,
   seconds: 40,
-  run: tombstoning,
+  run: measureTombstones,
 };
 
 export const scaleInPlanBenchmarks: readonly Benchmark[] = [

@@ -42,16 +42,16 @@ const UNPACED = [
   [ELECTION.name, { ...ELECTION.fallback, handOverDrainMs: 0, handOversAtOnce: 10_000 }],
 ] as const;
 
-const inLine: Driver = { carryOut: () => Promise.resolve({ kind: 'applied' }) };
+const convergedDriver: Driver = { carryOut: () => Promise.resolve({ kind: 'applied' }) };
 
-interface Ran {
+interface ScaleInRun {
   readonly oursMs: number;
   readonly bareMs: number;
   readonly drainMs: number;
   readonly commits: number;
 }
 
-async function onFreshFleet(scope: Scope, instances: number): Promise<Ran> {
+async function onFreshFleet(scope: Scope, instances: number): Promise<ScaleInRun> {
   const folder = await scope.tempDir();
   const [path, copy] = [join(folder, DATABASE_FILE), join(folder, 'bare.db')];
   const seeded = await openSqliteStore({ path });
@@ -60,7 +60,7 @@ async function onFreshFleet(scope: Scope, instances: number): Promise<Ran> {
   await copyFile(path, copy);
   const store = await openSqliteStore({ path });
   const ours = await recordedJournal(scope, store);
-  const took = await scaledIn(ours);
+  const took = await runScaleIn(ours);
   const written = await ours.takeWritten();
   await store.close();
   const replay = bareSqlite(scope, copy)(written);
@@ -83,7 +83,7 @@ function* onSome(instances: number): ReturnType<typeof scaleInFleet> {
 /** Those that leave, and a neighbour of each. */
 const WITH_TENANTS = new Set(leavers(2 * LEAVERS));
 
-async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'drainMs'>> {
+async function runScaleIn({ journal }: Recorded): Promise<Pick<ScaleInRun, 'oursMs' | 'drainMs'>> {
   await journal.submit({
     by: 'bench',
     decide: () => {
@@ -100,7 +100,7 @@ async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'dr
   ]);
   const drivers = new Map([
     ['network', runtime.get(NETWORK_DRIVER)],
-    ['views', inLine],
+    ['views', convergedDriver],
   ]);
   const engine = new OperationsController({ journal, clock: realClock, log, kinds: PROGRAM.operationKinds, drivers });
   const over = new AbortController();
@@ -108,7 +108,7 @@ async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'dr
   const stopAgents = new InstantAgents(journal, PROGRAM.operationKinds).start();
   const began = performance.now();
   const asked = { hosts: leavers(LEAVERS), by: 'bench' };
-  await decided(journal, (fleet, nowMs) =>
+  await commitDecision(journal, (fleet, nowMs) =>
     startScaleIn(fleet, EVACUATORS, {
       ...asked,
       operation: idOf(OPERATION, 'op-start'),
@@ -117,12 +117,12 @@ async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'dr
       deadlineMs: 3_600_000,
     }),
   );
-  await allAre(journal, 'drained');
+  await waitForState(journal, 'drained');
   const drainMs = performance.now() - began;
-  await decided(journal, (fleet, nowMs) =>
+  await commitDecision(journal, (fleet, nowMs) =>
     endScaleIn(fleet, EVACUATORS, { ...asked, operation: idOf(OPERATION, 'op-end'), nowMs, disconnect: true }),
   );
-  await allAre(journal, 'removed');
+  await waitForState(journal, 'removed');
   const oursMs = performance.now() - began;
   over.abort();
   await running;
@@ -130,7 +130,7 @@ async function scaledIn({ journal }: Recorded): Promise<Pick<Ran, 'oursMs' | 'dr
   return { oursMs, drainMs };
 }
 
-async function decided(
+async function commitDecision(
   journal: Journal,
   decide: (fleet: FleetReader, nowMs: number) => Decision<{ readonly hosts: readonly { readonly result: string }[] }>,
 ): Promise<void> {
@@ -141,7 +141,7 @@ async function decided(
 }
 
 /** Resolves with the commit that brings the last of them there. */
-async function allAre(journal: Journal, state: 'drained' | 'removed'): Promise<void> {
+async function waitForState(journal: Journal, state: 'drained' | 'removed'): Promise<void> {
   const left = new Set(leavers(LEAVERS).filter((id) => journal.fleet.get(HOST, idOf(HOST, id))?.doc.state !== state));
   const late = new AbortController();
   const there = new Promise<void>((done) => {
@@ -162,7 +162,7 @@ async function allAre(journal: Journal, state: 'drained' | 'removed'): Promise<v
 }
 
 async function run(scope: Scope): Promise<Figure[]> {
-  const [few, many]: [Ran[], Ran[]] = [[], []];
+  const [few, many]: [ScaleInRun[], ScaleInRun[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round += 1) {
     scope.check();
     const [one, other] = [await onFreshFleet(scope, SIZES[0]), await onFreshFleet(scope, SIZES[1])];
@@ -185,8 +185,8 @@ async function run(scope: Scope): Promise<Figure[]> {
   ];
 }
 
-function figuresOf(instances: number, runs: readonly Ran[]): Figure[] {
-  const middle = (of: (ran: Ran) => number): number => median(runs.map(of));
+function figuresOf(instances: number, runs: readonly ScaleInRun[]): Figure[] {
+  const middle = (of: (ran: ScaleInRun) => number): number => median(runs.map(of));
   const bare = middle(({ bareMs }) => bareMs);
   const commits = middle((ran) => ran.commits);
   return [

@@ -4,7 +4,7 @@ import { Stage, type Fleet } from '../src/fleet/index.ts';
 import { CLAIM } from '../src/network/index.ts';
 import { schedule, takenBy, type Amounts, type ScheduleRequest } from '../src/scheduler/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
-import { inTurns, median } from './rounds.ts';
+import { runPaired, median } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { CHOICES, claimOn, FLAVORS, FOR_THE_LAST_HOST, loadedFleet, seeded, SEGMENTS } from './scheduler-fleet.ts';
 import type { Scope } from './scope.ts';
@@ -130,7 +130,7 @@ const anyFlavor: Ask = (nth) => ({ amounts: amountsOf(nth), nics: [{ network: 't
 
 async function placementCost(scope: Scope): Promise<Figure[]> {
   const [many, few] = [loadedFleet(HOSTS), loadedFleet(FEW_HOSTS)];
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, () =>
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, () =>
     Promise.resolve([placementUs(many, HOSTS), placementUs(few, FEW_HOSTS)] as const),
   );
   const peer = `${FEW_HOSTS} hosts: ${peers.toFixed(1)} us`;

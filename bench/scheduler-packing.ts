@@ -10,7 +10,7 @@ import { benchHost, claimOn, emptyFleet, FLAVORS, seeded } from './scheduler-fle
 const HOSTS = 1_000;
 const SEED = 42;
 
-interface Room {
+interface FreeCapacity {
   vcpus: number;
   memoryMiB: number;
 }
@@ -21,19 +21,20 @@ interface Packed {
   readonly share: number;
 }
 
-function roomsOf(): Room[] {
+function initialCapacity(): FreeCapacity[] {
   return Array.from({ length: HOSTS }, (_, nth) => {
     const { vcpus, memoryMiB } = benchHost(nth).capacity;
     return { vcpus, memoryMiB };
   });
 }
 
-const sumOf = (rooms: readonly Room[], of: keyof Room): number => rooms.reduce((sum, room) => sum + room[of], 0);
+const sumOf = (rooms: readonly FreeCapacity[], of: keyof FreeCapacity): number =>
+  rooms.reduce((sum, room) => sum + room[of], 0);
 
 /** What is in use: the mean of vcpus and memory. */
-function shareUsed(left: readonly Room[]): number {
-  const whole = roomsOf();
-  const used = (of: keyof Room): number => 1 - sumOf(left, of) / sumOf(whole, of);
+function shareUsed(left: readonly FreeCapacity[]): number {
+  const whole = initialCapacity();
+  const used = (of: keyof FreeCapacity): number => 1 - sumOf(left, of) / sumOf(whole, of);
   return (used('vcpus') + used('memoryMiB')) / 2;
 }
 
@@ -53,7 +54,7 @@ function fill(place: (amounts: Amounts) => boolean): Amounts[] {
 function packedBySchedule(weights: typeof PACKING): Packed {
   const fleet = emptyFleet(HOSTS, { weights, instancesPerHostMax: 0 });
   const stage = new Stage(fleet);
-  const left = new Map([...fleet.all(HOST)].map(({ id, doc }): [string, Room] => [id, { ...doc.capacity }]));
+  const left = new Map([...fleet.all(HOST)].map(({ id, doc }): [string, FreeCapacity] => [id, { ...doc.capacity }]));
   let nth = 0;
   const requests = fill((amounts) => {
     const answer = schedule(stage, { amounts, nics: [] });
@@ -67,21 +68,24 @@ function packedBySchedule(weights: typeof PACKING): Packed {
   return { requests, share: shareUsed([...left.values()]) };
 }
 
-function take(room: Room, { vcpus, memoryMiB }: Amounts): void {
+function take(room: FreeCapacity, { vcpus, memoryMiB }: Amounts): void {
   room.vcpus -= vcpus;
   room.memoryMiB -= memoryMiB;
 }
 
 const WHOLE = { vcpus: 64, memoryMiB: 524_288 };
-const sharesOf = ({ vcpus, memoryMiB }: Room): [number, number] => [vcpus / WHOLE.vcpus, memoryMiB / WHOLE.memoryMiB];
+const sharesOf = ({ vcpus, memoryMiB }: FreeCapacity): [number, number] => [
+  vcpus / WHOLE.vcpus,
+  memoryMiB / WHOLE.memoryMiB,
+];
 
 /** The largest first, each where the least is left after it. */
-function bestFitDecreasing(requests: readonly Amounts[], size: (room: Room) => number): number {
-  const left = roomsOf();
+function bestFitDecreasing(requests: readonly Amounts[], size: (room: FreeCapacity) => number): number {
+  const left = initialCapacity();
   const full = new Set<Amounts>();
   for (const amounts of requests.toSorted((one, other) => size(other) - size(one))) {
     if (full.has(amounts)) continue;
-    let best: Room | undefined;
+    let best: FreeCapacity | undefined;
     for (const room of left) {
       if (room.vcpus < amounts.vcpus || room.memoryMiB < amounts.memoryMiB) continue;
       if (best === undefined || size(room) < size(best)) best = room;
@@ -94,7 +98,7 @@ function bestFitDecreasing(requests: readonly Amounts[], size: (room: Room) => n
 
 /** As if all hosts were one: nothing packs more of the same requests. */
 function asOneHost(): number {
-  const whole = roomsOf();
+  const whole = initialCapacity();
   const room = { vcpus: sumOf(whole, 'vcpus'), memoryMiB: sumOf(whole, 'memoryMiB') };
   fill((amounts) => {
     if (room.vcpus < amounts.vcpus || room.memoryMiB < amounts.memoryMiB) return false;

@@ -145,7 +145,7 @@ function heal(world: World): void {
     machine.hypervisor.disarm();
     machine.unpreparable.clear();
     machine.regainControl();
-    machine.switch.foreign.clear();
+    machine.switch.foreignInterfaces.clear();
     Object.assign(machine.switch.faults, { down: false, losesFlows: 0 });
   }
   for (const server of world.servers) {

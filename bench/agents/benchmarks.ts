@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { startLoader } from '../api/loader.ts';
-import { inTurns } from '../rounds.ts';
+import { runPaired } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import type { Scope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
@@ -44,7 +44,7 @@ async function run(scope: Scope) {
     const job = { port: Number(new URL(url).port), method: 'GET', hosts, secrets, forMs: PROBE_MS, pauseMs } as const;
     return (await load(job)).p99Ms;
   };
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [await p99(server), await p99(atRest)]);
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [await p99(server), await p99(atRest)]);
   const name = `agents-${AGENTS}`;
   const figures: Figure[] = [
     {

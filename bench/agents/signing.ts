@@ -8,7 +8,7 @@ import type { View } from '../../src/agent/messages.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { KeyRing } from '../../src/main/key-ring.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
-import { inTurns } from '../rounds.ts';
+import { runPaired } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
 
 /** The request and its key are parsed besides, the key is written anew, the certificate put together. */
@@ -40,7 +40,7 @@ async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
     if (!verify('sha256', content, publicKey, proof)) throw new Error('a signature is not its own');
     sign('sha256', content, authority);
   };
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [processorUs(issue), processorUs(bare)]);
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [processorUs(issue), processorUs(bare)]);
   const peer = `bare verify and sign: ${peers.toFixed(0)} us`;
   return { name: 'agent-certificate', value: ours, unit: 'us', peer, ...below(ISSUE_RATIO_MAX, ratio) };
 }
@@ -58,7 +58,7 @@ async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
     if (vouching.view(view as View, 'token-1') === undefined) throw new Error('the view was not signed');
   };
   const bare = (): void => void sign(null, text, privateKey);
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [processorUs(signView), processorUs(bare)]);
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [processorUs(signView), processorUs(bare)]);
   const peer = `bare Ed25519: ${peers.toFixed(0)} us`;
   return { name: 'view-signature', value: ours, unit: 'us', peer, ...below(SIGN_RATIO_MAX, ratio) };
 }

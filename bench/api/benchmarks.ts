@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atLeast, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
-import { compared, inTurns } from '../rounds.ts';
+import { summarisePairs, runPaired } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import type { Scope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
@@ -38,12 +38,12 @@ async function compare(scope: Scope, methods: readonly [ours: LoadJob['method'],
     const { requests, perSecond } = await load({ port: portOf(url), method, hosts, secrets, forMs: ROUND_MS });
     return { perSecond, cpuUs: (((await cpuSeconds(pid)) - before) * 1e6) / requests };
   };
-  const rate = await inTurns(scope, ROUNDS, async (round) => {
+  const rate = await runPaired(scope, ROUNDS, async (round) => {
     const [ours, peers] = [await ask(server, methods[0]), await ask(bare, methods[1])];
     if (round > 0) cpu.push([ours.cpuUs, peers.cpuUs]);
     return [ours.perSecond, peers.perSecond];
   });
-  return { rate, cpu: compared(cpu) };
+  return { rate, cpu: summarisePairs(cpu) };
 }
 
 const portOf = (url: string): number => Number(new URL(url).port);

@@ -12,7 +12,7 @@ import { PROGRAM } from '../../src/main/modules.ts';
 import { leadingJournal } from '../journal/load.ts';
 import { placementFleet, REQUEST } from '../placements/fleet.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
-import { compared } from '../rounds.ts';
+import { summarisePairs } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
 import type { Scope } from '../scope.ts';
 import { clientTokenId, DATABASE_FILE, seededSecret, seedFolder, writeSeed } from '../seeded-store.ts';
@@ -74,7 +74,7 @@ async function run(scope: Scope, { name, seed, job }: Case): Promise<Figure[]> {
     const requestUs = (((await cpuSeconds(server.pid)) - before) * 1e6) / requests;
     if (round > 0) pairs.push([checksUs, requestUs]);
   }
-  const { ours, peers, ratio } = compared(pairs);
+  const { ours, peers, ratio } = summarisePairs(pairs);
   const peer = `${ours.toFixed(2)} of ${peers.toFixed(0)} us/request; limit: ${SHARE_MAX * 100} %`;
   return [{ name, value: ratio * 100, unit: '% of a request', peer, ...below(1, ratio / SHARE_MAX) }];
 }

@@ -2,7 +2,7 @@
 // cut into transactions exactly as the journal cut them.
 import type { Store } from '../../src/journal/index.ts';
 import { atLeast, type Figure } from '../benchmark.ts';
-import { inTurns } from '../rounds.ts';
+import { runPaired } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
 import { countingGroups, fill, leadingJournal, runLoad } from './load.ts';
 
@@ -28,7 +28,7 @@ export async function compare(scope: Scope, comparison: Comparison): Promise<Fig
   await fill(store);
   const sizes: number[] = [];
   const journal = await leadingJournal(scope, countingGroups(store, sizes));
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => {
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => {
     sizes.length = 0;
     const rate = await runLoad(journal, { callers, forMs: ROUND_MS });
     return [rate, await replay(bare, sizes)];

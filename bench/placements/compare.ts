@@ -1,7 +1,7 @@
 // Placements against the bare store, and on a large fleet against a small one. In each round the journal goes first; the
 // bare store then writes the rows of that round, cut into transactions exactly as the journal cut them.
 import { atLeast, below, type Figure } from '../benchmark.ts';
-import { inTurns } from '../rounds.ts';
+import { runPaired } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
 import { demandPlaced, runLoad, type Commits, type Recorded } from './load.ts';
 
@@ -29,7 +29,7 @@ export async function compareWithBare(scope: Scope, { name, ours, bare, bareName
     ours: rate,
     peers,
     ratio,
-  } = await inTurns(scope, ROUNDS, async () => {
+  } = await runPaired(scope, ROUNDS, async () => {
     const placements = await runLoad(ours.journal, { callers: CALLERS, forMs: ROUND_MS });
     const written = await ours.takeWritten();
     demandPlaced(written);
@@ -58,7 +58,7 @@ export async function compareSizes(
     demandPlaced(await takeWritten());
     return 1e6 / rate;
   };
-  const { ours, peers, ratio } = await inTurns(scope, ROUNDS, async () => [await cost(large), await cost(small)]);
+  const { ours, peers, ratio } = await runPaired(scope, ROUNDS, async () => [await cost(large), await cost(small)]);
   const peer = `with a hundredth of the hosts: ${peers.toFixed(0)} us`;
   return [{ name, value: ours, unit: 'us/placement', peer, ...below(GROWTH_GOAL, ratio) }];
 }

@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../src/journal/runtime.ts';
 import type { LoadJob } from '../api/load-client.ts';
 import { startLoader } from '../api/loader.ts';
 import { atLeast, type Benchmark, type Figure } from '../benchmark.ts';
-import { inTurns, median } from '../rounds.ts';
+import { runPaired, median } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
 import { clientTokenId, DATABASE_FILE, seededSecret, writeSeed } from '../seeded-store.ts';
 import { startNode, startServer, type ServerProcess } from '../server-process.ts';
@@ -60,7 +60,7 @@ async function run(scope: Scope): Promise<Figure[]> {
     return (await load({ port, method: 'POST', hosts: [], post, secrets, forMs: ROUND_MS })).perSecond;
   };
   const peers: { readonly bare: number; readonly local: number }[] = [];
-  const { ours: rate, ratio } = await inTurns(scope, ROUNDS, async (round) => {
+  const { ours: rate, ratio } = await runPaired(scope, ROUNDS, async (round) => {
     const [mine, bareRate] = [await ask(ours), await ask(bare)];
     const localRate = await runLoad(local.journal, { callers: CLIENTS, forMs: ROUND_MS });
     demandPlaced(await local.takeWritten());

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { machineNamespace } from '../../src/agent/namespace-plan.ts';
-import { compile, dataplaneView } from '../../src/dataplane/index.ts';
-import { nextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
+import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
+import { advertisedNextHopOf } from '../../src/dataplane/compile-subnet-services.ts';
 import { ELECTION } from '../../src/election/index.ts';
 import { run } from '../command.ts';
 import { differences, wanted, type Differences } from '../flows-oracle/compare.ts';
@@ -103,7 +103,7 @@ export class Fleet {
     await client.post('/flavors', { name: 'tiny', vcpus: 1, memoryMiB: 64, diskGiB: 1 });
     await client.post('/routers', { name: 'edge', subnets: ['blue-v4', 'blue-v6'], externalNetwork: 'ext' });
     // As the operator of the network outside does it: the way to the subnet is an address that goes with the service.
-    const { ip } = nextHopOf('subnet-route:blue-v6');
+    const { ip } = advertisedNextHopOf('subnet-route:blue-v6');
     await run([
       'ip',
       '-n',
@@ -253,7 +253,7 @@ export class Fleet {
     const { view } = JSON.parse(text) as {
       readonly view: { readonly host: string; readonly parts: Record<string, unknown> };
     };
-    const shown = dataplaneView(view.host, view.parts);
+    const shown = readDataplaneView(view.host, view.parts);
     if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
     const { contents } = compile(shown, { nextHop });
     const flows = contents.flows.map((flow) => ({ ...flow, match: named(flow.match), actions: named(flow.actions) }));

@@ -1,8 +1,8 @@
 // When hosts cease to hear another one, as their switches say it.
-import { heartbeatPort } from '../../src/dataplane/keys.ts';
+import { bfdPortName } from '../../src/dataplane/keys.ts';
 import { OvsdbClient } from '../../src/dataplane/ovsdb/ovsdb-client-driver.ts';
 import type { Monitor } from '../../src/dataplane/ovsdb/monitor.ts';
-import { textIn, textsIn } from '../../src/dataplane/ovsdb/read-column.ts';
+import { textColumn, textMapColumn } from '../../src/dataplane/ovsdb/read-column.ts';
 import { realClock } from '../../src/main/clock.ts';
 import type { LabHost } from '../underlay/host.ts';
 
@@ -20,7 +20,7 @@ export class Hearing {
 
   static async start(listeners: readonly LabHost[], host: string): Promise<Hearing> {
     const hearing = new Hearing(listeners.length);
-    const port = heartbeatPort(host).slice(1, -1);
+    const port = bfdPortName(host).slice(1, -1);
     for (const { names } of listeners) {
       const client = new OvsdbClient({ address: names.database, clock: realClock, random: Math.random });
       hearing.#clients.push(client);
@@ -45,6 +45,6 @@ export class Hearing {
 }
 
 function hears(monitor: Monitor, port: string): boolean {
-  const row = [...monitor.table('Interface').values()].find((one) => textIn(one, 'name') === port);
-  return textsIn(row, 'bfd_status')['forwarding'] === 'true';
+  const row = [...monitor.table('Interface').values()].find((one) => textColumn(one, 'name') === port);
+  return textMapColumn(row, 'bfd_status')['forwarding'] === 'true';
 }

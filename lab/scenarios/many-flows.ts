@@ -1,6 +1,6 @@
 // A hundred thousand flows are put on the switch of the designated host, in one bundle, while packets go through it: nothing is lost.
 import { OpenFlowClient } from '../../src/dataplane/openflow/openflow-client-driver.ts';
-import { namesOf } from '../../src/dataplane/openflow/ports.ts';
+import { portNamesOf } from '../../src/dataplane/openflow/ports.ts';
 import type { Mod } from '../../src/dataplane/openflow/mods.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { tryOut } from '../trial.ts';
@@ -29,7 +29,7 @@ function changes(): Mod[] {
 
 async function put({ names: { folder } }: LabHost): Promise<number> {
   const address = `unix:${folder}/br-int.mgmt`;
-  const client = new OpenFlowClient({ address, clock: realClock, random: Math.random, names: namesOf([]) });
+  const client = new OpenFlowClient({ address, clock: realClock, random: Math.random, names: portNamesOf([]) });
   try {
     await client.barrier();
     const all = changes();

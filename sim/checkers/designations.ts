@@ -1,6 +1,6 @@
 // Designations as they follow each other, and as hosts carry them out: epochs that only grow, one host at a time, and nobody is
 // told to let go before the others have turned to the next.
-import { dataplaneView, servicesPart } from '../../src/dataplane/index.ts';
+import { readDataplaneView, servicesPart } from '../../src/dataplane/index.ts';
 import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type Applied, type Fleet } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
@@ -53,7 +53,8 @@ export const onlyOneShown: Checker = {
       if (changed.size === 0) return;
       const doing = new Map<string, string>();
       for (const { id: host } of truth.all(HOST)) {
-        const services = dataplaneView(host, { peers: [], services: servicesPart.build(truth, host) })?.services ?? [];
+        const services =
+          readDataplaneView(host, { peers: [], services: servicesPart.build(truth, host) })?.services ?? [];
         for (const { id, role } of services) {
           if (role !== 'designated' || !changed.has(id)) continue;
           const other = doing.get(id);
@@ -141,7 +142,9 @@ function machineOf({ machines }: World, host: string): Machine | undefined {
 
 /** It follows an older state of the service. One that does not know of it at all has just got something of it. */
 function isBehind(machine: Machine | undefined, id: string, { epoch, handOver }: Service): boolean {
-  const shown = dataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find((one) => one.id === id);
+  const shown = readDataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find(
+    (one) => one.id === id,
+  );
   if (handOver !== undefined && isBeforeSwitch(handOver))
     return shown?.role !== 'preparing' && (shown?.epoch ?? 0) <= epoch;
   return shown !== undefined && shown.epoch < epoch;

@@ -1,7 +1,7 @@
 // What is really on switches, beside what the journal says of it: when a host is gone, nobody is shown it any more, and everybody
 // who still has something of it is written down.
 import { composeView } from '../../src/agent/index.ts';
-import { compile, dataplaneView, WIPED } from '../../src/dataplane/index.ts';
+import { compile, readDataplaneView, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
@@ -26,10 +26,10 @@ function namedIn(contents: Machine['switch']['contents'], host: string): string[
 }
 
 /** What a host is shown now of the data plane. */
-function shownTo(world: World, host: string): ReturnType<typeof dataplaneView> {
+function shownTo(world: World, host: string): ReturnType<typeof readDataplaneView> {
   const { truth, disk } = world;
   const { parts } = composeView(truth, viewSource(world), host, { journalId: disk.journalId, leaseEpoch: 1 });
-  return dataplaneView(host, parts);
+  return readDataplaneView(host, parts);
 }
 
 /** What would be on a host's switch if it followed what it is shown now. */
@@ -43,7 +43,7 @@ export function keptOn(world: World, machine: Machine): string[] {
   const view = shownTo(world, machine.name);
   if (view === undefined) return [];
   const { zones } = compile(view);
-  const isKept = (id: string): boolean => machine.switch.trackedIn(zones.get(id) ?? 0).length > 0;
+  const isKept = (id: string): boolean => machine.switch.trackedConnections(zones.get(id) ?? 0).length > 0;
   return view.services.flatMap(({ id, type, role }) => (type === 'nat' && role === 'other' && isKept(id) ? [id] : []));
 }
 
@@ -54,7 +54,7 @@ export const removedEverywhere: Checker = {
       for (const { id, was, is } of hostSteps(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         for (const machine of world.machines) {
-          const [wanted] = namedIn(wantedOn(world, machine.name) ?? WIPED.contents, id);
+          const [wanted] = namedIn(wantedOn(world, machine.name) ?? EMPTY_COMPILE_RESULT.contents, id);
           if (machine.name !== id && wanted !== undefined) violated(`${machine.name} is shown ${wanted} of ${id}`);
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
           if (machine.name === id || peer === undefined || isNobody(peer)) continue;

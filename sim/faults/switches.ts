@@ -56,9 +56,9 @@ export const strays: Fault = {
     const machine = leaving.length > 0 && world.rng.chance(0.7) ? world.rng.pick(leaving) : one(world);
     if (machine === undefined) return undefined;
     const name = `tap-${world.rng.below(100)}`;
-    machine.switch.foreign.add(name);
+    machine.switch.foreignInterfaces.add(name);
     world.scheduler.after(world.rng.between(1000, 90_000), `${name} is taken off ${machine.name}`, () =>
-      machine.switch.foreign.delete(name),
+      machine.switch.foreignInterfaces.delete(name),
     );
     return `${machine.name} ${name}`;
   },
@@ -77,7 +77,7 @@ export const switchForgets: Fault = {
     const machine = one(world);
     if (machine === undefined) return undefined;
     world.scheduler.after(world.rng.between(1, FORGETS_WITHIN_MS), `the switch of ${machine.name} forgets`, () =>
-      machine.switch.forget(),
+      machine.switch.reset(),
     );
     return machine.name;
   },

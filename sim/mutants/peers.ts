@@ -1,5 +1,5 @@
 // Removals that forget something: peers that went to another zone or have an older agent, what lived there, and the host's own switch.
-import { mayHaveTunnelsTo } from '../../src/dataplane/index.ts';
+import { possibleTunnelPeers } from '../../src/dataplane/index.ts';
 import {
   evacuatorsOf,
   CURRENT_SERVICE_VERSION,
@@ -22,7 +22,7 @@ const EVACUATORS = evacuatorsOf(PROGRAM);
 
 /** Removals that are made otherwise than they are. */
 function ending(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>): Mutant['plant'] {
-  const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf: mayHaveTunnelsTo, ...otherwise });
+  const kind = scaleInEndKind({ evacuators: EVACUATORS, peersOf: possibleTunnelPeers, ...otherwise });
   return (parts) => withKinds(parts, [kind.name], () => kind);
 }
 
@@ -33,7 +33,7 @@ export const unreachablePeersForgotten: Mutant = {
   caughtBy: [removedEverywhere.name],
   plant: ending({
     peersOf: (fleet, id) =>
-      mayHaveTunnelsTo(fleet, id).filter((peer) => findHost(fleet, peer)?.doc.connection.state === 'up'),
+      possibleTunnelPeers(fleet, id).filter((peer) => findHost(fleet, peer)?.doc.connection.state === 'up'),
   }),
 };
 
@@ -46,7 +46,7 @@ export const formerZonesForgotten: Mutant = {
   plant: ending({
     peersOf: (fleet, id) => {
       const zoneOf = (host: string): string => transportZoneOf(findHost(fleet, host)?.doc ?? {});
-      return mayHaveTunnelsTo(fleet, id).filter((peer) => zoneOf(peer) === zoneOf(id));
+      return possibleTunnelPeers(fleet, id).filter((peer) => zoneOf(peer) === zoneOf(id));
     },
   }),
 };

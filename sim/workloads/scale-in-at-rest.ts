@@ -3,7 +3,7 @@
 // what would be decided now does not depend on the order in which things are named.
 import { isDeepStrictEqual } from 'node:util';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
-import { dataplaneView, diff, WIPED } from '../../src/dataplane/index.ts';
+import { readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../../src/dataplane/index.ts';
 import { ELECTION, lookAtServices, SERVICE } from '../../src/election/index.ts';
 import { wrongAtRest } from '../../src/election/invariants.ts';
 import { idOf, valueOf } from '../../src/fleet/index.ts';
@@ -191,7 +191,7 @@ function shownTwice({ machines, truth }: World): string[] {
       const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
       if (machine.life === undefined || host?.connection.state !== 'up') return false;
       if (host.serviceVersion < DESIGNATIONS_VERSION) return false;
-      const services = dataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
+      const services = readDataplaneView(machine.name, machine.view?.parts ?? {})?.services ?? [];
       return services.some((one) => one.id === id && one.role === 'designated');
     });
     const wrong = doing.filter(({ name }) => name !== doc.designated?.host);
@@ -237,7 +237,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
 
 /** A removed host is told so whenever it knocks, and takes everything of ours off its switch. */
 function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
-  const { changes } = diff(WIPED.contents, contents);
+  const { changes } = diff(EMPTY_COMPILE_RESULT.contents, contents);
   return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);
 }
 

@@ -9,7 +9,7 @@ import {
   type Performed,
   type SimulatedMachine,
 } from '../../src/agent/runtime.ts';
-import { compile, dataplaneView } from '../../src/dataplane/index.ts';
+import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import type { Task } from '../../src/operations/index.ts';
@@ -52,13 +52,13 @@ export class WatchedHypervisor extends SimulatedHypervisor {
 
 /** Whoever does a translation has connections of it: here one for each time that it became so. */
 function translate({ name, switch: its }: Machine, { parts }: View): void {
-  const shown = dataplaneView(name, parts);
+  const shown = readDataplaneView(name, parts);
   const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
   if (shown === undefined || doing.length === 0) return;
   const { zones } = compile(shown);
   for (const { id, epoch } of doing) {
-    const outside = { ip: '198.51.100.1', port: epoch % 60_000 };
-    const ends = { src: '10.0.0.1', sport: epoch % 60_000, dst: '203.0.113.1', dport: 53, outside };
+    const natSource = { ip: '198.51.100.1', port: epoch % 60_000 };
+    const ends = { src: '10.0.0.1', sport: epoch % 60_000, dst: '203.0.113.1', dport: 53, natSource };
     its.track(zones.get(id) ?? 0, [{ protocol: 'udp', ...ends }]);
   }
 }
@@ -85,7 +85,7 @@ async function watchedLeave(
   { kind, id }: Task,
   perform: () => Promise<Performed>,
 ): Promise<Performed> {
-  const [stray] = machine.switch.foreign;
+  const [stray] = machine.switch.foreignInterfaces;
   const performed = await perform();
   const isAsked = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
   const isForced = world.truth.get(HOST, idOf(HOST, machine.name))?.doc.leaving?.forced !== undefined;
@@ -118,7 +118,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
         const kind = already ? 'already' : 'applied';
         const ms = rng.between(1, 50);
         void simulated.apply(view, signal).then((applied) => {
-          if (applied.kind !== 'failed' && dataplaneView(view.host, view.parts) !== undefined) {
+          if (applied.kind !== 'failed' && readDataplaneView(view.host, view.parts) !== undefined) {
             machine.view = view;
             translate(machine, view);
           }

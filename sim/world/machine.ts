@@ -69,12 +69,12 @@ export class Machine {
     const peer = (host: string): WatchedHypervisor | undefined =>
       world.machines.find((machine) => machine.name === host)?.hypervisor;
     // A switch goes on without its agent, as long as there is power.
-    const hears = (host: string): boolean => {
+    const isBfdUp = (host: string): boolean => {
       const other = world.machines.find((machine) => machine.name === host);
       return other?.powered === true && !other.switch.faults.dead;
     };
     this.listens = listens;
-    this.switch = new SimulatedSwitch({ host: name, ...(listens && { hears }) });
+    this.switch = new SimulatedSwitch({ host: name, ...(listens && { isBfdUp }) });
     this.hypervisor = new WatchedHypervisor(this.#rng.fork(), peer, () => world.machineChanged(this));
   }
 

@@ -92,7 +92,7 @@ describe('a switch that stops obeying while its agent lives', () => {
     const cut = await world();
     const flow = cut.c1.its.contents.flows[0]!;
     // Somebody else's flow is where ours should be: it is never touched, so the view cannot be had.
-    cut.c1.its.meddle([
+    cut.c1.its.applyForeign([
       { kind: 'remove-flow', flow },
       { kind: 'put-flow', flow: { ...flow, cookie: '0000000000000001' } },
     ]);

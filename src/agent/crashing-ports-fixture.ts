@@ -8,7 +8,7 @@ export interface Crash {
   readonly effect: 'before' | 'after';
 }
 
-const NOTHING_SEEDED = { taken: 0, already: 0, failed: 0 };
+const NOTHING_IMPORTED = { imported: 0, present: 0, failed: 0 };
 
 const { promise: NEVER } = Promise.withResolvers<never>();
 
@@ -62,7 +62,7 @@ export class CrashingPorts {
       connectionsOf: (...args) =>
         this.#call('driver.connectionsOf', async () => (await driver.connectionsOf?.(...args)) ?? []),
       takeOver: (...args) =>
-        this.#call('driver.takeOver', async () => (await driver.takeOver?.(...args)) ?? NOTHING_SEEDED),
+        this.#call('driver.takeOver', async () => (await driver.takeOver?.(...args)) ?? NOTHING_IMPORTED),
       forgetConnections: (...args) =>
         this.#call('driver.forgetConnections', async () => driver.forgetConnections?.(...args)),
     };

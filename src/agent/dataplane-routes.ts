@@ -15,16 +15,16 @@ import {
   type Route,
 } from '../access/index.ts';
 import {
-  compileInSteps,
-  dataplaneView,
-  explainGap,
+  compile,
+  readDataplaneView,
+  explainFlows,
+  explainGaps,
   explainGroups,
-  explainInSteps,
-  isOwner,
+  isOwnedBy,
   limitToVisibleHosts,
   type Gap,
   NEXT_HOPS_BY_NAME,
-  TABLE_WORDS,
+  TABLE_FILTER_VALUES,
 } from '../dataplane/index.ts';
 import type { FleetReader, Steps } from '../fleet/index.ts';
 import { findHost, unknownHost, type ViewPart } from '../hosts/index.ts';
@@ -36,7 +36,9 @@ const LIMIT_MAX = 20_000;
 const TEXT_MAX = 200;
 
 const QUERY = closed({
-  table: Type.Optional(Type.Enum(TABLE_WORDS, { description: 'only flows of this table, by number or by name' })),
+  table: Type.Optional(
+    Type.Enum(TABLE_FILTER_VALUES, { description: 'only flows of this table, by number or by name' }),
+  ),
   owner: Type.Optional(
     Type.String({
       minLength: 1,
@@ -138,15 +140,8 @@ interface Asked {
   readonly query: { readonly table?: string; readonly owner?: string; readonly text?: string; readonly limit?: number };
 }
 
-function* gapsOf(gaps: readonly Gap[]): Iterable<object> {
-  for (const gap of gaps) yield explainGap(gap);
-}
-
-const NOTHING_READ: Answer = { kind: 'answer', status: 200, pieces: () => [] };
-
-/** With a full mesh, or in a network that is everywhere, as large as the fleet: 10^5 peers are a second of work. */
-function* shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Steps<Answer> {
-  const whole = dataplaneView(host, yield* partsInSteps(fleet, parts, host));
+function shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): Answered {
+  const whole = readDataplaneView(host, partsOf(fleet, parts, host));
   if (whole === undefined) throw new Error('this server has no data plane');
   // Before it is compiled: flows, groups, counts and gaps then cannot tell of what was left out.
   const isVisible = (name: string): boolean => seesSite(caller, findHost(fleet, name)?.doc.site);
@@ -159,13 +154,12 @@ function* shouldBe(fleet: FleetReader, { host, parts, query, caller }: Asked): S
   const body = {
     host,
     scope: caller.site === undefined ? 'host' : 'site',
-    outcast: view.outcast,
+    outcast: view.excluded,
     count: flows.length,
-    flows: new LazyList(flows.slice(0, limit)),
-    groups: yield* explainGroups(compiled, flows),
-    tunnels: new LazyList(tunnels),
-    externalIds,
-    gaps: new LazyList(gapsOf(gaps)),
-  };
-  return { kind: 'answer', status: 200, pieces: () => jsonPieces(body) };
+    flows: flows.slice(0, limit),
+    groups: explainGroups(compiled, flows),
+    tunnels: compiled.contents.tunnels,
+    externalIds: compiled.contents.externalIds,
+    gaps: explainGaps(compiled).filter(({ owner }) => whose === undefined || isOwnedBy(owner, whose)),
+  });
 }

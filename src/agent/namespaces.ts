@@ -1,6 +1,6 @@
 // Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Level-triggered: what runs is
 // made, what runs no more is taken away, whoever made it.
-import { interfaceOf, within, type ShownSubnet } from '../dataplane/index.ts';
+import { interfaceOf, subnetMatcher, type SubnetView } from '../dataplane/index.ts';
 import type { Clock } from '../journal/index.ts';
 import {
   machineNamespace,
@@ -27,7 +27,7 @@ const LEARN_WAITS = 10;
 
 export class Namespaces {
   readonly #options: NamespacesOptions;
-  #subnets: readonly ShownSubnet[] = [];
+  #subnets: readonly SubnetView[] = [];
   #last: Promise<void> = Promise.resolve();
   #learnt = new AbortController();
 
@@ -36,7 +36,7 @@ export class Namespaces {
   }
 
   /** Prefixes and gateways of what is plugged in from now on. */
-  learn(subnets: readonly ShownSubnet[]): void {
+  learn(subnets: readonly SubnetView[]): void {
     this.#subnets = subnets;
     this.#learnt.abort('learnt');
     this.#learnt = new AbortController();
@@ -44,7 +44,7 @@ export class Namespaces {
 
   /** The order to build may be carried out before the view is followed that it came with. */
   async #known(nics: MachineInstance['nics']): Promise<void> {
-    const isKnown = (ip: string): boolean => this.#subnets.some(({ cidr }) => within(cidr)(ip));
+    const isKnown = (ip: string): boolean => this.#subnets.some(({ cidr }) => subnetMatcher(cidr)(ip));
     const all = nics.flatMap(({ addresses }) => addresses);
     for (let waits = 0; waits < LEARN_WAITS && !all.every(isKnown); waits += 1) {
       await this.#options.clock.sleep(LEARN_MS, this.#learnt.signal);
@@ -101,7 +101,7 @@ export class Namespaces {
   }
 
   #nicOf({ port, nic, mac, addresses }: MachineInstance['nics'][number]): NamespaceNic {
-    const subnets = addresses.map((ip) => ({ ip, subnet: this.#subnets.find(({ cidr }) => within(cidr)(ip)) }));
+    const subnets = addresses.map((ip) => ({ ip, subnet: this.#subnets.find(({ cidr }) => subnetMatcher(cidr)(ip)) }));
     const gateways = subnets.flatMap(({ subnet }) => subnet?.gateway ?? []);
     return {
       hostSide: interfaceOf(port),

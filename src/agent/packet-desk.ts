@@ -3,24 +3,24 @@
 import {
   announcementFrames,
   answerDhcp,
-  answerNeighbour,
-  askNow,
+  answerNd,
+  planQueries,
   domainOf,
-  dutiesOf,
+  responderConfigOf,
   interfaceOf,
-  learn,
+  learnBinding,
   nextAnnouncement,
-  questionFrame,
-  resolvingOf,
-  routerAdvertisement,
-  saidIn,
-  type Announced,
-  type Announcing,
+  encodeAddressQuery,
+  updateNextHops,
+  unsolicitedRouterAdvertisement,
+  readBinding,
+  type AnnouncedAddress,
+  type AnnouncementState,
   type DataplaneView,
-  type Duties,
-  type Resolving,
+  type ResponderConfig,
+  type NextHopTable,
   type SwitchContents,
-  type Surroundings,
+  type LocalEnvironment,
 } from '../dataplane/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { Log } from '../operations/index.ts';
@@ -58,18 +58,18 @@ const ADVERTISE_MS = 200_000;
 const LOOK_MAX_MS = 30_000;
 
 export class PacketDesk {
-  readonly around: Surroundings = {
+  readonly around: LocalEnvironment = {
     nextHop: (ip) => this.#resolving.find((hop) => hop.ip === ip)?.mac ?? this.#before.get(ip.includes(':')),
   };
   readonly #options: PacketDeskOptions;
   readonly #bell = new Bell();
   readonly #listeners = new Set<() => void>();
-  #duties: Duties | undefined;
+  #duties: ResponderConfig | undefined;
   #local: ReadonlyMap<number, readonly string[]> = new Map();
-  #resolving: Resolving = [];
+  #resolving: NextHopTable = [];
   /** Where an agent before this one sent what leaves, by version: it goes on so until the next hop has answered anew. */
   #before: ReadonlyMap<boolean, string> = new Map();
-  readonly #announcing = new Map<string, { readonly what: Announced; at: Announcing }>();
+  readonly #announcing = new Map<string, { readonly what: AnnouncedAddress; at: AnnouncementState }>();
   #advertisedMs = 0;
 
   constructor(options: PacketDeskOptions) {
@@ -93,14 +93,14 @@ export class PacketDesk {
 
   /** From now on it does what this view asks for. Called once its flows are there. */
   follow(view: DataplaneView): void {
-    const duties = dutiesOf(view);
+    const duties = responderConfigOf(view);
     this.#duties = duties;
     this.#local = localPorts(view);
-    this.#resolving = resolvingOf(
+    this.#resolving = updateNextHops(
       this.#resolving,
       duties.nextHops.map((ip) => ({ network: OUTSIDE, ip })),
     );
-    this.#announce(duties.announced);
+    this.#announce(duties.announcedAddresses);
     this.#bell.ring();
   }
 
@@ -120,22 +120,22 @@ export class PacketDesk {
   /** Does what is due, and says for how long nothing is. */
   async #look(): Promise<number> {
     const nowMs = this.#options.clock.nowMs();
-    const { ask, after, nextAtMs = nowMs + LOOK_MAX_MS } = askNow(this.#resolving, nowMs);
-    this.#resolving = after;
+    const { queries, table, nextAtMs = nowMs + LOOK_MAX_MS } = planQueries(this.#resolving, nowMs);
+    this.#resolving = table;
     const mac = this.#duties?.mac ?? '';
-    const questions = ask.map(({ ip }) => ({ actions: TO_OUTSIDE, data: questionFrame({ mac, target: ip }) }));
+    const questions = queries.map(({ ip }) => ({ actions: TO_OUTSIDE, data: encodeAddressQuery({ mac, target: ip }) }));
     const { frames, atMs } = this.#announcements(nowMs);
     const packets = [...questions, ...frames, ...this.#advertisements(nowMs)];
     if (packets.length > 0) await this.#options.wire.send(packets);
     return Math.max(1, Math.min(nextAtMs, atMs, nowMs + LOOK_MAX_MS) - nowMs);
   }
 
-  #announce(wanted: readonly Announced[]): void {
+  #announce(wanted: readonly AnnouncedAddress[]): void {
     const sinceMs = this.#options.clock.nowMs();
     const keys = new Set(wanted.map(keyOf));
     for (const key of this.#announcing.keys()) if (!keys.has(key)) this.#announcing.delete(key);
     for (const what of wanted) {
-      if (!this.#announcing.has(keyOf(what))) this.#announcing.set(keyOf(what), { what, at: { sinceMs, done: 0 } });
+      if (!this.#announcing.has(keyOf(what))) this.#announcing.set(keyOf(what), { what, at: { sinceMs, sent: 0 } });
     }
   }
 
@@ -157,8 +157,8 @@ export class PacketDesk {
   #advertisements(nowMs: number): SentPacket[] {
     if (this.#duties === undefined || nowMs < this.#advertisedMs + ADVERTISE_MS) return [];
     this.#advertisedMs = nowMs;
-    return [...(this.#duties?.gateways ?? [])].flatMap(([key, known]) => {
-      const data = routerAdvertisement(known);
+    return [...(this.#duties?.ndNetworks ?? [])].flatMap(([key, known]) => {
+      const data = unsolicitedRouterAdvertisement(known);
       const outputs = (this.#local.get(key) ?? []).map((port) => `output:"${interfaceOf(port)}"`);
       return data === undefined || outputs.length === 0 ? [] : [{ actions: outputs.join(','), data }];
     });
@@ -170,20 +170,22 @@ export class PacketDesk {
   }
 
   #saidOutside(data: Uint8Array): void {
-    const said = saidIn(data);
+    const said = readBinding(data);
     if (said === undefined) return;
-    const { after, news } = learn(this.#resolving, { ...said, network: OUTSIDE }, this.#options.clock.nowMs());
-    this.#resolving = after;
-    if (news === 'first' || news === 'moved') for (const listener of this.#listeners) listener();
+    const { table, outcome } = learnBinding(
+      this.#resolving,
+      { ...said, network: OUTSIDE },
+      this.#options.clock.nowMs(),
+    );
+    this.#resolving = table;
+    if (outcome === 'first' || outcome === 'moved') for (const listener of this.#listeners) listener();
   }
 
   #askedInside(match: string, data: Uint8Array): void {
     const key = Number(/(?:^|,)metadata=(0x[0-9a-f]+)/.exec(match)?.[1] ?? 0);
     const frames = [
-      ...(this.#duties?.leases.get(key) ?? []).map((subnet) => answerDhcp(data, subnet)),
-      ...[this.#duties?.gateways.get(key)].flatMap((known) =>
-        known === undefined ? [] : [answerNeighbour(data, known)],
-      ),
+      ...(this.#duties?.dhcpSubnets.get(key) ?? []).map((subnet) => answerDhcp(data, subnet)),
+      ...[this.#duties?.ndNetworks.get(key)].flatMap((known) => (known === undefined ? [] : [answerNd(data, known)])),
     ].flatMap((answer) => (answer.kind === 'reply' ? [answer.frame] : []));
     if (frames.length === 0) return;
     const actions = `set_field:0x${key.toString(16)}->metadata,resubmit(,20)`;
@@ -194,7 +196,7 @@ export class PacketDesk {
   }
 }
 
-function keyOf({ ip, mac, shared = false }: Announced): string {
+function keyOf({ ip, mac, shared = false }: AnnouncedAddress): string {
   return `${ip} ${mac} ${shared}`;
 }
 

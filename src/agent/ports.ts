@@ -1,6 +1,6 @@
 // What an agent needs of the world: a link to the servers, a disk, a driver for its machine, time and chance. The core
 // of the agent awaits nothing else, so that the simulation can run it, crash it and cut it off at any of these calls.
-import type { Seeded, TrackedConnection } from '../dataplane/index.ts';
+import type { ConntrackImport, TrackedConnection } from '../dataplane/index.ts';
 import type { Condition, SwitchIdentity } from '../hosts/index.ts';
 import type { Clock, Ids } from '../journal/index.ts';
 import type { Log, Task } from '../operations/index.ts';
@@ -156,7 +156,7 @@ export interface LocalDriver {
   /** The connections that are translated here for a service, those first that are worth most. Rejects with `SwitchDown`. */
   connectionsOf?(service: string): Promise<readonly TrackedConnection[]>;
   /** Knows the connections of the host before from now on. Those that are here stay as they are. Rejects with `SwitchDown`. */
-  takeOver?(service: string, connections: readonly TrackedConnection[]): Promise<Seeded>;
+  takeOver?(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
   /** The service is not translated here any more. Rejects with `SwitchDown`. */
   forgetConnections?(service: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // Connections go from the host that translates to the one that takes over, and nothing is in line before they are there.
 import { describe, expect, test } from 'vitest';
-import { compile, connectionText, dataplaneView, type TrackedConnection } from '../dataplane/index.ts';
+import { compile, formatConnection, readDataplaneView, type TrackedConnection } from '../dataplane/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import type { Tap } from './agent-fixture.ts';
 import { CrashingPorts, type Crash } from './crashing-ports-fixture.ts';
@@ -24,12 +24,12 @@ const connection = (nth: number): TrackedConnection => ({
   sport: 4000,
   dst: '203.0.113.9',
   dport: 53,
-  outside: { ip: '198.51.100.7', port: 1024 + (nth % 60_000) },
+  natSource: { ip: '198.51.100.7', port: 1024 + (nth % 60_000) },
 });
 const ONE = connection(1);
 const TWO = connection(2);
 const EXTRA: TrackedConnection = { ...ONE, src: '10.9.9.9' };
-const texts = (...some: readonly TrackedConnection[]): string[] => some.map((one) => connectionText(one)).sort();
+const texts = (...some: readonly TrackedConnection[]): string[] => some.map((one) => formatConnection(one)).sort();
 
 /** c1 does the NAT and has a connection; c2 is built to take it. */
 async function prepared(servers?: readonly string[]): Promise<SeedingWorld> {
@@ -135,7 +135,7 @@ describe('a planned hand-over', () => {
     await world.inLine('c1', 'c2');
     const taken = await world.tracked('c2');
     expect(taken).toHaveLength(DEPOSIT_MAX);
-    expect(taken).not.toContain(connectionText(EXTRA));
+    expect(taken).not.toContain(formatConnection(EXTRA));
   });
 });
 
@@ -266,7 +266,7 @@ describe('connections are forgotten', () => {
     const world = await prepared();
     await world.designateWith('c1', 'c3');
     await world.inLine('c1', 'c3');
-    world.track('c3', [{ ...ONE, outside: { ip: '198.51.100.7', port: 2000 } }]);
+    world.track('c3', [{ ...ONE, natSource: { ip: '198.51.100.7', port: 2000 } }]);
     world.track('c1', [ONE]);
     await world.pass('c1', 'c3', 'preparing');
     await world.inLine('c1', 'c3');
@@ -282,7 +282,7 @@ describe('connections are forgotten', () => {
     const driver = new SimulatedDriver({ clock, switch: its });
     const view = otherAt('c1');
     await driver.apply(view, NEVER);
-    const zone = compile(dataplaneView('c1', view.parts)!).zones.get(NAT)!;
+    const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
     its.track(zone, [ONE]);
     const plane = new Plane(clock);
     const ports = {
@@ -304,7 +304,7 @@ describe('connections are forgotten', () => {
     );
     const seeder = new Seeder(ports, { line, membership });
     expect(await seeder.follow(view, NEVER)).toEqual([]);
-    expect(await its.connections(zone)).toEqual([]);
+    expect(await its.listConnections(zone)).toEqual([]);
   });
 
   test.each([0, 1])(
@@ -315,33 +315,33 @@ describe('connections are forgotten', () => {
       const driver = new SimulatedDriver({ clock, switch: its });
       const view = otherAt('c1');
       await driver.apply(view, NEVER);
-      const zone = compile(dataplaneView('c1', view.parts)!).zones.get(NAT)!;
+      const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
       its.track(zone, [ONE]);
-      const { flush } = its;
+      const { flushConnections } = its;
       let calls = 0;
-      its.flush = async (at) => {
+      its.flushConnections = async (at) => {
         calls += 1;
         its.faults.down = calls <= times;
-        return flush.call(its, at).finally(() => (its.faults.down = false));
+        return flushConnections.call(its, at).finally(() => (its.faults.down = false));
       };
       const leave = { id: 'leave:1', kind: 'leave', args: {} };
       const fence = { stamp: view.stamp, host: 'c1', serviceVersion: 5, signal: NEVER };
       for (let time = 0; time < times; time += 1)
         expect(await driver.perform(leave, fence)).toMatchObject({ outcome: 'failed' });
       expect(await driver.perform(leave, fence)).toEqual({ outcome: 'done' });
-      expect(its.trackedIn(zone)).toEqual([]);
+      expect(its.trackedConnections(zone)).toEqual([]);
     },
   );
 
   test('it-is-tried-again-when-the-switch-does-not-answer', async () => {
     const world = await prepared();
     const { its, rack } = world.host('c1');
-    const { flush } = its;
+    const { flushConnections } = its;
     let tries = 0;
-    its.flush = async (zone) => {
+    its.flushConnections = async (zone) => {
       tries += 1;
       its.faults.down = tries < 3;
-      return flush.call(its, zone).finally(() => (its.faults.down = false));
+      return flushConnections.call(its, zone).finally(() => (its.faults.down = false));
     };
     await world.designate('c2');
     await world.inLine('c1');

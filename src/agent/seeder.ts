@@ -2,12 +2,12 @@
 // over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view asks for it;
 // a service is not ready before it is done. Where a service is not translated any more, its connections are forgotten.
 import {
-  connectionText,
-  dataplaneView,
-  readConnection,
+  formatConnection,
+  readDataplaneView,
+  parseConnection,
   SwitchDown,
   SwitchRefused,
-  type ShownService,
+  type ServiceView,
 } from '../dataplane/index.ts';
 import { mark } from '../fleet/index.ts';
 import type { Line, Said } from './line.ts';
@@ -79,7 +79,7 @@ export class Seeder {
   }
 
   async #forget({ host, parts }: View): Promise<readonly UnreadyService[]> {
-    const services = dataplaneView(host, parts)?.services;
+    const services = readDataplaneView(host, parts)?.services;
     if (services === undefined) return [];
     const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
     const unforgotten = new Set<string>();
@@ -101,7 +101,7 @@ export class Seeder {
    * Whose connections are to be forgotten: those that are not translated here any more, and those that are to be brought here by plan,
    * where what is left of a time of standing by would be in their way.
    */
-  #over(services: readonly ShownService[], translated: ReadonlySet<string>): string[] {
+  #over(services: readonly ServiceView[], translated: ReadonlySet<string>): string[] {
     const unknown = services.filter(({ type, role }) => type === 'nat' && role !== 'standby').map(({ id }) => id);
     const before = [...(this.#translated ?? unknown)].filter((service) => !translated.has(service));
     const brought = services.filter(({ id, role }) => role === 'preparing' && this.#standingBy.has(id));
@@ -116,7 +116,7 @@ export class Seeder {
     const { driver, link, log } = this.#ports;
     // One that cannot tell leaves none: the other end is not kept waiting.
     const all = (await driver.connectionsOf?.(copy.service)) ?? [];
-    const connections = all.slice(0, DEPOSIT_MAX).map((one) => connectionText(one));
+    const connections = all.slice(0, DEPOSIT_MAX).map((one) => formatConnection(one));
     if (all.length > DEPOSIT_MAX)
       log.warn({ service: copy.service, inAll: all.length, copied: DEPOSIT_MAX }, 'not all connections are copied');
     const deposit = { ...copy, connections, inAll: all.length };
@@ -133,7 +133,7 @@ export class Seeder {
       mark('connections-not-yet');
       return 'its connections have not come yet';
     }
-    const connections = said.answer.connections.flatMap((text) => readConnection(text) ?? []);
+    const connections = said.answer.connections.flatMap((text) => parseConnection(text) ?? []);
     const seeded = await driver.takeOver(copy.service, connections);
     // Some cannot be had on any switch: the others count.
     const facts = { service: copy.service, ...seeded, inAll: said.answer.inAll };
@@ -187,12 +187,12 @@ export class Seeder {
   }
 }
 
-function isTranslated({ type, role }: ShownService): boolean {
+function isTranslated({ type, role }: ServiceView): boolean {
   return type === 'nat' && role !== 'other' && role !== 'standby';
 }
 
 function errandsOf({ host, parts, stamp }: View): Errand[] {
-  const services = dataplaneView(host, parts)?.services ?? [];
+  const services = readDataplaneView(host, parts)?.services ?? [];
   return services.flatMap(({ id: service, type, role, handOver }) => {
     const { phase, operation, other } = handOver ?? {};
     if (type !== 'nat' || operation === undefined || (phase !== 'seeding' && phase !== 'reseeding')) return [];

@@ -1,7 +1,7 @@
 // Hosts with switches, one of which does a NAT that is handed over by hand: each phase is put into the journal as the operation
 // would.
 import { onTestFinished } from 'vitest';
-import { compile, connectionText, dataplaneView, type TrackedConnection } from '../dataplane/index.ts';
+import { compile, formatConnection, readDataplaneView, type TrackedConnection } from '../dataplane/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { SERVICE, type HandOver, type Service } from '../election/index.ts';
 import { anyWhy } from '../election/why-fixture.ts';
@@ -141,13 +141,13 @@ export class SeedingWorld {
 
   /** What its switch has of a service. */
   async tracked(name: string, id = NAT): Promise<string[]> {
-    const found = await this.host(name).its.connections(this.#zone(name, id));
-    return found.map((one) => connectionText(one)).sort();
+    const found = await this.host(name).its.listConnections(this.#zone(name, id));
+    return found.map((one) => formatConnection(one)).sort();
   }
 
   #zone(name: string, id: string): number {
     const zones = [...this.hosts.values()].map(({ rack: { driver } }) => {
-      const view = driver.view && dataplaneView(driver.view.host, driver.view.parts);
+      const view = driver.view && readDataplaneView(driver.view.host, driver.view.parts);
       return view && compile(view).zones.get(id);
     });
     const zone = zones.find((one) => one !== undefined) ?? this.#zones.get(id);

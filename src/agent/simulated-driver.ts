@@ -2,12 +2,12 @@
 // holds outlives the agent, as a machine does.
 import type { Clock } from '../journal/index.ts';
 import {
-  dataplaneView,
+  readDataplaneView,
   interfaceOf,
-  strayPorts,
+  findStrayPorts,
   SwitchDown,
-  type Seeded,
-  type ShownSubnet,
+  type ConntrackImport,
+  type SubnetView,
   type Switch,
   type TrackedConnection,
 } from '../dataplane/index.ts';
@@ -47,7 +47,7 @@ export interface SimulatedMachine extends HypervisorOptions {
   /** Its switch, which outlives this driver. Without one there is nothing to bring in line, and nothing to wipe. */
   readonly switch?: Switch;
   /** Told of the subnets of every view, for instances that are plugged in for real. */
-  readonly learn?: (subnets: readonly ShownSubnet[]) => void;
+  readonly learn?: (subnets: readonly SubnetView[]) => void;
   /** The packets of its switch, where there are any. */
   readonly packets?: PacketDesk;
 }
@@ -82,7 +82,7 @@ export class SimulatedDriver implements LocalDriver {
   async apply(view: View, signal: AbortSignal): Promise<Applied> {
     const wipes = this.#line?.wipes;
     this.#known = knownIn(view);
-    this.#interfaces = (dataplaneView(view.host, view.parts)?.ports ?? []).map(({ id }) => interfaceOf(id));
+    this.#interfaces = (readDataplaneView(view.host, view.parts)?.ports ?? []).map(({ id }) => interfaceOf(id));
     this.#learn(view);
     const wanted = digestOf(view.parts);
     if (wanted !== this.#parts) {
@@ -105,7 +105,7 @@ export class SimulatedDriver implements LocalDriver {
   #unpreparable({ host, parts }: View): UnreadyService[] {
     const { unpreparable } = this.#machine;
     if (unpreparable === undefined) return [];
-    const services = dataplaneView(host, parts)?.services ?? [];
+    const services = readDataplaneView(host, parts)?.services ?? [];
     return services.flatMap(({ id, role }) => {
       const because = role === 'preparing' ? unpreparable(id) : undefined;
       return because === undefined ? [] : [{ service: id, because }];
@@ -126,7 +126,7 @@ export class SimulatedDriver implements LocalDriver {
 
   /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */
   #followPackets({ host, parts }: View): void {
-    const shown = dataplaneView(host, parts);
+    const shown = readDataplaneView(host, parts);
     if (shown !== undefined) this.#machine.packets?.follow(shown);
   }
 
@@ -139,7 +139,7 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   onHearing(listener: () => void): () => void {
-    return this.#machine.switch?.onHearing?.(listener) ?? (() => undefined);
+    return this.#machine.switch?.onBfdChange?.(listener) ?? (() => undefined);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -147,7 +147,7 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   #learn({ host, parts }: View): void {
-    const domains = dataplaneView(host, parts)?.networks.domains ?? [];
+    const domains = readDataplaneView(host, parts)?.networks.domains ?? [];
     this.#machine.learn?.(domains.flatMap(({ subnets }) => subnets));
   }
 
@@ -178,8 +178,10 @@ export class SimulatedDriver implements LocalDriver {
     return (await this.#line?.connectionsOf(service)) ?? [];
   }
 
-  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
-    return (await this.#line?.takeOver(service, connections)) ?? { taken: 0, already: 0, failed: connections.length };
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+    return (
+      (await this.#line?.takeOver(service, connections)) ?? { imported: 0, present: 0, failed: connections.length }
+    );
   }
 
   async forgetConnections(service: string): Promise<void> {
@@ -187,7 +189,7 @@ export class SimulatedDriver implements LocalDriver {
   }
 
   async unheardPeers(): Promise<readonly string[] | undefined> {
-    return this.#machine.switch?.unheardPeers();
+    return this.#machine.switch?.bfdDownPeers();
   }
 
   async conditions(): Promise<readonly Condition[]> {
@@ -268,7 +270,7 @@ export class SimulatedDriver implements LocalDriver {
     if (of?.interfaces === undefined) return [];
     try {
       const [interfaces, { flows }] = [await of.interfaces(), await of.read()];
-      return strayPorts({ interfaces, flows }, explained);
+      return findStrayPorts({ interfaces, flows }, explained);
     } catch (error) {
       if (error instanceof SwitchDown) return [];
       throw error;

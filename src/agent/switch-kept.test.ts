@@ -38,7 +38,7 @@ describe('a switch whose view stays the same', () => {
     const world = await kept();
     const { clock, c1 } = world;
     const wanted = c1.its.contents;
-    c1.its.forget();
+    c1.its.reset();
     expect(c1.its.contents).toEqual(EMPTY);
     await clock.until('it is put right', () => c1.its.contents.flows.length > 0, SOON_MS);
     expect(c1.its.contents).toEqual(wanted);
@@ -54,7 +54,7 @@ describe('a switch whose view stays the same', () => {
     const { clock, c1 } = await kept();
     const wanted = c1.its.contents;
     const flow = wanted.flows.find(({ actions }) => actions !== 'drop')!;
-    c1.its.meddle([meddle(flow), { kind: 'put-flow', flow: THEIRS }]);
+    c1.its.applyForeign([meddle(flow), { kind: 'put-flow', flow: THEIRS }]);
     const { changes } = c1.its;
     expect(c1.its.contents.flows).not.toEqual(wanted.flows);
     await clock.pass(SOON_MS);
@@ -87,7 +87,7 @@ describe('a switch whose view stays the same', () => {
     [
       'forgets-and-takes-nothing',
       ({ its }) => {
-        its.forget();
+        its.reset();
         its.faults.losesFlows = 100_000;
       },
       ({ its }) => void (its.faults.losesFlows = 0),
@@ -117,11 +117,11 @@ describe('a switch whose view stays the same', () => {
     const world = await kept();
     const { clock, c1 } = world;
     const [flow] = c1.its.contents.flows;
-    c1.its.meddle([{ kind: 'put-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
+    c1.its.applyForeign([{ kind: 'put-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
     await clock.until('it says so', () => statusOf(c1).problems.join().includes('in the way'), SOON_MS);
     expect(c1.its.contents.flows).toContainEqual({ ...flow, cookie: THEIRS.cookie });
     await clock.until('the server knows', () => !isKnownInLine(world), 6000);
-    c1.its.meddle([{ kind: 'remove-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
+    c1.its.applyForeign([{ kind: 'remove-flow', flow: { ...flow!, cookie: THEIRS.cookie } }]);
     await clock.until('it is in line', () => isKnownInLine(world), SOON_MS);
   });
 
@@ -129,7 +129,7 @@ describe('a switch whose view stays the same', () => {
     const { clock, plane, c1 } = await kept();
     await plane.edit('c1', { quarantined: { because: 'vouched-off', atMs: 1 } });
     await clock.until('it is wiped', () => c1.its.contents.flows.length === 0);
-    c1.its.meddle([{ kind: 'put-flow', flow: THEIRS }]);
+    c1.its.applyForeign([{ kind: 'put-flow', flow: THEIRS }]);
     await clock.pass(SOON_MS);
     expect(c1.its.contents.flows).toEqual([THEIRS]);
   });
@@ -137,16 +137,16 @@ describe('a switch whose view stays the same', () => {
 
 describe('a switch that notices what is done to it', () => {
   test('is-put-right-at-once', async () => {
-    const { clock, c1 } = await kept({ switch: { tells: true } });
+    const { clock, c1 } = await kept({ switch: { notifies: true } });
     const wanted = c1.its.contents;
     await clock.pass(5000);
-    c1.its.forget();
+    c1.its.reset();
     await clock.settle();
     expect(c1.its.contents).toEqual(wanted);
   });
 
   test('is-in-line-until-something-is-found-and-not-read-all-the-time', async () => {
-    const world = await kept({ switch: { tells: true } });
+    const world = await kept({ switch: { notifies: true } });
     const { clock, c1 } = world;
     await clock.pass(5000);
     const { applied } = statusOf(c1);
@@ -154,7 +154,7 @@ describe('a switch that notices what is done to it', () => {
     c1.its.calls.length = 0;
     for (let nth = 0; nth < 100; nth += 1) {
       // Others' flows come and go: none of our business, and noticed each time.
-      c1.its.meddle([{ kind: nth % 2 === 0 ? 'put-flow' : 'remove-flow', flow: THEIRS }]);
+      c1.its.applyForeign([{ kind: nth % 2 === 0 ? 'put-flow' : 'remove-flow', flow: THEIRS }]);
       await clock.pass(100);
       expect(statusOf(c1).applied).toBe(applied);
     }

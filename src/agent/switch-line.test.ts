@@ -12,9 +12,9 @@ import { VirtualClock } from './virtual-clock-fixture.ts';
 type Parts = Parameters<typeof shown>[0];
 
 function viewOf(digest: string, parts: Parts): View {
-  const { host, peers, networks, services, heartbeats } = shown(parts);
+  const { host, peers, networks, services, bfd } = shown(parts);
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
-  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, heartbeats } };
+  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, heartbeats: bfd } };
 }
 
 const BOTH = viewOf('both', { services: [nat()] });
@@ -45,7 +45,7 @@ test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async 
   const wanted = new SimulatedSwitch({ host: 'c1' });
   await new SwitchLine(wanted).follow(ONE);
   const [flow] = it.contents.flows;
-  it.meddle([{ kind: 'remove-flow', flow: flow! }]);
+  it.applyForeign([{ kind: 'remove-flow', flow: flow! }]);
   expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
   expect(it.contents).toEqual(wanted.contents);
 });
@@ -54,7 +54,7 @@ test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   const { it, line } = await opened(BOTH);
   const gone = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
   const theirs: SwitchChange = { kind: 'put-flow', flow: { ...gone, actions: 'drop', cookie: THEIRS } };
-  it.meddle([theirs]);
+  it.applyForeign([theirs]);
   await line.follow(viewOf('without c3', { services: [nat()], peers: [C2] }));
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
 });
@@ -65,7 +65,7 @@ test('never: a flow of somebody else is written over that came since the last lo
   const there = new Set(it.contents.flows.map(({ match }) => match));
   const wanted = full.contents.flows.find(({ match }) => !there.has(match))!;
   const theirs = { ...wanted, actions: 'drop', cookie: THEIRS };
-  it.meddle([{ kind: 'put-flow', flow: theirs }]);
+  it.applyForeign([{ kind: 'put-flow', flow: theirs }]);
   expect(await line.follow(BOTH)).toMatchObject({ kind: 'failed', problems: [expect.stringContaining('in the way')] });
   expect(it.contents.flows).toContainEqual(theirs);
 });
@@ -82,7 +82,7 @@ test('never: something counts as in line that was not read', async () => {
   it.faults.down = true;
   expect(await line.follow(ONE)).toMatchObject({ kind: 'failed' });
   it.faults.down = false;
-  it.forget();
+  it.reset();
   expect(await line.follow(ONE)).toEqual({ kind: 'applied' });
   expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2']);
 });

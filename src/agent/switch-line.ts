@@ -2,15 +2,15 @@
 // was begun before the switch was wiped is finished after it.
 import {
   compile,
-  dataplaneView,
+  readDataplaneView,
   diff,
-  NOBODY_AROUND,
+  STATIC_ENVIRONMENT,
   SwitchDown,
   SwitchRefused,
-  WIPED,
+  EMPTY_COMPILE_RESULT,
   type DataplaneView,
-  type Seeded,
-  type Surroundings,
+  type ConntrackImport,
+  type LocalEnvironment,
   type Switch,
   type SwitchContents,
   type TrackedConnection,
@@ -36,7 +36,7 @@ interface Found {
 
 export class SwitchLine {
   readonly #switch: Switch;
-  readonly #around: Surroundings;
+  readonly #around: LocalEnvironment;
   #wipes = 0;
   #last: Promise<unknown> = Promise.resolve();
   #gaps: readonly string[] = [];
@@ -46,10 +46,11 @@ export class SwitchLine {
   /** Of services that were in a view since connections were last forgotten there. */
   readonly #tracked = new Map<string, number>();
 
-  constructor(of: Switch, around: Surroundings = NOBODY_AROUND) {
+  constructor(of: Switch, around: LocalEnvironment = STATIC_ENVIRONMENT) {
     this.#switch = of;
     // One that does not listen changes nothing of what is around it.
-    this.#around = of.hasHeard === undefined ? around : { ...around, hasHeard: (peer) => of.hasHeard?.(peer) ?? true };
+    this.#around =
+      of.hasBfdBeenUp === undefined ? around : { ...around, hasBfdBeenUp: (peer) => of.hasBfdBeenUp?.(peer) ?? true };
   }
 
   /** What the last view wanted of the switch and cannot be had, in sentences. */
@@ -64,7 +65,7 @@ export class SwitchLine {
 
   /** A view that says nothing of the data plane leaves the switch as it is. */
   async follow({ host, parts, digest }: View, wipes = this.#wipes): Promise<Lined> {
-    const view = dataplaneView(host, parts);
+    const view = readDataplaneView(host, parts);
     if (view === undefined) return { kind: 'already' };
     const wanted = compile(view, this.#around);
     const { gaps, zones } = wanted;
@@ -72,7 +73,7 @@ export class SwitchLine {
     for (const [service, zone] of zones) this.#tracked.set(service, zone);
     this.#gaps = gaps
       .slice(0, TOLD_MAX)
-      .map(({ owner, because, what }) => `${owner.kind} ${owner.id}: ${because} ${what}`);
+      .map(({ owner, reason, what }) => `${owner.kind} ${owner.id}: ${reason} ${what}`);
     const lined = await this.#alone(async () => {
       await this.#switch.setUp();
       return this.#bring(wanted, digest);
@@ -83,7 +84,7 @@ export class SwitchLine {
 
   /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
   async isFollowed({ host, parts, digest }: View): Promise<boolean> {
-    const view = dataplaneView(host, parts);
+    const view = readDataplaneView(host, parts);
     if (view === undefined) return true;
     const wanted = this.#wantedBefore(digest) ?? compile(view, this.#around).contents;
     const lined = await this.#alone(() => this.#compare(wanted, digest));
@@ -92,7 +93,7 @@ export class SwitchLine {
 
   /** What is around a switch changes while the view is the same: then it is compiled anew. */
   #wantedBefore(digest: string): SwitchContents | undefined {
-    return this.#around === NOBODY_AROUND && this.#found?.digest === digest ? this.#found.wanted : undefined;
+    return this.#around === STATIC_ENVIRONMENT && this.#found?.digest === digest ? this.#found.wanted : undefined;
   }
 
   /** Takes everything of ours away. What was waiting to be put there is not put there any more. */
@@ -100,7 +101,7 @@ export class SwitchLine {
     this.#wipes += 1;
     this.#gaps = [];
     return this.#alone(async () => {
-      const lined = await this.#bring(WIPED);
+      const lined = await this.#bring(EMPTY_COMPILE_RESULT);
       if (lined.kind === 'failed') return lined;
       await this.#forgetAll();
       await this.#switch.tearDown();
@@ -111,19 +112,19 @@ export class SwitchLine {
 
   /** A host that joins again does not know what it translated before: it would go on by connections that are long over. */
   async #forgetAll(): Promise<void> {
-    for (const zone of new Set(this.#tracked.values())) await this.#switch.flush?.(zone);
+    for (const zone of new Set(this.#tracked.values())) await this.#switch.flushConnections?.(zone);
     this.#tracked.clear();
   }
 
   async connectionsOf(service: string): Promise<readonly TrackedConnection[]> {
     const zone = this.#zones.get(service);
-    return (zone === undefined ? undefined : await this.#switch.connections?.(zone)) ?? [];
+    return (zone === undefined ? undefined : await this.#switch.listConnections?.(zone)) ?? [];
   }
 
-  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<Seeded> {
+  async takeOver(service: string, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
     const zone = this.#zones.get(service);
-    const seeded = zone === undefined ? undefined : await this.#switch.seed?.(zone, connections);
-    return seeded ?? { taken: 0, already: 0, failed: connections.length };
+    const seeded = zone === undefined ? undefined : await this.#switch.importConnections?.(zone, connections);
+    return seeded ?? { imported: 0, present: 0, failed: connections.length };
   }
 
   /** A zone that another service has by now is left alone. */
@@ -131,15 +132,15 @@ export class SwitchLine {
     const zone = this.#tracked.get(service);
     if (zone === undefined) return;
     const isTaken = [...this.#zones].some(([other, its]) => other !== service && its === zone);
-    if (!isTaken) await this.#switch.flush?.(zone);
+    if (!isTaken) await this.#switch.flushConnections?.(zone);
     this.#tracked.delete(service);
   }
 
   async #compare(wanted: SwitchContents, digest: string): Promise<Lined> {
     const contents = await this.#switch.read();
     if (this.#found?.contents === contents && this.#found.wanted === wanted) return { kind: 'already' };
-    const { changes, inTheWay } = diff(wanted, contents);
-    if (changes.length + inTheWay.length > 0) return failed('the switch holds something else');
+    const { changes, conflicts } = diff(wanted, contents);
+    if (changes.length + conflicts.length > 0) return failed('the switch holds something else');
     this.#found = { digest, wanted, contents };
     return { kind: 'already' };
   }
@@ -147,7 +148,7 @@ export class SwitchLine {
   async #bring({ contents: wanted }: Wanted, digest = ''): Promise<Lined> {
     const hasGone = await this.#takenAway(wanted);
     let contents = await this.#switch.read();
-    const { changes, inTheWay } = diff(wanted, contents);
+    const { changes, conflicts } = diff(wanted, contents);
     if (changes.length > 0) {
       await this.#switch.apply(changes, contents);
       contents = await this.#switch.read();
@@ -155,10 +156,10 @@ export class SwitchLine {
       // Others change it too: what is left need not be of what was changed.
       if (left > 0) return failed(`${left} differences are left after ${changes.length} changes were made`);
     }
-    const [other] = inTheWay;
+    const [other] = conflicts;
     if (other !== undefined)
       return failed(
-        `a flow of somebody else is in the way: table=${other.table},${other.match} (${inTheWay.length} in all)`,
+        `a flow of somebody else is in the way: table=${other.table},${other.match} (${conflicts.length} in all)`,
       );
     this.#found = { digest, wanted, contents };
     return { kind: changes.length === 0 && !hasGone ? 'already' : 'applied' };
@@ -205,8 +206,8 @@ function failed(problem: string): Lined {
 function unreadyServices({ services }: DataplaneView, gaps: Wanted['gaps']): UnreadyService[] {
   const preparing = new Set(services.filter(({ role }) => role === 'preparing').map(({ id }) => id));
   const unready = new Map<string, string>();
-  for (const { owner, because, what } of gaps) {
-    if (because !== 'next-hop-silent' || !preparing.has(owner.id) || unready.has(owner.id)) continue;
+  for (const { owner, reason, what } of gaps) {
+    if (reason !== 'next-hop-silent' || !preparing.has(owner.id) || unready.has(owner.id)) continue;
     unready.set(owner.id, `next hop ${what} does not answer`);
   }
   return [...unready].map(([service, because]) => ({ service, because }));

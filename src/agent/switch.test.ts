@@ -73,7 +73,7 @@ describe('the switch of a host', () => {
     await world.clock.until('it has its tunnel', () => peersOn(c1).length === 1);
     const wanted = c1.its.contents;
     await c1.rack.stop();
-    c1.its.forget();
+    c1.its.reset();
     const theirs = {
       table: 0,
       priority: 1,
@@ -81,7 +81,7 @@ describe('the switch of a host', () => {
       actions: 'drop',
       cookie: '0000000000000001',
     };
-    c1.its.meddle([{ kind: 'put-flow', flow: theirs }]);
+    c1.its.applyForeign([{ kind: 'put-flow', flow: theirs }]);
     c1.rack.start();
     await inLine(world);
     expect(c1.its.contents.tunnels).toEqual(wanted.tunnels);
@@ -136,7 +136,7 @@ describe('the switch of a host', () => {
     const [c1] = hosts as [Host, Host];
     await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
     await c1.rack.stop();
-    c1.its.forget();
+    c1.its.reset();
     c1.rack.start({}, { serviceVersion: 3 });
     await clock.until('it says its version', () => plane.host('c1')?.serviceVersion === 3);
     await inLine(world);
@@ -259,7 +259,7 @@ describe('identities of switches', () => {
     const [, c2] = hosts as [Host, Host];
     await clock.until('both have a tunnel', () => peersOn(c2).length === 1);
     await c2.rack.stop();
-    c2.its.identityNow = simulatedIdentity('c1');
+    c2.its.currentIdentity = simulatedIdentity('c1');
     c2.rack.start();
     await clock.until('it is distrusted', () => plane.host('c2')?.quarantined !== undefined);
     expect(plane.host('c2')?.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
@@ -274,10 +274,10 @@ describe('identities of switches', () => {
     const { clock, plane, hosts } = world;
     const [c1] = hosts as [Host];
     await c1.rack.stop();
-    c1.its.identityNow = { systemId: 'system-c1' };
+    c1.its.currentIdentity = { systemId: 'system-c1' };
     c1.rack.start();
     await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId === undefined);
-    c1.its.identityNow = simulatedIdentity('c1');
+    c1.its.currentIdentity = simulatedIdentity('c1');
     await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId !== undefined, 15_000);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareWith } from './compare.ts';
+import { compareContents } from './compare.ts';
 import { compile } from './compile.ts';
 import { nat, view } from './dataplane-fixture.ts';
 import { NEXT_HOPS_BY_NAME } from './explain.ts';
@@ -10,7 +10,7 @@ const wanted = compile(view({ services: DESIGNATED }), NEXT_HOPS_BY_NAME);
 /** As an agent that found out where its next hop is has put it. */
 const there = compile(view({ services: DESIGNATED }), { nextHop: () => '02:00:00:00:00:99' }).contents;
 
-const compared = (read: Partial<SwitchContents>) => compareWith(wanted, { ...there, ...read });
+const compared = (read: Partial<SwitchContents>) => compareContents(wanted, { ...there, ...read });
 const told = (read: Partial<SwitchContents>): string[] =>
   compared(read).findings.map(({ kind, what, text, found, owner, sentence }) =>
     [
@@ -34,7 +34,7 @@ describe('a switch beside what should be on it', () => {
   });
 
   test('a-stray-is-a-difference', () => {
-    const { equal, findings } = compareWith(wanted, there, ['interface/tap0']);
+    const { equal, findings } = compareContents(wanted, there, ['interface/tap0']);
     expect([equal, findings]).toEqual([false, [{ kind: 'stray', what: 'port', text: 'interface/tap0' }]]);
   });
 

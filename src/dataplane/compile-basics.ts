@@ -2,154 +2,174 @@
 // is for all of a domain reaches all of it.
 import { mapInSteps, sortInSteps, type Steps } from '../fleet/index.ts';
 import { macOf, portName } from './keys.ts';
-import type { Draft, Ground, Piece } from './piece.ts';
-import type { ShownDomain, ShownFarPort, ShownPeer, ShownSwitchPort } from './shown.ts';
+import type { FlowDraft, CompileContext, FlowFragment } from './piece.ts';
+import type { DomainView, RemotePortView, PeerView, LocalPortView } from './shown.ts';
 import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from './tables.ts';
-import { actions, arpAnswer, goTo, hex, isV6, match, output, set, TO_AGENT, toGroup, toPeer } from './words.ts';
+import {
+  formatActions,
+  arpReplyActions,
+  resubmit,
+  hex,
+  isIpv6,
+  formatMatch,
+  output,
+  setField,
+  TO_AGENT,
+  groupAction,
+  tunnelActions,
+} from './words.ts';
 
 /** What is for everybody. */
-const ALL = '01:00:00:00:00:00/01:00:00:00:00:00';
+const ANY_MULTICAST = '01:00:00:00:00:00/01:00:00:00:00:00';
 
-export function hostPiece(host: string): Piece {
-  const nothing = Object.values(TABLE).map((table): Draft => {
-    return { table, priority: 0, match: '', actions: actions(), why: 'unknown-is-dropped' };
+export function compileHost(host: string): FlowFragment {
+  const nothing = Object.values(TABLE).map((table): FlowDraft => {
+    return { table, priority: 0, match: '', actions: formatActions(), reason: 'unknown-is-dropped' };
   });
-  const [own, toAgent] = [macOf('host', host), actions(TO_AGENT)];
+  const [own, toAgent] = [macOf('host', host), formatActions(TO_AGENT)];
   const answers = [
     { is: 'arp', in_port: EXTERNAL_PORT, dl_dst: own, arp_op: 2 } as const,
     { is: 'icmp6', in_port: EXTERNAL_PORT, dl_dst: own, icmpv6_type: 136 } as const,
-  ].map((answer): Draft => {
-    return { table: TABLE.classify, priority: 80, match: match(answer), actions: toAgent, why: 'next-hop-answers' };
+  ].map((answer): FlowDraft => {
+    return {
+      table: TABLE.classify,
+      priority: 80,
+      match: formatMatch(answer),
+      actions: toAgent,
+      reason: 'next-hop-answers',
+    };
   });
   return { owner: { kind: 'host', id: host }, flows: [...nothing, ...answers] };
 }
 
 /** Only peers are listened to. */
-export function peerPiece({ host, tunnelAddress }: ShownPeer): Piece {
-  const src = isV6(tunnelAddress) ? 'tun_ipv6_src' : 'tun_src';
-  const from = match({ in_port: TUNNEL_PORT, [src]: tunnelAddress });
-  const flow: Draft = {
+export function compilePeer({ host, tunnelAddress }: PeerView): FlowFragment {
+  const src = isIpv6(tunnelAddress) ? 'tun_ipv6_src' : 'tun_src';
+  const from = formatMatch({ in_port: TUNNEL_PORT, [src]: tunnelAddress });
+  const flow: FlowDraft = {
     table: TABLE.classify,
     priority: 50,
     match: from,
-    actions: actions(goTo(TABLE.arrivals)),
-    why: 'from-peer',
+    actions: formatActions(resubmit(TABLE.tunnel)),
+    reason: 'from-peer',
   };
   return { owner: { kind: 'peer', id: host }, flows: [flow] };
 }
 
 /** What leaves a port carries its domain with it; what is for its hardware address there is delivered to it. */
-export function portPiece(port: ShownSwitchPort, key: number): Piece {
+export function compilePort(port: LocalPortView, key: number): FlowFragment {
   const { id, mac } = port;
   const [name, metadata] = [portName(id), hex(key)];
-  const v4 = port.addresses.filter((address) => !isV6(address));
+  const v4 = port.addresses.filter((address) => !isIpv6(address));
   return {
     owner: { kind: 'port', id },
     flows: [
       {
         table: TABLE.classify,
         priority: 100,
-        match: match({ in_port: name, dl_src: mac }),
-        actions: actions(set('metadata', metadata), goTo(TABLE.ingress)),
-        why: 'from-port',
+        match: formatMatch({ in_port: name, dl_src: mac }),
+        actions: formatActions(setField('metadata', metadata), resubmit(TABLE.ingress)),
+        reason: 'from-port',
       },
       // Whoever looks whether its own address is taken must not be told that it is.
-      ...v4.map((ip): Draft => ({
+      ...v4.map((ip): FlowDraft => ({
         table: TABLE.ingress,
         priority: 85,
-        match: match({ is: 'arp', in_port: name, arp_tpa: ip, arp_op: 1 }),
-        actions: actions(),
-        why: 'own-address',
+        match: formatMatch({ is: 'arp', in_port: name, arp_tpa: ip, arp_op: 1 }),
+        actions: formatActions(),
+        reason: 'own-address',
       })),
       ...v4.map((ip) => arpFlow(metadata, ip, mac)),
       {
         table: TABLE.deliver,
         priority: 100,
-        match: match({ metadata, dl_dst: mac }),
-        actions: actions(output(name)),
-        why: 'to-port',
+        match: formatMatch({ metadata, dl_dst: mac }),
+        actions: formatActions(output(name)),
+        reason: 'to-port',
       },
     ],
   };
 }
 
-function arpFlow(metadata: string, ip: string, mac: string): Draft {
+function arpFlow(metadata: string, ip: string, mac: string): FlowDraft {
   return {
     table: TABLE.ingress,
     priority: 80,
-    match: match({ is: 'arp', metadata, arp_tpa: ip, arp_op: 1 }),
-    actions: actions(...arpAnswer(ip, mac)),
-    why: 'arp-answer',
+    match: formatMatch({ is: 'arp', metadata, arp_tpa: ip, arp_op: 1 }),
+    actions: formatActions(...arpReplyActions(ip, mac)),
+    reason: 'arp-answer',
   };
 }
 
 /** A port elsewhere: asked for here, delivered there. */
-export function farPortPiece({ id, mac, addresses, host }: ShownFarPort, key: number, { peers }: Ground): Piece {
+export function compileRemotePort(
+  { id, mac, addresses, host }: RemotePortView,
+  key: number,
+  { peers }: CompileContext,
+): FlowFragment {
   const owner = { kind: 'port', id } as const;
   const address = peers.get(host);
-  if (address === undefined) return { owner, flows: [], gaps: [{ owner, because: 'no-tunnel', what: host }] };
+  if (address === undefined) return { owner, flows: [], gaps: [{ owner, reason: 'no-tunnel', what: host }] };
   const metadata = hex(key);
   return {
     owner,
     flows: [
-      ...addresses.flatMap((ip) => (isV6(ip) ? [] : [arpFlow(metadata, ip, mac)])),
+      ...addresses.flatMap((ip) => (isIpv6(ip) ? [] : [arpFlow(metadata, ip, mac)])),
       {
         table: TABLE.deliver,
         priority: 90,
-        match: match({ metadata, dl_dst: mac }),
-        actions: actions(...toPeer(address, key, TUNNEL_PORT)),
-        why: 'to-far-port',
+        match: formatMatch({ metadata, dl_dst: mac }),
+        actions: formatActions(...tunnelActions(address, key, TUNNEL_PORT)),
+        reason: 'to-far-port',
       },
     ],
   };
 }
 
 /** What comes from peers stays here: whoever sent it to all has sent it to the others as well. */
-export function* domainPiece(
-  { id, key, ports }: ShownDomain,
-  here: readonly ShownSwitchPort[],
-  ground: Ground,
-): Steps<Piece> {
+export function compileDomain(
+  { id, key, ports }: DomainView,
+  here: readonly LocalPortView[],
+  context: CompileContext,
+): FlowFragment {
   const metadata = hex(key);
   const outputs = here.map((port) => output(portName(port.id)));
-  const named = [...new Set(yield* mapInSteps(ports, ({ host }) => host))];
-  const hosts = yield* sortInSteps(named, (one, other) => (one < other ? -1 : 1));
-  const sent = yield* mapInSteps(hosts, (host) => {
-    const address = ground.peers.get(host);
-    return address === undefined ? [] : [actions(...toPeer(address, key, TUNNEL_PORT))];
+  const hosts = [...new Set(ports.map(({ host }) => host))].sort();
+  const buckets = hosts.flatMap((host) => {
+    const address = context.peers.get(host);
+    return address === undefined ? [] : [formatActions(...tunnelActions(address, key, TUNNEL_PORT))];
   });
-  const buckets = sent.flat();
-  const group = ground.numbers.group(`domain/${id}`);
+  const group = context.allocator.group(`domain/${id}`);
   return {
     owner: { kind: 'domain', id },
     flows: [
       {
-        table: TABLE.arrivals,
+        table: TABLE.tunnel,
         priority: 50,
-        match: match({ tun_id: metadata }),
-        actions: actions(set('metadata', metadata), goTo(TABLE.deliver)),
-        why: 'about-domain',
+        match: formatMatch({ tun_id: metadata }),
+        actions: formatActions(setField('metadata', metadata), resubmit(TABLE.deliver)),
+        reason: 'about-domain',
       },
       {
         table: TABLE.ingress,
         priority: 10,
-        match: match({ metadata }),
-        actions: actions(goTo(TABLE.deliver)),
-        why: 'own-network',
+        match: formatMatch({ metadata }),
+        actions: formatActions(resubmit(TABLE.deliver)),
+        reason: 'own-network',
       },
       {
         table: TABLE.deliver,
         priority: 60,
-        match: match({ in_port: TUNNEL_PORT, metadata, dl_dst: ALL }),
-        actions: actions(...outputs),
-        why: 'to-all-here',
+        match: formatMatch({ in_port: TUNNEL_PORT, metadata, dl_dst: ANY_MULTICAST }),
+        actions: formatActions(...outputs),
+        reason: 'to-all-here',
       },
       {
         table: TABLE.deliver,
         priority: 50,
-        match: match({ metadata, dl_dst: ALL }),
-        actions: actions(...outputs, ...(buckets.length === 0 ? [] : [toGroup(group)])),
-        why: 'to-all',
+        match: formatMatch({ metadata, dl_dst: ANY_MULTICAST }),
+        actions: formatActions(...outputs, ...(buckets.length === 0 ? [] : [groupAction(group)])),
+        reason: 'to-all',
       },
     ],
     groups: buckets.length === 0 ? [] : [{ id: group, type: 'all', buckets }],

@@ -2,20 +2,32 @@
 // both to do so, two connections could be seen as the same one outside, and one of them would have to become another.
 // Until the old host retires it begins everything, also what is sent to the new one already. From then on the new one does, from ports
 // of their own as long as it does not know all that the old one gave out; when it does, it is an ordinary designated host.
-import { heartbeatPort } from './keys.ts';
-import type { Draft, Ground } from './piece.ts';
-import type { ShownService } from './shown.ts';
+import { bfdPortName } from './keys.ts';
+import type { FlowDraft, CompileContext } from './piece.ts';
+import type { ServiceView } from './shown.ts';
 import type { Group } from './switch.ts';
 import { TABLE, TUNNEL_PORT } from './tables.ts';
-import { actions, from, goTo, hex, isV6, match, ofVersion, set, toGroup, watching, type Match } from './words.ts';
+import {
+  formatActions,
+  matchSource,
+  resubmit,
+  hex,
+  isIpv6,
+  formatMatch,
+  matchIpVersion,
+  setField,
+  groupAction,
+  watchBucket,
+  type Match,
+} from './words.ts';
 
 /** Packets that the other end of a hand-over does not know: whoever gets them begins a connection. */
 const FROM_OTHER_END = 'reg6';
 /** Below those that clients take by themselves, which are kept in translation where they are free. */
-const OWN_PORTS = '24576-32767';
+const NEW_END_PORTS = '24576-32767';
 
-export interface Nat {
-  readonly service: ShownService;
+export interface NatContext {
+  readonly service: ServiceView;
   /** Of the router. */
   readonly key: number;
   readonly ip: string;
@@ -23,9 +35,9 @@ export interface Nat {
 }
 
 /** `begins`: gives out ports. `asks`: leaves that to the old end. `passes`: leaves it to the new end. `none`: translates nothing by itself. */
-export type Giving = 'begins' | 'asks' | 'passes' | 'none';
+export type NewConnectionPolicy = 'begins' | 'asks' | 'passes' | 'none';
 
-export function givingOf({ role, handOver }: ShownService): Giving {
+export function newConnectionPolicyOf({ role, handOver }: ServiceView): NewConnectionPolicy {
   if (role === 'other') return 'none';
   switch (handOver?.phase) {
     case undefined:
@@ -52,64 +64,77 @@ export interface OtherEnd {
 }
 
 /** What leaves is looked up; what is known goes on as it did, and what is not goes where it begins. */
-export function knownFlows({ ip, key, zone }: Nat, taken: Match, unknown: string): Draft[] {
+export function conntrackLookupFlows({ ip, key, zone }: NatContext, taken: Match, unknown: string): FlowDraft[] {
   const reg0 = hex(key);
   return [
     {
       table: TABLE.outbound,
       priority: 20,
-      match: match({ ...ofVersion(ip), reg0, ...taken }),
-      actions: actions(`ct(table=${TABLE.known},zone=${zone},nat)`),
-      why: 'nat-known-here',
+      match: formatMatch({ ...matchIpVersion(ip), reg0, ...taken }),
+      actions: formatActions(`ct(table=${TABLE.conntrack},zone=${zone},nat)`),
+      reason: 'nat-known-here',
     },
     {
       // Only what is known was translated.
-      table: TABLE.known,
+      table: TABLE.conntrack,
       priority: 30,
-      match: match({ ...from(ip), reg0 }),
-      actions: actions(goTo(TABLE.translated)),
-      why: 'nat-is-known',
+      match: formatMatch({ ...matchSource(ip), reg0 }),
+      actions: formatActions(resubmit(TABLE.snat)),
+      reason: 'nat-is-known',
     },
     {
-      table: TABLE.known,
+      table: TABLE.conntrack,
       priority: 10,
-      match: match({ ...ofVersion(ip), reg0 }),
+      match: formatMatch({ ...matchIpVersion(ip), reg0 }),
       actions: unknown,
-      why: 'nat-begins-elsewhere',
+      reason: 'nat-begins-elsewhere',
     },
   ];
 }
 
 /** What comes from the old end was not known there either. */
-export function beginningFlows({ ip, key, zone }: Nat, { address }: OtherEnd): Draft[] {
+export function newConnectionFlows({ ip, key, zone }: NatContext, { address }: OtherEnd): FlowDraft[] {
   const reg0 = hex(key);
-  const outside = isV6(ip) ? `[${ip}]` : ip;
+  const outside = isIpv6(ip) ? `[${ip}]` : ip;
   return [
     {
-      table: TABLE.arrivals,
+      table: TABLE.tunnel,
       priority: 65,
-      match: match({ ...ofVersion(ip), tun_id: reg0, [isV6(address) ? 'tun_ipv6_src' : 'tun_src']: address }),
-      actions: actions(set('reg0', reg0), set('reg4', '0x1'), set(FROM_OTHER_END, '0x1'), goTo(TABLE.outbound)),
-      why: 'nat-from-other-end',
+      match: formatMatch({
+        ...matchIpVersion(ip),
+        tun_id: reg0,
+        [isIpv6(address) ? 'tun_ipv6_src' : 'tun_src']: address,
+      }),
+      actions: formatActions(
+        setField('reg0', reg0),
+        setField('reg4', '0x1'),
+        setField(FROM_OTHER_END, '0x1'),
+        resubmit(TABLE.outbound),
+      ),
+      reason: 'nat-from-other-end',
     },
     {
-      table: TABLE.known,
+      table: TABLE.conntrack,
       priority: 20,
-      match: match({ ...ofVersion(ip), reg0, [FROM_OTHER_END]: '0x1' }),
-      actions: actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${outside}:${OWN_PORTS}))`),
-      why: 'nat-begins-here',
+      match: formatMatch({ ...matchIpVersion(ip), reg0, [FROM_OTHER_END]: '0x1' }),
+      actions: formatActions(`ct(commit,table=${TABLE.snat},zone=${zone},nat(src=${outside}:${NEW_END_PORTS}))`),
+      reason: 'nat-begins-here',
     },
   ];
 }
 
 /** To the old end; where it is listened for and is heard no more, what begins begins here. */
-export function askingGroup({ service }: Nat, { host, steps }: OtherEnd, ground: Ground): Group | undefined {
-  if (!ground.listensFor(host)) return undefined;
-  const here = actions(set(FROM_OTHER_END, '0x1'), goTo(TABLE.known));
-  const buckets = [watching(heartbeatPort(host), steps), watching(TUNNEL_PORT, here)];
-  return { id: ground.numbers.group(`${service.id}/asks`), type: 'fast-failover', buckets };
+export function otherEndGroup(
+  { service }: NatContext,
+  { host, steps }: OtherEnd,
+  context: CompileContext,
+): Group | undefined {
+  if (!context.isBfdMonitored(host)) return undefined;
+  const here = formatActions(setField(FROM_OTHER_END, '0x1'), resubmit(TABLE.conntrack));
+  const buckets = [watchBucket(bfdPortName(host), steps), watchBucket(TUNNEL_PORT, here)];
+  return { id: context.allocator.group(`${service.id}/asks`), type: 'fast-failover', buckets };
 }
 
-export function asking(group: Group | undefined, { steps }: OtherEnd): string {
-  return group === undefined ? steps : actions(toGroup(group.id));
+export function otherEndActions(group: Group | undefined, { steps }: OtherEnd): string {
+  return group === undefined ? steps : formatActions(groupAction(group.id));
 }

@@ -2,55 +2,65 @@
 // what they know, and each asks the other for replies that it does not know. Floating addresses are translated one to one, on the
 // host of their instance.
 import {
-  asking,
-  askingGroup,
-  beginningFlows,
-  givingOf,
-  knownFlows,
-  type Giving,
-  type Nat,
+  otherEndActions,
+  otherEndGroup,
+  newConnectionFlows,
+  newConnectionPolicyOf,
+  conntrackLookupFlows,
+  type NewConnectionPolicy,
+  type NatContext,
   type OtherEnd,
 } from './compile-nat-ends.ts';
-import { heartbeatPort, macOf } from './keys.ts';
-import { hopTo, ownerOf, wayOutBy, type Draft, type Ground, type Hop, type Piece } from './piece.ts';
-import type { ShownFloating, ShownService } from './shown.ts';
+import { bfdPortName, macOf } from './keys.ts';
+import {
+  findTunnelHop,
+  serviceOwner,
+  findExternalHop,
+  type FlowDraft,
+  type CompileContext,
+  type Hop,
+  type FlowFragment,
+} from './piece.ts';
+import type { FloatingAddressView, ServiceView } from './shown.ts';
 import type { Group } from './switch.ts';
 import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from './tables.ts';
 import {
-  actions,
-  arpAnswer,
-  FORGET_IN_PORT,
-  from,
-  goTo,
+  formatActions,
+  arpReplyActions,
+  CLEAR_IN_PORT,
+  matchSource,
+  resubmit,
   hex,
-  isV6,
-  match,
-  ofVersion,
+  isIpv6,
+  formatMatch,
+  matchIpVersion,
   output,
-  set,
-  to,
-  toGroup,
-  toPeer,
-  watching,
+  setField,
+  matchDestination,
+  groupAction,
+  tunnelActions,
+  watchBucket,
   type Match,
 } from './words.ts';
 
 /** Packets that a peer sent here to be translated. */
 const FROM_PEER = 'reg4';
 /** Replies that a peer could not translate back: they are not passed on a second time. */
-const PASSED_ON = 'reg5';
+const FORWARDED_REPLY = 'reg5';
 
-export function natPiece(service: ShownService, ground: Ground): Piece {
-  const owner = ownerOf(service);
-  const key = ground.routers.get(service.router ?? service.nat?.router ?? '');
-  if (key === undefined) return { owner, flows: [], gaps: [{ owner, because: 'no-key', what: service.router ?? '' }] };
-  const floating = (service.floating ?? []).map((one) => floatingFlows(service, one, { key, ground }));
+export function compileNat(service: ServiceView, context: CompileContext): FlowFragment {
+  const owner = serviceOwner(service);
+  const key = context.routers.get(service.router ?? service.nat?.router ?? '');
+  if (key === undefined) return { owner, flows: [], gaps: [{ owner, reason: 'no-key', what: service.router ?? '' }] };
+  const floating = (service.floating ?? []).map((one) =>
+    compileFloatingAddress(service, one, { key, ground: context }),
+  );
   const flows = floating.flatMap((one) => one.flows);
   const gaps = floating.flatMap((one) => one.gaps ?? []);
   if (service.nat === undefined) return { owner, flows, gaps };
-  const translation = translationPiece(
-    { service, key, ip: service.nat.ip, zone: ground.numbers.zone(service.id) },
-    ground,
+  const translation = compileTranslation(
+    { service, key, ip: service.nat.ip, zone: context.allocator.zone(service.id) },
+    context,
   );
   return {
     owner,
@@ -60,33 +70,34 @@ export function natPiece(service: ShownService, ground: Ground): Piece {
   };
 }
 
-function translationPiece(nat: Nat, ground: Ground): Piece {
+function compileTranslation(nat: NatContext, context: CompileContext): FlowFragment {
   const { service } = nat;
-  const away = sendsAway(service) ? hopTo(service, service.designated?.host, ground) : undefined;
-  const partner = hopTo(service, partnerOf(service), ground);
-  const out = translates(service) ? wayOutBy(service, service.via, ground) : undefined;
-  const group = ground.numbers.group(service.id);
-  const here = out === undefined ? NOTHING_HERE : hereFlows(nat, otherEnd(nat, partner), ground);
+  const away = isRedirecting(service) ? findTunnelHop(service, service.designated?.host, context) : undefined;
+  const counterpart = findTunnelHop(service, counterpartOf(service), context);
+  const out = canTranslate(service) ? findExternalHop(service, service.via, context) : undefined;
+  const group = context.allocator.group(service.id);
+  const here =
+    out === undefined ? NO_LOCAL_TRANSLATION : localTranslationFlows(nat, otherEndOf(nat, counterpart), context);
   return {
-    owner: ownerOf(service),
+    owner: serviceOwner(service),
     flows: [
-      ...(away?.address === undefined ? [] : [awayFlow(nat, group)]),
+      ...(away?.address === undefined ? [] : [redirectFlow(nat, group)]),
       ...here.flows,
-      ...(out === undefined ? [] : translatingFlows(nat, { partner, out })),
-      ...(isAnswering(service) ? [arpFlow(nat)] : []),
+      ...(out === undefined ? [] : translationFlows(nat, { counterpart, out })),
+      ...(isAddressResponder(service) ? [arpFlow(nat)] : []),
     ],
     groups: [
       ...here.groups,
       ...(away?.address === undefined
         ? []
-        : [awayGroup(service, { id: group, key: nat.key, address: away.address }, ground)]),
+        : [redirectGroup(service, { id: group, key: nat.key, address: away.address }, context)]),
     ],
-    gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...partner.gaps, ...out.gaps])],
+    gaps: [...(away?.gaps ?? []), ...(out === undefined ? [] : [...counterpart.gaps, ...out.gaps])],
   };
 }
 
 /** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
-export function sendsAway({ role, handOver }: ShownService): boolean {
+export function isRedirecting({ role, handOver }: ServiceView): boolean {
   return (
     role === 'other' ||
     role === 'standby' ||
@@ -96,37 +107,37 @@ export function sendsAway({ role, handOver }: ShownService): boolean {
 }
 
 /** Who may know what this host does not: the other end of a hand-over, or of a loss that not all have noticed. */
-function partnerOf({ role, handOver, designated, standby }: ShownService): string | undefined {
+function counterpartOf({ role, handOver, designated, standby }: ServiceView): string | undefined {
   if (handOver !== undefined) return handOver.other;
   return role === 'designated' ? standby : role === 'standby' ? designated?.host : undefined;
 }
 
 /** What arrives here, from peers or from outside, can be translated. */
-function translates({ role }: ShownService): boolean {
+function canTranslate({ role }: ServiceView): boolean {
   return role !== 'other';
 }
 
 /** The old host answers until the new one does for certain: there may be two answers for a moment, never none. */
-export function isAnswering({ role, handOver }: ShownService): boolean {
+export function isAddressResponder({ role, handOver }: ServiceView): boolean {
   return role === 'designated' || (role === 'retiring' && handOver?.phase === 'switched');
 }
 
-function awayFlow({ key, ip }: Nat, group: number): Draft {
+function redirectFlow({ key, ip }: NatContext, group: number): FlowDraft {
   return {
     table: TABLE.outbound,
     priority: 10,
-    match: match({ ...ofVersion(ip), reg0: hex(key) }),
-    actions: actions(toGroup(group)),
-    why: 'nat-away',
+    match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key) }),
+    actions: formatActions(groupAction(group)),
+    reason: 'nat-away',
   };
 }
 
 /** A packet that came from a peer may have to go on to another one. */
-export function bucket(address: string, key: number): string {
-  return actions(FORGET_IN_PORT, ...toPeer(address, key, TUNNEL_PORT));
+export function tunnelBucket(address: string, key: number): string {
+  return formatActions(CLEAR_IN_PORT, ...tunnelActions(address, key, TUNNEL_PORT));
 }
 
-interface Away {
+interface RedirectTarget {
   readonly id: number;
   /** Of the router. */
   readonly key: number;
@@ -138,182 +149,189 @@ interface Away {
  * To the designated host; where its heartbeat is heard and is no more, to the standby, or out by itself where that is here. When neither
  * is heard it is this host that is cut off, or heartbeats are: then as if there were none.
  */
-export function awayGroup(service: ShownService, { id, key, address }: Away, ground: Ground): Group {
+export function redirectGroup(
+  service: ServiceView,
+  { id, key, address }: RedirectTarget,
+  context: CompileContext,
+): Group {
   const { role, designated, standby = '' } = service;
-  const usual = bucket(address, key);
+  const usual = tunnelBucket(address, key);
   const host = designated?.host ?? '';
-  const next = standbyBucket(service, key, ground);
-  if (next === undefined || !ground.listensFor(host)) return { id, type: 'indirect', buckets: [usual] };
-  const first = watching(heartbeatPort(host), usual);
-  if (role === 'standby') return { id, type: 'fast-failover', buckets: [first, watching(TUNNEL_PORT, next)] };
-  const buckets = [first, watching(heartbeatPort(standby), next), watching(TUNNEL_PORT, usual)];
+  const next = standbyBucket(service, key, context);
+  if (next === undefined || !context.isBfdMonitored(host)) return { id, type: 'indirect', buckets: [usual] };
+  const first = watchBucket(bfdPortName(host), usual);
+  if (role === 'standby') return { id, type: 'fast-failover', buckets: [first, watchBucket(TUNNEL_PORT, next)] };
+  const buckets = [first, watchBucket(bfdPortName(standby), next), watchBucket(TUNNEL_PORT, usual)];
   return { id, type: 'fast-failover', buckets };
 }
 
-function standbyBucket({ role, standby }: ShownService, key: number, ground: Ground): string | undefined {
-  if (role === 'standby') return actions(set(FROM_PEER, '0x1'), goTo(TABLE.outbound));
-  if (role !== 'other' || standby === undefined || !ground.listensFor(standby)) return undefined;
-  const address = ground.peers.get(standby);
-  return address === undefined ? undefined : bucket(address, key);
+function standbyBucket({ role, standby }: ServiceView, key: number, context: CompileContext): string | undefined {
+  if (role === 'standby') return formatActions(setField(FROM_PEER, '0x1'), resubmit(TABLE.outbound));
+  if (role !== 'other' || standby === undefined || !context.isBfdMonitored(standby)) return undefined;
+  const address = context.peers.get(standby);
+  return address === undefined ? undefined : tunnelBucket(address, key);
 }
 
-interface Ends {
-  readonly partner: Hop;
+interface TranslationHops {
+  readonly counterpart: Hop;
   /** Its address is the hardware address of the next hop. */
   readonly out: Hop;
 }
 
-function translatingFlows(nat: Nat, ends: Ends): Draft[] {
+function translationFlows(nat: NatContext, ends: TranslationHops): FlowDraft[] {
   const { key, ip, zone, service } = nat;
   const reg0 = hex(key);
-  const back = actions(set('reg0', reg0), `ct(table=${TABLE.restored},zone=${zone},nat)`);
+  const back = formatActions(setField('reg0', reg0), `ct(table=${TABLE.unsnat},zone=${zone},nat)`);
   return [
     {
       table: TABLE.classify,
       priority: 60,
-      match: match({ ...to(ip), in_port: EXTERNAL_PORT }),
+      match: formatMatch({ ...matchDestination(ip), in_port: EXTERNAL_PORT }),
       actions: back,
-      why: 'nat-reply',
+      reason: 'nat-reply',
     },
     ...(ends.out.address === undefined
       ? []
       : [
           {
             // Invalid packets would leave with the tenant's address.
-            table: TABLE.translated,
+            table: TABLE.snat,
             priority: 10,
-            match: match({ ...ofVersion(ip), reg0, ct_state: '-inv+trk' }),
-            actions: actions(
-              set('eth_src', macOf('service', service.id)),
-              set('eth_dst', ends.out.address),
+            match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: '-inv+trk' }),
+            actions: formatActions(
+              setField('eth_src', macOf('service', service.id)),
+              setField('eth_dst', ends.out.address),
               output(EXTERNAL_PORT),
             ),
-            why: 'nat-leaves' as const,
+            reason: 'nat-leaves' as const,
           },
         ]),
-    ...['+est+trk', '+rel+trk'].map((state): Draft => ({
-      table: TABLE.restored,
+    ...['+est+trk', '+rel+trk'].map((state): FlowDraft => ({
+      table: TABLE.unsnat,
       priority: 20,
-      match: match({ ...ofVersion(ip), reg0, ct_state: state }),
-      actions: actions(FORGET_IN_PORT, goTo(TABLE.route)),
-      why: 'nat-restored',
+      match: formatMatch({ ...matchIpVersion(ip), reg0, ct_state: state }),
+      actions: formatActions(CLEAR_IN_PORT, resubmit(TABLE.route)),
+      reason: 'nat-restored',
     })),
-    ...passingOn(nat, { partner: ends.partner, back }),
+    ...forwardUnknownReplies(nat, { partner: ends.counterpart, back }),
   ];
 }
 
 /** It does what it is sent, and what starts here goes away. */
-function takesFromPeers({ role }: ShownService): boolean {
+function isTranslatingForPeersOnly({ role }: ServiceView): boolean {
   return role === 'preparing' || role === 'standby';
 }
 
-interface Here {
-  readonly flows: readonly Draft[];
+interface LocalTranslation {
+  readonly flows: readonly FlowDraft[];
   readonly groups: readonly Group[];
 }
 
-const NOTHING_HERE: Here = { flows: [], groups: [] };
+const NO_LOCAL_TRANSLATION: LocalTranslation = { flows: [], groups: [] };
 
-function otherEnd({ service, key }: Nat, { address }: Hop): OtherEnd | undefined {
+function otherEndOf({ service, key }: NatContext, { address }: Hop): OtherEnd | undefined {
   const host = service.handOver?.other;
-  return host === undefined || address === undefined ? undefined : { host, address, steps: bucket(address, key) };
+  return host === undefined || address === undefined ? undefined : { host, address, steps: tunnelBucket(address, key) };
 }
 
 /** Before the switch the new host takes only what peers send to it. Who cannot ask the other end does what it can by itself. */
-function hereFlows(nat: Nat, end: OtherEnd | undefined, ground: Ground): Here {
-  const fromPeers: Match = takesFromPeers(nat.service) ? { [FROM_PEER]: '0x1' } : {};
-  const giving: Giving = givingOf(nat.service);
-  if (giving === 'none') return NOTHING_HERE;
-  if (giving === 'begins' || end === undefined) return { flows: [hereFlow(nat, fromPeers)], groups: [] };
-  if (giving === 'passes') return { flows: knownFlows(nat, fromPeers, end.steps), groups: [] };
-  const group = askingGroup(nat, end, ground);
-  const flows = [...knownFlows(nat, fromPeers, asking(group, end)), ...beginningFlows(nat, end)];
+function localTranslationFlows(nat: NatContext, end: OtherEnd | undefined, context: CompileContext): LocalTranslation {
+  const fromPeers: Match = isTranslatingForPeersOnly(nat.service) ? { [FROM_PEER]: '0x1' } : {};
+  const giving: NewConnectionPolicy = newConnectionPolicyOf(nat.service);
+  if (giving === 'none') return NO_LOCAL_TRANSLATION;
+  if (giving === 'begins' || end === undefined) return { flows: [translateFlow(nat, fromPeers)], groups: [] };
+  if (giving === 'passes') return { flows: conntrackLookupFlows(nat, fromPeers, end.steps), groups: [] };
+  const group = otherEndGroup(nat, end, context);
+  const flows = [...conntrackLookupFlows(nat, fromPeers, otherEndActions(group, end)), ...newConnectionFlows(nat, end)];
   return { flows, groups: group === undefined ? [] : [group] };
 }
 
-function hereFlow({ key, ip, zone }: Nat, fromPeers: Match): Draft {
+function translateFlow({ key, ip, zone }: NatContext, fromPeers: Match): FlowDraft {
   return {
     table: TABLE.outbound,
     priority: 20,
-    match: match({ ...ofVersion(ip), reg0: hex(key), ...fromPeers }),
-    actions: actions(`ct(commit,table=${TABLE.translated},zone=${zone},nat(src=${ip}))`),
-    why: 'nat-here',
+    match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), ...fromPeers }),
+    actions: formatActions(`ct(commit,table=${TABLE.snat},zone=${zone},nat(src=${ip}))`),
+    reason: 'nat-here',
   };
 }
 
 /** Replies that this end cannot translate back go to the other one, and no further. */
-function passingOn({ key, ip }: Nat, { partner, back }: { readonly partner: Hop; readonly back: string }): Draft[] {
+function forwardUnknownReplies(
+  { key, ip }: NatContext,
+  { partner, back }: { readonly partner: Hop; readonly back: string },
+): FlowDraft[] {
   if (partner.address === undefined) return [];
   return [
     {
-      table: TABLE.arrivals,
+      table: TABLE.tunnel,
       priority: 70,
-      match: match({ ...to(ip), tun_id: hex(key) }),
-      actions: actions(set(PASSED_ON, '0x1'), back),
-      why: 'nat-reply-passed-on',
+      match: formatMatch({ ...matchDestination(ip), tun_id: hex(key) }),
+      actions: formatActions(setField(FORWARDED_REPLY, '0x1'), back),
+      reason: 'nat-reply-passed-on',
     },
     {
-      table: TABLE.restored,
+      table: TABLE.unsnat,
       priority: 10,
-      match: match({ ...ofVersion(ip), reg0: hex(key), [PASSED_ON]: '0' }),
-      actions: bucket(partner.address, key),
-      why: 'nat-ask-other-end',
+      match: formatMatch({ ...matchIpVersion(ip), reg0: hex(key), [FORWARDED_REPLY]: '0' }),
+      actions: tunnelBucket(partner.address, key),
+      reason: 'nat-ask-other-end',
     },
   ];
 }
 
-function arpFlow({ ip, service }: Nat): Draft {
-  return outsideArp(ip, macOf('service', service.id), 'nat-answers-arp');
+function arpFlow({ ip, service }: NatContext): FlowDraft {
+  return externalArpFlow(ip, macOf('service', service.id), 'nat-answers-arp');
 }
 
-function outsideArp(ip: string, mac: string, why: Draft['why']): Draft {
+function externalArpFlow(ip: string, mac: string, reason: FlowDraft['reason']): FlowDraft {
   return {
     table: TABLE.classify,
     priority: 70,
-    match: match({ is: 'arp', in_port: EXTERNAL_PORT, arp_tpa: ip, arp_op: 1 }),
-    actions: actions(...arpAnswer(ip, mac)),
-    why,
+    match: formatMatch({ is: 'arp', in_port: EXTERNAL_PORT, arp_tpa: ip, arp_op: 1 }),
+    actions: formatActions(...arpReplyActions(ip, mac)),
+    reason,
   };
 }
 
-function floatingFlows(
-  service: ShownService,
-  { outside, inside, via }: ShownFloating,
-  { key, ground }: { readonly key: number; readonly ground: Ground },
-): Piece {
+function compileFloatingAddress(
+  service: ServiceView,
+  { outside, inside, via }: FloatingAddressView,
+  { key, ground: context }: { readonly key: number; readonly ground: CompileContext },
+): FlowFragment {
   const [reg0, mac] = [hex(key), macOf('floating', outside)];
-  const [source, target] = isV6(inside) ? ['ipv6_src', 'ipv6_dst'] : ['ip_src', 'ip_dst'];
-  const out = wayOutBy(service, via ?? service.via, ground);
-  const leaves: Draft[] =
+  const [source, target] = isIpv6(inside) ? ['ipv6_src', 'ipv6_dst'] : ['ip_src', 'ip_dst'];
+  const out = findExternalHop(service, via ?? service.via, context);
+  const leaves: FlowDraft[] =
     out.address === undefined
       ? []
       : [
           {
             table: TABLE.route,
             priority: 40,
-            match: match({ ...from(inside), reg0 }),
-            actions: actions(
+            match: formatMatch({ ...matchSource(inside), reg0 }),
+            actions: formatActions(
               'dec_ttl',
-              set(source ?? '', outside),
-              set('eth_src', mac),
-              set('eth_dst', out.address),
+              setField(source ?? '', outside),
+              setField('eth_src', mac),
+              setField('eth_dst', out.address),
               output(EXTERNAL_PORT),
             ),
-            why: 'floating-leaves',
+            reason: 'floating-leaves',
           },
         ];
   return {
-    owner: ownerOf(service),
+    owner: serviceOwner(service),
     flows: [
       ...leaves,
       {
         table: TABLE.classify,
         priority: 65,
-        match: match({ ...to(outside), in_port: EXTERNAL_PORT }),
-        actions: actions(set(target ?? '', inside), set('reg0', reg0), goTo(TABLE.route)),
-        why: 'floating-comes-in',
+        match: formatMatch({ ...matchDestination(outside), in_port: EXTERNAL_PORT }),
+        actions: formatActions(setField(target ?? '', inside), setField('reg0', reg0), resubmit(TABLE.route)),
+        reason: 'floating-comes-in',
       },
-      outsideArp(outside, mac, 'floating-answers-arp'),
+      externalArpFlow(outside, mac, 'floating-answers-arp'),
     ],
     gaps: out.gaps,
   };

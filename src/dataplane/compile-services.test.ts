@@ -4,18 +4,18 @@ import { compile } from './compile.ts';
 import { BLUE, C2, C3, DOMAINS, EDGE, flowsOf, HERE, nat, subnetService, view } from './dataplane-fixture.ts';
 import { diff } from './diff.ts';
 import { isOurCookie, isOurGroup } from './keys.ts';
-import type { ShownService } from './shown.ts';
+import type { ServiceView } from './shown.ts';
 import { SwitchState } from './switch-state.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
-const passing = (phase: 'preparing' | 'switched' | 'retiring'): NonNullable<ShownService['handOver']> => ({
+const passing = (phase: 'preparing' | 'switched' | 'retiring'): NonNullable<ServiceView['handOver']> => ({
   phase,
   other: 'c2',
   tunnelAddress: C2.tunnelAddress,
 });
 
 describe('compile: services of a subnet', () => {
-  const of = (type: 'subnet-route' | 'dhcp', facts: Partial<ShownService> = {}): string[] => {
+  const of = (type: 'subnet-route' | 'dhcp', facts: Partial<ServiceView> = {}): string[] => {
     const service = subnetService(type, facts);
     return flowsOf(compile(view({ services: [service] })), service.id);
   };
@@ -50,7 +50,7 @@ describe('compile: services of a subnet', () => {
         "10 60 udp,metadata=0x1000,dl_src=fa:16:3e:00:00:01,tp_src=68,tp_dst=67 -> CONTROLLER:65535",
       ]
     `);
-    const arrivals = (facts: Partial<ShownService>): string[] =>
+    const arrivals = (facts: Partial<ServiceView>): string[] =>
       flowsOf(compile(view({ services: [subnetService('dhcp', facts)] })), 'network/blue').filter((flow) =>
         flow.includes('tp_dst=67'),
       );
@@ -64,13 +64,13 @@ describe('compile: services of a subnet', () => {
   });
 
   test('a-service-of-a-type-that-this-agent-does-not-know-is-left-out', () => {
-    const later = { ...nat(), type: 'firewall' as ShownService['type'] };
+    const later = { ...nat(), type: 'firewall' as ServiceView['type'] };
     expect(flowsOf(compile(view({ services: [later] })), 'nat:edge')).toEqual([]);
   });
 });
 
 const role = fc.constantFrom('designated', 'preparing', 'retiring', 'other');
-const someService: fc.Arbitrary<ShownService> = fc
+const someService: fc.Arbitrary<ServiceView> = fc
   .record({
     type: fc.constantFrom('nat', 'subnet-route', 'dhcp'),
     nth: fc.integer({ min: 0, max: 4 }),

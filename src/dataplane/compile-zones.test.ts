@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compile, WIPED } from './compile.ts';
+import { compile, EMPTY_COMPILE_RESULT } from './compile.ts';
 import { flowsOf, nat, subnetService, view } from './dataplane-fixture.ts';
 
 describe('zones of connection tracking', () => {
@@ -12,6 +12,6 @@ describe('zones of connection tracking', () => {
   test('it has it whatever this host has to do with it, and the others have none', () => {
     const services = [nat({ role: 'other' }), subnetService('dhcp', {})];
     expect([...compile(view({ services })).zones.keys()]).toEqual(['nat:edge']);
-    expect(WIPED.zones.size).toBe(0);
+    expect(EMPTY_COMPILE_RESULT.zones.size).toBe(0);
   });
 });

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { compile } from './compile.ts';
 import { C2, C3, EDGE, flowsOf, nat, subnetService, view } from './dataplane-fixture.ts';
-import { dataplaneView, type ShownService } from './shown.ts';
+import { readDataplaneView, type ServiceView } from './shown.ts';
 
 const AT_C1 = { role: 'designated', designated: { host: 'c1' } } as const;
-const passing = (phase: 'preparing' | 'switched' | 'retiring' | 'draining'): NonNullable<ShownService['handOver']> => ({
+const passing = (phase: 'preparing' | 'switched' | 'retiring' | 'draining'): NonNullable<ServiceView['handOver']> => ({
   phase,
   other: 'c2',
   tunnelAddress: C2.tunnelAddress,
 });
 
-function natFlows(facts: Partial<ShownService>): string[] {
+function natFlows(facts: Partial<ServiceView>): string[] {
   return flowsOf(compile(view({ services: [nat(facts)] })), 'nat:edge');
 }
 
@@ -262,7 +262,7 @@ describe('compile: source NAT by role', () => {
   });
 
   test('what peers send to leave by the router is taken by those who do, or may have to', () => {
-    const taken = (facts: Partial<ShownService>): boolean =>
+    const taken = (facts: Partial<ServiceView>): boolean =>
       flowsOf(compile(view({ services: [nat(facts)] })), 'edge').some((flow) => flow.includes('tun_id=0x2000'));
     expect([AT_C1, { role: 'preparing' } as const, { role: 'retiring' } as const, {}].map(taken)).toEqual([
       true,
@@ -320,13 +320,13 @@ describe('compile: the switch as a whole', () => {
   });
 
   test('an outcast has nothing', () => {
-    const { contents } = compile(view({ outcast: true, tombstoned: true, services: [nat()] }));
+    const { contents } = compile(view({ excluded: true, tombstoned: true, services: [nat()] }));
     expect(contents).toEqual({ flows: [], groups: [], tunnels: [], externalIds: {} });
   });
 
   test('two-owners-of-one-match-are-told-and-the-first-has-it', () => {
     const twice = compile(view({ services: [nat(), nat({ id: 'nat:other' })] }));
-    expect(twice.gaps.map(({ because, owner }) => `${because} ${owner.id}`)).toContain('same-match nat:other');
+    expect(twice.gaps.map(({ reason, owner }) => `${reason} ${owner.id}`)).toContain('same-match nat:other');
   });
 
   test('every flow has a reason', () => {
@@ -342,7 +342,7 @@ describe('the view of the data plane', () => {
     ['removed', { self: { state: 'removed' }, peers: [], services: [] }, { outcast: true }],
     ['tombstoned', { self: { tombstoned: true }, peers: [], services: [] }, { tombstoned: true, outcast: false }],
   ])('%s', (_name, parts, wanted) => {
-    const found = dataplaneView('c1', parts);
+    const found = readDataplaneView('c1', parts);
     if (wanted === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject(wanted);
   });

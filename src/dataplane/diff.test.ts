@@ -5,7 +5,7 @@ import { diff } from './diff.ts';
 import { isOurCookie } from './keys.ts';
 import { SwitchState } from './switch-state.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
-import { groupsIn, peersIn } from './words.ts';
+import { groupsIn, peerAddressesIn } from './words.ts';
 
 const OURS = '4d55000000000001';
 const THEIRS = '00000000000000aa';
@@ -77,7 +77,7 @@ describe('diff', () => {
       ],
     };
     const none = diff(wanted, { ...EMPTY, ports: ['"mp2"'] });
-    expect(none.missing).toEqual(['"mp1"']);
+    expect(none.missingPorts).toEqual(['"mp1"']);
     expect(told(none.changes)).toEqual([
       'flow table=30,priority=11,xreg0=0x1 output:"mp2",ct(commit,table=35,zone=7,nat(src=198.51.100.7))',
       'flow table=30,priority=12,xreg0=0x1 drop',
@@ -154,9 +154,9 @@ describe('diff', () => {
 
   test('somebody-elses-flow-in-the-place-of-ours-is-told-and-not-overwritten', () => {
     const theirs: Flow = { ...flow, actions: 'drop', cookie: THEIRS };
-    const { changes, inTheWay } = diff(full, { ...full, flows: [theirs] });
+    const { changes, conflicts } = diff(full, { ...full, flows: [theirs] });
     expect(changes).toEqual([]);
-    expect(inTheWay).toEqual([theirs]);
+    expect(conflicts).toEqual([theirs]);
   });
 });
 
@@ -235,7 +235,7 @@ function isStuck(wanted: SwitchContents, read: SwitchContents): boolean {
     ...read.flows.filter(({ cookie }) => !isOurCookie(cookie)).map(({ actions }) => actions),
     ...read.groups.filter(({ id }) => id < 0x40000000).flatMap(({ buckets }) => buckets),
   ];
-  return theirs.flatMap(peersIn).some((address) => gone.has(address));
+  return theirs.flatMap(peerAddressesIn).some((address) => gone.has(address));
 }
 
 describe('properties of the diff', () => {
@@ -245,10 +245,10 @@ describe('properties of the diff', () => {
         const wanted = oursOf(target);
         fc.pre(!isStuck(wanted, read));
         const state = withContents(read);
-        const { changes, inTheWay } = diff(wanted, state.contents);
+        const { changes, conflicts } = diff(wanted, state.contents);
         expect(state.apply(changes)).toBeUndefined();
         const after = state.contents;
-        const taken = new Set(inTheWay.map(flowKey));
+        const taken = new Set(conflicts.map(flowKey));
         const ours = after.flows.filter(({ cookie }) => isOurCookie(cookie)).map((one) => JSON.stringify(one));
         const due = wanted.flows.filter((one) => !taken.has(flowKey(one))).map((one) => JSON.stringify(one));
         expect(ours.sort()).toEqual(due.sort());

@@ -1,87 +1,87 @@
 // From what is on a switch to what should be there, in the fewest changes and in an order in which nothing ever points at
 // nothing: tunnels, groups, flows; away in the reverse order. What is not ours is never touched.
 import { TOMBSTONED_KEY } from './compile.ts';
-import { FlowPlaces } from './flow-places.ts';
-import { heartbeatPort, isOurCookie, isOurGroup } from './keys.ts';
+import { FlowIndex } from './flow-places.ts';
+import { bfdPortName, isOurCookie, isOurGroup } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
-import { groupsIn, output, peersIn, portsIn } from './words.ts';
+import { groupsIn, output, peerAddressesIn, portNamesIn } from './words.ts';
 
-export interface Difference {
+export interface SwitchDiff {
   readonly changes: readonly SwitchChange[];
   /** Somebody else's flows where ours should be: only their owner can take them away. */
-  readonly inTheWay: readonly Flow[];
+  readonly conflicts: readonly Flow[];
   /** Ports that are not plugged in yet: what names them comes when they do. */
-  readonly missing: readonly string[];
+  readonly missingPorts: readonly string[];
 }
 
 /** A group that has to exist and must not send anywhere for the moment. */
 const SENDS_NOWHERE = 'drop';
 const NONE: readonly string[] = [];
 
-export function diff(compiled: SwitchContents, read: SwitchContents): Difference {
-  const { wanted, missing } = possible(compiled, read.ports && [...read.ports, ...heartbeatPorts(compiled)]);
+export function diff(compiled: SwitchContents, read: SwitchContents): SwitchDiff {
+  const { wanted, missingPorts } = omitMissingPorts(compiled, read.ports && [...read.ports, ...bfdPortsOf(compiled)]);
   const theirs = read.flows.filter(({ cookie }) => !isOurCookie(cookie));
-  const aside = setAside(read, movedTunnels(wanted.tunnels, read.tunnels));
+  const aside = detachFromMoved(read, movedTunnelAddresses(wanted.tunnels, read.tunnels));
   const groups = new Map([...read.groups, ...aside.groups].map((group) => [group.id, group]));
-  const { put, removed, inTheWay } = flowChanges(wanted.flows, read.flows, aside.flows);
+  const { put, removed, conflicts } = flowChanges(wanted.flows, read.flows, aside.flows);
   return {
     changes: [
-      ...idsToSet(wanted, read),
+      ...externalIdsToSet(wanted, read),
       ...aside.flows.map(removeFlow),
       ...aside.groups.map(putGroup),
-      ...newTunnels(wanted.tunnels, read.tunnels),
+      ...tunnelsToPut(wanted.tunnels, read.tunnels),
       ...wanted.groups.filter((group) => !isSameGroup(groups.get(group.id), group)).map(putGroup),
       ...put.map(putFlow),
       ...removed.map(removeFlow),
       ...staleGroups(wanted, [...groups.values()], theirs),
-      ...endedHeartbeats(wanted.tunnels, read.tunnels),
+      ...bfdToDisable(wanted.tunnels, read.tunnels),
       ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
-      ...idsToTakeAway(wanted, read),
+      ...externalIdsToRemove(wanted, read),
     ],
-    inTheWay,
-    missing,
+    conflicts,
+    missingPorts,
   };
 }
 
 interface FlowChanges {
   readonly put: readonly Flow[];
   readonly removed: readonly Flow[];
-  readonly inTheWay: readonly Flow[];
+  readonly conflicts: readonly Flow[];
 }
 
 /** Each flow is looked at once: there may be a hundred thousand. */
 function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: readonly Flow[]): FlowChanges {
-  const there = new FlowPlaces(read);
+  const there = new FlowIndex(read);
   for (const flow of aside) there.take(flow);
-  const [put, removed, inTheWay]: [Flow[], Flow[], Flow[]] = [[], [], []];
+  const [put, removed, conflicts]: [Flow[], Flow[], Flow[]] = [[], [], []];
   for (const flow of wanted) {
     const other = there.take(flow);
-    if (isMissing(flow, other)) put.push(flow);
-    if (other !== undefined && !isOurCookie(other.cookie)) inTheWay.push(other);
+    if (isOutdated(flow, other)) put.push(flow);
+    if (other !== undefined && !isOurCookie(other.cookie)) conflicts.push(other);
   }
-  for (const flow of there.left()) if (isOurCookie(flow.cookie)) removed.push(flow);
-  return { put, removed, inTheWay };
+  for (const flow of there.remaining()) if (isOurCookie(flow.cookie)) removed.push(flow);
+  return { put, removed, conflicts };
 }
 
-interface Possible {
+interface FeasibleContents {
   readonly wanted: SwitchContents;
-  readonly missing: readonly string[];
+  readonly missingPorts: readonly string[];
 }
 
 /** No switch takes a flow that names a port which is not there; in a list of outputs such a port is left out. */
-function possible(compiled: SwitchContents, ports: SwitchContents['ports']): Possible {
-  if (ports === undefined) return { wanted: compiled, missing: [] };
+function omitMissingPorts(compiled: SwitchContents, ports: SwitchContents['ports']): FeasibleContents {
+  if (ports === undefined) return { wanted: compiled, missingPorts: [] };
   const there = new Set(ports);
   const missing = new Set<string>();
   const absentIn = (text: string): readonly string[] =>
-    text.includes('"') ? portsIn(text).filter((port) => !there.has(port)) : NONE;
+    text.includes('"') ? portNamesIn(text).filter((port) => !there.has(port)) : NONE;
   const flows: Flow[] = [];
   for (const flow of compiled.flows) {
     const [unmatched, unsent] = [absentIn(flow.match), absentIn(flow.actions)];
     for (const port of unmatched) missing.add(port);
     for (const port of unsent) missing.add(port);
     if (unmatched.length > 0) continue;
-    flows.push(unsent.length === 0 ? flow : { ...flow, actions: without(flow.actions, unsent) });
+    flows.push(unsent.length === 0 ? flow : { ...flow, actions: removeOutputs(flow.actions, unsent) });
   }
   const groups = compiled.groups.map((group) => {
     const unsent = group.buckets.flatMap(absentIn);
@@ -90,65 +90,65 @@ function possible(compiled: SwitchContents, ports: SwitchContents['ports']): Pos
       ? group
       : { ...group, buckets: group.buckets.filter((one) => absentIn(one).length === 0) };
   });
-  return { wanted: { ...compiled, flows, groups }, missing: [...missing].sort() };
+  return { wanted: { ...compiled, flows, groups }, missingPorts: [...missing].sort() };
 }
 
 /** They come with their tunnels. */
-function heartbeatPorts({ tunnels }: SwitchContents): string[] {
-  return tunnels.flatMap(({ peer, heartbeatMs }) => (heartbeatMs === undefined ? [] : [heartbeatPort(peer)]));
+function bfdPortsOf({ tunnels }: SwitchContents): string[] {
+  return tunnels.flatMap(({ peer, bfdIntervalMs }) => (bfdIntervalMs === undefined ? [] : [bfdPortName(peer)]));
 }
 
-function without(actions: string, ports: readonly string[]): string {
+function removeOutputs(actions: string, ports: readonly string[]): string {
   const outputs = new Set(ports.map(output));
   const left = actions.split(',').filter((step) => !outputs.has(step));
   return left.length === 0 ? SENDS_NOWHERE : left.join(',');
 }
 
 /** Addresses that a peer has no more: what sends there has to stop before the tunnel is another. */
-function movedTunnels(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
+function movedTunnelAddresses(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
   const next = new Map(wanted.map(({ peer, address }) => [peer, address]));
   const moved = read.filter(({ peer, address }) => next.has(peer) && next.get(peer) !== address);
   return new Set(moved.map(({ address }) => address));
 }
 
-interface Aside {
+interface DetachedTraffic {
   readonly flows: readonly Flow[];
   readonly groups: readonly Group[];
 }
 
-function setAside(read: SwitchContents, moved: ReadonlySet<string>): Aside {
+function detachFromMoved(read: SwitchContents, moved: ReadonlySet<string>): DetachedTraffic {
   if (moved.size === 0) return { flows: [], groups: [] };
-  const sendsThere = (text: string): boolean => peersIn(text).some((address) => moved.has(address));
+  const sendsThere = (text: string): boolean => peerAddressesIn(text).some((address) => moved.has(address));
   return {
     flows: read.flows.filter(({ cookie, actions }) => isOurCookie(cookie) && sendsThere(actions)),
-    groups: read.groups.filter(({ id, buckets }) => isOurGroup(id) && buckets.some(sendsThere)).map(sendingNowhere),
+    groups: read.groups.filter(({ id, buckets }) => isOurGroup(id) && buckets.some(sendsThere)).map(emptyGroup),
   };
 }
 
 /** Where a bucket has to watch a port, as for failing over, one that does nothing is refused: then it is a group of another type. */
-function sendingNowhere({ id, type }: Group): Group {
+function emptyGroup({ id, type }: Group): Group {
   return { id, type: type === 'fast-failover' ? 'indirect' : type, buckets: [SENDS_NOWHERE] };
 }
 
 /** Before anything sends there. One that only ceases to have heartbeats keeps them for as long as they may be watched. */
-function newTunnels(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
+function tunnelsToPut(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
   const there = new Map(read.map((tunnel) => [tunnel.peer, tunnel]));
   return wanted.flatMap((tunnel): SwitchChange[] => {
     const before = there.get(tunnel.peer);
-    const kept = tunnel.heartbeatMs ?? before?.heartbeatMs;
-    if (before?.address === tunnel.address && before.heartbeatMs === kept) return [];
-    return [{ kind: 'put-tunnel', tunnel: { ...tunnel, ...(kept !== undefined && { heartbeatMs: kept }) } }];
+    const kept = tunnel.bfdIntervalMs ?? before?.bfdIntervalMs;
+    if (before?.address === tunnel.address && before.bfdIntervalMs === kept) return [];
+    return [{ kind: 'put-tunnel', tunnel: { ...tunnel, ...(kept !== undefined && { bfdIntervalMs: kept }) } }];
   });
 }
 
-function endedHeartbeats(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
-  const had = new Set(read.filter(({ heartbeatMs }) => heartbeatMs !== undefined).map(({ peer }) => peer));
+function bfdToDisable(wanted: readonly Tunnel[], read: readonly Tunnel[]): SwitchChange[] {
+  const had = new Set(read.filter(({ bfdIntervalMs }) => bfdIntervalMs !== undefined).map(({ peer }) => peer));
   return wanted
-    .filter(({ peer, heartbeatMs }) => heartbeatMs === undefined && had.has(peer))
+    .filter(({ peer, bfdIntervalMs }) => bfdIntervalMs === undefined && had.has(peer))
     .map((tunnel) => ({ kind: 'put-tunnel', tunnel }));
 }
 
-function isMissing(flow: Flow, there: Flow | undefined): boolean {
+function isOutdated(flow: Flow, there: Flow | undefined): boolean {
   if (there === undefined) return true;
   return isOurCookie(there.cookie) && (there.actions !== flow.actions || there.cookie !== flow.cookie);
 }
@@ -160,7 +160,7 @@ function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: r
   return groups.flatMap((group): SwitchChange[] => {
     if (!isOurGroup(group.id) || ids.has(group.id)) return [];
     if (!used.has(group.id)) return [{ kind: 'remove-group', id: group.id }];
-    const emptied = sendingNowhere(group);
+    const emptied = emptyGroup(group);
     return isSameGroup(group, emptied) ? [] : [putGroup(emptied)];
   });
 }
@@ -168,18 +168,24 @@ function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: r
 function staleTunnels(wanted: SwitchContents, read: SwitchContents, theirs: readonly Flow[]): Tunnel[] {
   const peers = new Set(wanted.tunnels.map(({ peer }) => peer));
   const others = read.groups.filter(({ id }) => !isOurGroup(id)).flatMap(({ buckets }) => buckets);
-  const used = new Set([...theirs.map(({ actions }) => actions), ...others].flatMap(peersIn));
+  const used = new Set([...theirs.map(({ actions }) => actions), ...others].flatMap(peerAddressesIn));
   return read.tunnels.filter(({ peer, address }) => !peers.has(peer) && !used.has(address));
 }
 
 /** Of the external ids one is ours. */
-function idsToSet({ externalIds: wanted }: SwitchContents, { externalIds: read }: SwitchContents): SwitchChange[] {
+function externalIdsToSet(
+  { externalIds: wanted }: SwitchContents,
+  { externalIds: read }: SwitchContents,
+): SwitchChange[] {
   const value = wanted[TOMBSTONED_KEY];
   if (value === undefined || value === read[TOMBSTONED_KEY]) return [];
   return [{ kind: 'set-external-id', key: TOMBSTONED_KEY, value }];
 }
 
-function idsToTakeAway({ externalIds: wanted }: SwitchContents, { externalIds: read }: SwitchContents): SwitchChange[] {
+function externalIdsToRemove(
+  { externalIds: wanted }: SwitchContents,
+  { externalIds: read }: SwitchContents,
+): SwitchChange[] {
   if (wanted[TOMBSTONED_KEY] !== undefined || read[TOMBSTONED_KEY] === undefined) return [];
   return [{ kind: 'set-external-id', key: TOMBSTONED_KEY, value: null }];
 }

@@ -10,14 +10,14 @@ import {
   type FlowFilter,
 } from './explain.ts';
 import { nat, subnetService, view } from './dataplane-fixture.ts';
-import type { ShownService } from './shown.ts';
+import type { ServiceView } from './shown.ts';
 
-const DESIGNATED: Partial<ShownService> = {
+const DESIGNATED: Partial<ServiceView> = {
   role: 'designated',
   designated: { host: 'c1' },
   floating: [{ outside: '198.51.100.20', inside: '10.0.0.11' }],
 };
-const services = (facts: Partial<ShownService> = {}): ShownService[] => [
+const services = (facts: Partial<ServiceView> = {}): ServiceView[] => [
   nat(facts),
   subnetService('subnet-route', facts),
   subnetService('dhcp', facts),
@@ -37,7 +37,7 @@ describe('what was compiled, explained', () => {
   });
 
   test('next-hops-that-only-the-host-knows-are-named-by-address', () => {
-    const leaving = flows.find(({ why }) => why === 'nat-leaves');
+    const leaving = flows.find(({ reason }) => reason === 'nat-leaves');
     expect(leaving).toMatchObject({ table: 35, tableName: 'translated', owner: { kind: 'service', id: 'nat:edge' } });
     expect(leaving?.actions).toContain('set_field:next-hop(198.51.100.1)->eth_dst');
   });

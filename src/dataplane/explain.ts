@@ -1,21 +1,20 @@
 // What was compiled, told to a person: each flow with the table that it is in, whose it is and why it is there. Where next hops
 // outside are not known, flows name them by their address.
-import { eachInSteps, type Steps } from '../fleet/index.ts';
-import { flowKey, type Compiled, type Surroundings } from './compile.ts';
+import { flowKey, type CompileResult, type LocalEnvironment } from './compile.ts';
 import type { Owner } from './keys.ts';
-import type { Gap, Why } from './piece.ts';
-import { gapSentence, WHY_SENTENCES } from './reasons.ts';
+import type { Gap, FlowReason } from './piece.ts';
+import { gapSentence, FLOW_REASON_SENTENCES } from './reasons.ts';
 import type { Flow, Group } from './switch.ts';
 import { TABLE } from './tables.ts';
 import { groupsIn } from './words.ts';
 
-export interface Reasoned {
+export interface Explanation {
   readonly owner: Owner;
-  readonly why: Why;
+  readonly reason: FlowReason;
   readonly sentence: string;
 }
 
-export interface ExplainedFlow extends Flow, Reasoned {
+export interface ExplainedFlow extends Flow, Explanation {
   readonly tableName: string;
 }
 
@@ -31,22 +30,22 @@ export interface ExplainedGap extends Gap {
 const NAMES: ReadonlyMap<number, string> = new Map(Object.entries(TABLE).map(([name, table]) => [table, name]));
 
 /** Everything that a table may be called. */
-export const TABLE_WORDS: readonly string[] = [...NAMES].flatMap(([table, name]) => [name, String(table)]);
+export const TABLE_FILTER_VALUES: readonly string[] = [...NAMES].flatMap(([table, name]) => [name, String(table)]);
 
 export function tableName(table: number): string {
   return NAMES.get(table) ?? String(table);
 }
 
 /** For whoever is not on the host: who the next hops outside are, only the host finds out. */
-export const NEXT_HOPS_BY_NAME: Surroundings = { nextHop: (ip) => `next-hop(${ip})` };
+export const NEXT_HOPS_BY_NAME: LocalEnvironment = { nextHop: (ip) => `next-hop(${ip})` };
 
-export function explainFlow(flow: Flow, { owners, reasons }: Compiled): ExplainedFlow | undefined {
-  const [owner, why] = [owners.get(flow.cookie), reasons.get(flowKey(flow))];
-  if (owner === undefined || why === undefined) return undefined;
-  return { ...flow, tableName: tableName(flow.table), owner, why, sentence: WHY_SENTENCES[why] };
+export function explainFlow(flow: Flow, { owners, reasons }: CompileResult): ExplainedFlow | undefined {
+  const [owner, reason] = [owners.get(flow.cookie), reasons.get(flowKey(flow))];
+  if (owner === undefined || reason === undefined) return undefined;
+  return { ...flow, tableName: tableName(flow.table), owner, reason, sentence: FLOW_REASON_SENTENCES[reason] };
 }
 
-export function explainFlows(compiled: Compiled): ExplainedFlow[] {
+export function explainFlows(compiled: CompileResult): ExplainedFlow[] {
   return compiled.contents.flows.flatMap((flow) => explainFlow(flow, compiled) ?? []);
 }
 
@@ -61,23 +60,16 @@ export function* explainInSteps(compiled: Compiled, filter: FlowFilter): Steps<E
 }
 
 /** Those that these flows lead to. */
-export function* explainGroups({ contents }: Compiled, flows: readonly ExplainedFlow[]): Steps<ExplainedGroup[]> {
-  const owners = new Map<number, Owner>();
-  yield* eachInSteps(flows, ({ actions, owner }) => {
-    for (const id of groupsIn(actions)) owners.set(id, owner);
-  });
+export function explainGroups({ contents }: CompileResult, flows: readonly ExplainedFlow[]): ExplainedGroup[] {
+  const owners = new Map(flows.flatMap(({ actions, owner }) => groupsIn(actions).map((id) => [id, owner] as const)));
   return contents.groups.flatMap((group) => {
     const owner = owners.get(group.id);
     return owner === undefined ? [] : [{ ...group, owner }];
   });
 }
 
-export function explainGaps({ gaps }: Compiled): ExplainedGap[] {
-  return gaps.map(explainGap);
-}
-
-export function explainGap(gap: Gap): ExplainedGap {
-  return { ...gap, sentence: gapSentence(gap) };
+export function explainGaps({ gaps }: CompileResult): ExplainedGap[] {
+  return gaps.map((gap) => ({ ...gap, sentence: gapSentence(gap) }));
 }
 
 export interface FlowFilter {
@@ -89,15 +81,17 @@ export interface FlowFilter {
   readonly text?: string | undefined;
 }
 
-export function isOwner({ kind, id }: Owner, asked: string): boolean {
+export function isOwnedBy({ kind, id }: Owner, asked: string): boolean {
   return id === asked || `${kind}/${id}` === asked;
 }
 
 export function matchesFilter(flow: ExplainedFlow, { table, owner, text }: FlowFilter): boolean {
   if (table !== undefined && table !== flow.tableName && table !== String(flow.table)) return false;
-  if (owner !== undefined && !isOwner(flow.owner, owner)) return false;
+  if (owner !== undefined && !isOwnedBy(flow.owner, owner)) return false;
   if (text === undefined) return true;
-  const { match, actions, cookie, sentence, why } = flow;
-  const told = [match, actions, cookie, why, sentence, `${flow.owner.kind}/${flow.owner.id}`].join('\n').toLowerCase();
+  const { match, actions, cookie, sentence, reason } = flow;
+  const told = [match, actions, cookie, reason, sentence, `${flow.owner.kind}/${flow.owner.id}`]
+    .join('\n')
+    .toLowerCase();
   return told.includes(text.toLowerCase());
 }

@@ -1,28 +1,28 @@
 // What is compiled so that the loss of a designated host needs nobody's decision: who watches whom, and where packets go then.
 import { describe, expect, test } from 'vitest';
-import { dutiesOf } from './answers/duties.ts';
-import { compile, type Compiled } from './compile.ts';
+import { responderConfigOf } from './answers/duties.ts';
+import { compile, type CompileResult } from './compile.ts';
 import { C2, C3, flowsOf, nat, subnetService, view } from './dataplane-fixture.ts';
 import { diff } from './diff.ts';
-import { heartbeatPort } from './keys.ts';
-import type { ShownService } from './shown.ts';
+import { bfdPortName } from './keys.ts';
+import type { ServiceView } from './shown.ts';
 import type { SwitchContents } from './switch.ts';
 import { SwitchState } from './switch-state.ts';
 
-const HEARD = { everyMs: 100, peers: ['c2', 'c3'] };
+const HEARD = { intervalMs: 100, peers: ['c2', 'c3'] };
 const WATCHED = { designated: C2, standby: 'c3' };
-const HERE_STANDBY: Partial<ShownService> = { role: 'standby', designated: C2, standby: 'c1' };
+const HERE_STANDBY: Partial<ServiceView> = { role: 'standby', designated: C2, standby: 'c1' };
 
-function compiled(facts: Partial<ShownService>, hasHeard: (peer: string) => boolean = () => true): Compiled {
-  return compile(view({ services: [nat(facts)], heartbeats: HEARD }), { nextHop: () => '02:00:00:00:00:99', hasHeard });
+function compiled(facts: Partial<ServiceView>, hasBfdBeenUp: (peer: string) => boolean = () => true): CompileResult {
+  return compile(view({ services: [nat(facts)], bfd: HEARD }), { nextHop: () => '02:00:00:00:00:99', hasBfdBeenUp });
 }
 
-const groupsOf = ({ contents: { groups } }: Compiled): (readonly [string, readonly string[]])[] =>
+const groupsOf = ({ contents: { groups } }: CompileResult): (readonly [string, readonly string[]])[] =>
   groups
     .filter(({ type }) => type !== 'all')
     .map(({ type, buckets }) => [type, buckets.map((one) => one.replaceAll(',', ' '))]);
 
-const [D, S] = [heartbeatPort('c2'), heartbeatPort('c3')];
+const [D, S] = [bfdPortName('c2'), bfdPortName('c3')];
 const to = (address: string): string =>
   `load:0->NXM_OF_IN_PORT[] set_field:0x2000->tun_id set_field:${address}->tun_dst output:"muster-tun"`;
 
@@ -61,7 +61,7 @@ describe('where packets go when the designated host is lost', () => {
     expect(flows.filter((flow) => flow.includes('arp'))).toEqual([]);
   });
 
-  test.each<readonly [string, Partial<ShownService>, (peer: string) => boolean]>([
+  test.each<readonly [string, Partial<ServiceView>, (peer: string) => boolean]>([
     ['who-was-never-heard-may-just-not-have-begun: designated', WATCHED, (peer) => peer !== 'c2'],
     ['who-was-never-heard-may-just-not-have-begun: standby', WATCHED, (peer) => peer !== 'c3'],
     ['without-a-standby', { designated: C2 }, () => true],
@@ -91,8 +91,8 @@ describe('where packets go when the designated host is lost', () => {
   });
 
   test('the-route-of-a-subnet-fails-over-as-translation-does', () => {
-    const route = (facts: Partial<ShownService>): Compiled =>
-      compile(view({ services: [subnetService('subnet-route', facts)], heartbeats: HEARD }));
+    const route = (facts: Partial<ServiceView>): CompileResult =>
+      compile(view({ services: [subnetService('subnet-route', facts)], bfd: HEARD }));
     expect(groupsOf(route(WATCHED))[0]?.[1]).toHaveLength(3);
     const standby = route(HERE_STANDBY);
     expect(groupsOf(standby)[0]?.[1]).toHaveLength(2);
@@ -102,14 +102,14 @@ describe('where packets go when the designated host is lost', () => {
   });
 
   test('the-standby-knows-its-way-out-and-announces-nothing', () => {
-    const { nextHops, announced } = dutiesOf(view({ services: [nat(HERE_STANDBY)] }));
-    expect([nextHops, announced]).toEqual([['198.51.100.1'], []]);
+    const { nextHops, announcedAddresses } = responderConfigOf(view({ services: [nat(HERE_STANDBY)] }));
+    expect([nextHops, announcedAddresses]).toEqual([['198.51.100.1'], []]);
   });
 });
 
 describe('heartbeats on the switch', () => {
   const tunnels = (peers: readonly string[]): SwitchContents =>
-    compile(view({ services: [nat(WATCHED)], heartbeats: { everyMs: 100, peers } })).contents;
+    compile(view({ services: [nat(WATCHED)], bfd: { intervalMs: 100, peers } })).contents;
 
   function follow(state: SwitchState, wanted: SwitchContents): string[] {
     // A switch that tells its ports does not have those for heartbeats yet.
@@ -118,8 +118,8 @@ describe('heartbeats on the switch', () => {
       '"muster-ext"',
       ...wanted.flows.flatMap(({ match }) => /"mp[^"]+"/.exec(match) ?? []),
     ];
-    const { changes, missing } = diff(wanted, { ...state.contents, ports });
-    expect(missing).toEqual([]);
+    const { changes, missingPorts } = diff(wanted, { ...state.contents, ports });
+    expect(missingPorts).toEqual([]);
     expect(state.apply(changes)).toBeUndefined();
     expect(diff(wanted, state.contents).changes).toEqual([]);
     return changes.flatMap((change) => (change.kind.endsWith('flow') ? [] : [change.kind]));
@@ -137,7 +137,7 @@ describe('heartbeats on the switch', () => {
     expect(follow(state, tunnels(['c2', 'c3']))).toEqual(['put-tunnel', 'put-group']);
     // A host that is reached elsewhere: for a moment nothing sends to it, and nothing watches it.
     const peers = [{ ...C2, tunnelAddress: '172.16.9.9' }, C3];
-    const moved = view({ peers, services: [nat(WATCHED)], heartbeats: HEARD });
+    const moved = view({ peers, services: [nat(WATCHED)], bfd: HEARD });
     expect(follow(state, compile(moved).contents)).toContain('put-tunnel');
     expect(follow(state, { flows: [], groups: [], tunnels: [], externalIds: {} })).toContain('remove-tunnel');
   });

@@ -4,7 +4,7 @@ import type { Flow } from './switch.ts';
 
 type Place = Pick<Flow, 'table' | 'priority' | 'match'>;
 
-export class FlowPlaces {
+export class FlowIndex {
   readonly #byMatch = new Map<string, Flow[]>();
 
   constructor(flows: readonly Flow[]) {
@@ -23,7 +23,7 @@ export class FlowPlaces {
   }
 
   /** What was not taken. */
-  *left(): Iterable<Flow> {
+  *remaining(): Iterable<Flow> {
     for (const same of this.#byMatch.values()) yield* same;
   }
 }

@@ -13,24 +13,24 @@ import {
 } from '../election/index.ts';
 import { findHost, HOST, type Host, type ViewPart } from '../hosts/index.ts';
 import { ROUTER, type Router } from '../network/index.ts';
-import { firstOrLastPlaces } from './port-places.ts';
+import { presenceChanges } from './port-places.ts';
 import { hostsOfRouter, servicesOfSubnets } from './relations.ts';
-import type { ShownHeartbeats } from './shown.ts';
+import type { BfdView } from './shown.ts';
 
-export const heartbeatsPart: ViewPart = {
+export const bfdPart: ViewPart = {
   name: 'heartbeats',
-  build: (fleet, id): ShownHeartbeats | undefined => {
+  build: (fleet, id): BfdView | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    const { everyMs } = heartbeatsOf(fleet);
-    return { everyMs, peers: isTrusted(host) ? heartbeatPeers(fleet, id) : [] };
+    const { everyMs: intervalMs } = heartbeatsOf(fleet);
+    return { intervalMs, peers: isTrusted(host) ? heartbeatPeers(fleet, id) : [] };
   },
   affects: (fleet, change) => {
     switch (change.kind) {
       case SERVICE.name:
-        return byService(fleet, change);
+        return affectedByService(fleet, change);
       case ROUTER.name:
-        return byRouter(fleet, change);
+        return affectedByRouter(fleet, change);
       case HOST.name:
         return isTrusted(change.before?.doc) === isTrusted(change.after?.doc)
           ? []
@@ -38,7 +38,7 @@ export const heartbeatsPart: ViewPart = {
       case SETTING.name:
         return (change.after ?? change.before)?.id === ELECTION.name ? [...fleet.all(HOST)].map(({ id }) => id) : [];
       default:
-        return byPort(fleet, change);
+        return affectedByPort(fleet, change);
     }
   },
 };
@@ -49,20 +49,20 @@ function isTrusted(doc: unknown): boolean {
 }
 
 /** Whoever comes among the first ones by name, or goes, makes room for somebody or takes it. */
-const NEIGHBOURS = 8;
+const WATCHERS_MARGIN = 8;
 
-function concerned(fleet: FleetReader, doc: Service): string[] {
-  return [...watchedOf(doc), ...watchersOf(fleet, doc, NEIGHBOURS)];
+function bfdHostsOf(fleet: FleetReader, doc: Service): string[] {
+  return [...watchedOf(doc), ...watchersOf(fleet, doc, WATCHERS_MARGIN)];
 }
 
-function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
   const [old, now] = [was, is].map((side) => (side === undefined ? '' : watchedOf(side).join()));
   if (old === now) return [];
-  return [...new Set([was, is].flatMap((side) => (side === undefined ? [] : concerned(fleet, side))))];
+  return [...new Set([was, is].flatMap((side) => (side === undefined ? [] : bfdHostsOf(fleet, side))))];
 }
 
-function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const id = (after ?? before)?.id ?? '';
@@ -71,12 +71,12 @@ function byRouter(fleet: FleetReader, { before, after }: Applied): readonly stri
   return [...hosts];
 }
 
-function byPort(fleet: FleetReader, change: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, change: Applied): readonly string[] {
   const hosts = new Set<string>();
-  for (const { host, places } of firstOrLastPlaces(fleet, change)) {
+  for (const { host, scope } of presenceChanges(fleet, change)) {
     hosts.add(host);
-    for (const { doc } of servicesOfSubnets(fleet, places.subnets).values()) {
-      for (const one of concerned(fleet, doc)) hosts.add(one);
+    for (const { doc } of servicesOfSubnets(fleet, scope.subnets).values()) {
+      for (const one of bfdHostsOf(fleet, doc)) hosts.add(one);
     }
   }
   return [...hosts];

@@ -1,28 +1,35 @@
-export { compile, compileInSteps, NOBODY_AROUND, WIPED } from './compile.ts';
-export type { Surroundings } from './compile.ts';
-export { compareWith } from './compare.ts';
-export { explainGap, explainGroups, explainInSteps, isOwner, NEXT_HOPS_BY_NAME, TABLE_WORDS } from './explain.ts';
-export type { Gap } from './piece.ts';
-export { within } from './in-subnet.ts';
+export { compile, STATIC_ENVIRONMENT, EMPTY_COMPILE_RESULT } from './compile.ts';
+export type { LocalEnvironment } from './compile.ts';
+export { compareContents } from './compare.ts';
+export {
+  explainFlows,
+  explainGaps,
+  explainGroups,
+  isOwnedBy,
+  matchesFilter,
+  NEXT_HOPS_BY_NAME,
+  TABLE_FILTER_VALUES,
+} from './explain.ts';
+export { subnetMatcher } from './in-subnet.ts';
 export { diff } from './diff.ts';
 export { interfaceOf, simulatedIdentity } from './keys.ts';
-export { CONNECTION_PATTERN, connectionText, readConnection } from './tracked-connection.ts';
-export { mayHaveTunnelsTo, peersPart } from './peers.ts';
+export { CONNECTION_PATTERN, formatConnection, parseConnection } from './tracked-connection.ts';
+export { possibleTunnelPeers, peersPart } from './peers.ts';
 export { servicesPart } from './services-part.ts';
-export { dataplaneView, domainOf } from './shown.ts';
-export type { DataplaneView, ShownService, ShownSubnet } from './shown.ts';
+export { readDataplaneView, domainOf } from './shown.ts';
+export type { DataplaneView, ServiceView, SubnetView } from './shown.ts';
 export { limitToVisibleHosts } from './site-scope.ts';
-export { strayPorts } from './strays.ts';
-export { touchedBy } from './touched.ts';
+export { findStrayPorts } from './strays.ts';
+export { computeRemovalImpact } from './touched.ts';
 export { SwitchDown, SwitchRefused } from './switch.ts';
 export type * from './switch.ts';
 export { announcementFrames, nextAnnouncement } from './answers/announce.ts';
-export type { Announced, Announcing } from './answers/announce.ts';
+export type { AnnouncedAddress, AnnouncementState } from './answers/announce.ts';
 export { answerDhcp } from './answers/dhcp.ts';
-export { dutiesOf } from './answers/duties.ts';
-export type { Duties } from './answers/duties.ts';
-export { answerNeighbour, routerAdvertisement } from './answers/neighbour.ts';
-export { askNow, learn, resolvingOf } from './answers/resolve.ts';
-export type { Resolving } from './answers/resolve.ts';
-export { questionFrame, saidIn } from './answers/resolve-frames.ts';
-export { annotate } from './trace-text.ts';
+export { responderConfigOf } from './answers/duties.ts';
+export type { ResponderConfig } from './answers/duties.ts';
+export { answerNd, unsolicitedRouterAdvertisement } from './answers/neighbour.ts';
+export { planQueries, learnBinding, updateNextHops } from './answers/resolve.ts';
+export type { NextHopTable } from './answers/resolve.ts';
+export { encodeAddressQuery, readBinding } from './answers/resolve-frames.ts';
+export { annotateTrace } from './trace-text.ts';

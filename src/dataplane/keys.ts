@@ -20,14 +20,14 @@ const hashes = new Map<string, bigint>();
 function hash64(text: string): bigint {
   let hash = hashes.get(text);
   if (hash !== undefined) return hash;
-  hash = stirred(text);
+  hash = computeHash(text);
   if (hashes.size >= HASHES_MAX) hashes.clear();
   hashes.set(text, hash);
   return hash;
 }
 
 /** FNV-1a of 64 bits, stirred once more: names that differ in their last letter only must not give neighbours. */
-function stirred(text: string): bigint {
+function computeHash(text: string): bigint {
   let hash = FNV_OFFSET;
   for (let at = 0; at < text.length; at += 1) {
     hash = ((hash ^ BigInt(text.charCodeAt(at))) * FNV_PRIME) & MASK_64;
@@ -58,7 +58,7 @@ export function portName(port: string): string {
 }
 
 /** The port of the integration bridge by which heartbeats with a peer are exchanged, and nothing else. */
-export function heartbeatPort(peer: string): string {
+export function bfdPortName(peer: string): string {
   return `"mh${hex(hash64(`heartbeat/${peer}`) & 0xffffffffffn, 10)}"`;
 }
 
@@ -97,7 +97,7 @@ function hex(value: bigint, digits: number): string {
 }
 
 /** Takes the next free number of a range; two owners of one number would make the second one's flows look like the first's. */
-class Range {
+class IdRange {
   readonly #size: bigint;
   readonly #owners = new Map<bigint, string>();
 
@@ -105,7 +105,7 @@ class Range {
     this.#size = BigInt(size);
   }
 
-  of(owner: string): bigint {
+  allocate(owner: string): bigint {
     for (let at = hash64(owner) % this.#size; ; at = (at + 1n) % this.#size) {
       const taken = this.#owners.get(at);
       if (taken === undefined) this.#owners.set(at, owner);
@@ -119,21 +119,21 @@ const ZONE_FIRST = 16;
 const ZONES = 2 ** 16 - ZONE_FIRST;
 
 /** The numbers of one host's switch. Asked for in the order of owners, it gives the same ones each time. */
-export class Numbers {
-  readonly #cookies = new Range(2 ** COOKIE_BITS);
-  readonly #groups = new Range(GROUPS);
-  readonly #zones = new Range(ZONES);
+export class IdAllocator {
+  readonly #cookies = new IdRange(2 ** COOKIE_BITS);
+  readonly #groups = new IdRange(GROUPS);
+  readonly #zones = new IdRange(ZONES);
 
   cookie({ kind, id }: Owner): Cookie {
-    return `${COOKIE_PREFIX}${hex(this.#cookies.of(`${kind}/${id}`), COOKIE_BITS / 4)}`;
+    return `${COOKIE_PREFIX}${hex(this.#cookies.allocate(`${kind}/${id}`), COOKIE_BITS / 4)}`;
   }
 
   /** Of a service, or of a domain. */
   group(owner: string): number {
-    return GROUP_FIRST + Number(this.#groups.of(owner));
+    return GROUP_FIRST + Number(this.#groups.allocate(owner));
   }
 
   zone(service: string): number {
-    return ZONE_FIRST + Number(this.#zones.of(service));
+    return ZONE_FIRST + Number(this.#zones.allocate(service));
   }
 }

@@ -4,20 +4,20 @@ import { idOf, type FleetReader } from '../fleet/index.ts';
 import { transportZoneOf, findHost, HOST, HOSTS_BY_STATE, type Host } from '../hosts/index.ts';
 import { canHaveTunnels, presenceOf, SUBNET, TUNNEL_ENDS_BY_ZONE, type TransportZone } from '../network/index.ts';
 import { meshOf } from './peers.ts';
-import { circleOf } from './relations.ts';
+import { relationsOf } from './relations.ts';
 
 /** Hosts that have tunnels: how many, and the first of them by name. */
-export interface Ends {
+export interface TunnelEnds {
   readonly count: number;
   readonly first: readonly string[];
 }
 
-export const NOBODY: Ends = { count: 0, first: [] };
+export const NO_TUNNEL_ENDS: TunnelEnds = { count: 0, first: [] };
 
-export class LeavingZones {
+export class ZonesAfterRemoval {
   readonly #fleet: FleetReader;
   readonly #leaving: ReadonlySet<string>;
-  readonly #zones = new Map<string, LeavingZone>();
+  readonly #zones = new Map<string, ZoneAfterRemoval>();
 
   constructor(fleet: FleetReader, leaving: ReadonlySet<string>) {
     this.#fleet = fleet;
@@ -25,12 +25,12 @@ export class LeavingZones {
   }
 
   /** The zone of a host; undefined when nobody there has tunnels. */
-  of(host: Host): LeavingZone | undefined {
+  zoneOf(host: Host): ZoneAfterRemoval | undefined {
     const [name, mesh] = [transportZoneOf(host), meshOf(this.#fleet, host)];
     if (mesh === undefined) return undefined;
     let zone = this.#zones.get(name);
     if (zone === undefined) {
-      zone = new LeavingZone({ fleet: this.#fleet, leaving: this.#leaving, name, mesh });
+      zone = new ZoneAfterRemoval({ fleet: this.#fleet, leaving: this.#leaving, name, mesh });
       this.#zones.set(name, zone);
     }
     return zone;
@@ -38,7 +38,7 @@ export class LeavingZones {
 }
 
 /** Hosts with something in a network or a subnet. */
-type Group = ReadonlyMap<string, unknown>;
+type PresenceGroup = ReadonlyMap<string, unknown>;
 
 interface ZoneOptions {
   readonly fleet: FleetReader;
@@ -47,12 +47,12 @@ interface ZoneOptions {
   readonly mesh: TransportZone['mesh'];
 }
 
-class LeavingZone {
+class ZoneAfterRemoval {
   readonly mesh: TransportZone['mesh'];
   /** Those that stay. */
   readonly count: number;
   readonly #options: ZoneOptions;
-  readonly #counted = new Map<Group, number>();
+  readonly #counted = new Map<PresenceGroup, number>();
   /** Nobody in the fleet is elsewhere or without tunnels: whoever has something in a network is an end. */
   readonly #isAll: boolean;
 
@@ -72,12 +72,12 @@ class LeavingZone {
     return host !== undefined && transportZoneOf(host) === name && canHaveTunnels(host);
   }
 
-  stays(id: string): boolean {
+  isRemaining(id: string): boolean {
     return !this.#options.leaving.has(id) && this.#isEnd(id);
   }
 
   /** In the order of names. */
-  first(limit: number, isWanted: (id: string) => boolean = () => true): string[] {
+  firstRemaining(limit: number, isWanted: (id: string) => boolean = () => true): string[] {
     const { fleet, name, leaving } = this.#options;
     const first: string[] = [];
     if (limit === 0) return first;
@@ -89,43 +89,43 @@ class LeavingZone {
   }
 
   /** Those that a leaver has something in common with. The largest group is counted once, the others are looked through. */
-  sharingWith(id: string, limit: number): Ends {
+  relatedTo(id: string, limit: number): TunnelEnds {
     const { fleet } = this.#options;
     const presence = presenceOf(fleet);
-    const { networks, subnets, hosts } = circleOf(fleet, id);
+    const { networks, subnets, hosts } = relationsOf(fleet, id);
     const groups = [
       ...networks.map((one) => presence.ofNetwork(one)),
-      ...[...subnets].filter((one) => !this.#isWithin(one, networks)).map((one) => presence.ofSubnet(one)),
+      ...[...subnets].filter((one) => !this.#isSubnetOf(one, networks)).map((one) => presence.ofSubnet(one)),
     ];
     const [largest = new Map<string, unknown>(), ...smaller] = groups.sort((one, other) => other.size - one.size);
     const others = new Set<string>();
     for (const group of [hosts, ...smaller]) {
-      for (const host of group.keys()) if (!largest.has(host) && this.stays(host)) others.add(host);
+      for (const host of group.keys()) if (!largest.has(host) && this.isRemaining(host)) others.add(host);
     }
     const count = this.#countOf(largest) + others.size;
     const isPeer = (host: string): boolean => largest.has(host) || others.has(host);
     // Whichever is less to go through: few are sorted, of many the first are found soon.
-    if (count > limit) return { count, first: this.first(limit, isPeer) };
-    const all = [...[...largest.keys()].filter((host) => this.stays(host)), ...others];
+    if (count > limit) return { count, first: this.firstRemaining(limit, isPeer) };
+    const all = [...[...largest.keys()].filter((host) => this.isRemaining(host)), ...others];
     return { count, first: all.sort() };
   }
 
   /** Whoever has something in a subnet has it in the network that it is of. */
-  #isWithin(subnet: string, networks: readonly string[]): boolean {
+  #isSubnetOf(subnet: string, networks: readonly string[]): boolean {
     const network = this.#options.fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc.network;
     return network !== undefined && networks.includes(network);
   }
 
-  #countOf(group: Group): number {
+  #countOf(group: PresenceGroup): number {
     let count = this.#counted.get(group);
-    if (count === undefined) this.#counted.set(group, (count = this.#staying(group)));
+    if (count === undefined) this.#counted.set(group, (count = this.#countRemaining(group)));
     return count;
   }
 
-  #staying(group: Group): number {
+  #countRemaining(group: PresenceGroup): number {
     if (this.#isAll) return group.size - [...this.#options.leaving].filter((id) => group.has(id)).length;
     let count = 0;
-    for (const host of group.keys()) if (this.stays(host)) count += 1;
+    for (const host of group.keys()) if (this.isRemaining(host)) count += 1;
     return count;
   }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Fleet } from '../fleet/index.ts';
 import { networksPart } from './networks-part.ts';
-import type { ShownNetworks } from './shown.ts';
-import { HOSTS, at, blue, host, keys, newFleet, portOn, red, router, service } from './view-parts-fixture.ts';
+import type { NetworksView } from './shown.ts';
+import { HOSTS, designatedAt, blue, host, keys, newFleet, portOn, red, router, service } from './view-parts-fixture.ts';
 
 describe('networks', () => {
-  const shown = (fleet: Fleet, name: string): ShownNetworks => networksPart.build(fleet, name) as ShownNetworks;
+  const shown = (fleet: Fleet, name: string): NetworksView => networksPart.build(fleet, name) as NetworksView;
   const hosts = HOSTS.map((name) => host(name));
 
   test('a host is told of every port elsewhere in the networks that it has ports in', () => {
@@ -35,7 +35,7 @@ describe('networks', () => {
       portOn('p1', 'c1', 'blue'),
       portOn('p3', 'c3', 'red'),
       router('edge', ['blue-v4', 'red-v4']),
-      service('nat', 'edge', at('c4')),
+      service('nat', 'edge', designatedAt('c4')),
     );
     for (const name of ['c1', 'c3', 'c4']) {
       expect(shown(fleet, name).domains.map(({ id }) => id)).toEqual(['network/blue', 'network/red']);

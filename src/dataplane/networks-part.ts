@@ -33,42 +33,50 @@ import {
   addPresence,
   hostsOfRouter,
   hostsOfService,
-  hostsSharingPlaces,
-  hostsTouchedBy,
+  relatedHostsIn,
+  participantsOf,
   servicesOfHost,
   servicesOfSubnets,
   subnetsOfService,
 } from './relations.ts';
-import { shownSubnet } from './services-part.ts';
+import { buildSubnet } from './services-part.ts';
 import {
   domainOf,
-  type ShownDomain,
-  type ShownFarPort,
-  type ShownNetworks,
-  type ShownRouter,
-  type ShownSubnet,
+  type DomainView,
+  type RemotePortView,
+  type NetworksView,
+  type RouterView,
+  type SubnetView,
 } from './shown.ts';
 
-const NONE: ShownNetworks = { domains: [], routers: [] };
+const NONE: NetworksView = { domains: [], routers: [] };
 
 export const networksPart: ViewPart = {
   name: 'networks',
-  build: (fleet, id) => finish(shownNetworks(fleet, id)),
-  buildInSteps: shownNetworks,
+  build: (fleet, id): NetworksView | undefined => {
+    const host = findHost(fleet, id)?.doc;
+    if (host === undefined) return undefined;
+    if (host.quarantined !== undefined || host.state === 'removed') return NONE;
+    const { domains, routers } = collectScope(fleet, id);
+    return {
+      domains: [...domains].sort().flatMap((domain) => buildDomain(fleet, domain, id)),
+      routers: [...routers].sort().flatMap((router) => buildRouter(fleet, router)),
+    };
+  },
   affects: (fleet, change) => {
     switch (change.kind) {
       case PORT.name:
-        return byPort(fleet, change);
+        return affectedByPort(fleet, change);
       case ROUTER.name:
-        return byRouter(fleet, change);
+        return affectedByRouter(fleet, change);
       case SERVICE.name:
-        return byService(fleet, change);
+        return affectedByService(fleet, change);
       case SUBNET.name:
-        return bySubnet(fleet, change);
+        return affectedBySubnet(fleet, change);
       case TUNNEL_KEY.name:
-        return byKey(fleet, change);
+        return affectedByTunnelKey(fleet, change);
       case HOST.name:
-        return isShown(change.before?.doc) === isShown(change.after?.doc)
+        return isTrusted(change.before?.doc) === isTrusted(change.after?.doc)
           ? []
           : [(change.after ?? change.before)?.id ?? ''];
       default:
@@ -77,28 +85,18 @@ export const networksPart: ViewPart = {
   },
 };
 
-function* shownNetworks(fleet: FleetReader, id: string): Steps<ShownNetworks | undefined> {
-  const host = findHost(fleet, id)?.doc;
-  if (host === undefined) return undefined;
-  if (host.quarantined !== undefined || host.state === 'removed') return NONE;
-  const { domains, routers } = concerning(fleet, id);
-  const shown: ShownDomain[] = [];
-  for (const domain of [...domains].sort()) shown.push(...(yield* shownDomain(fleet, domain, id)));
-  return { domains: shown, routers: [...routers].sort().flatMap((router) => shownRouter(fleet, router)) };
-}
-
-function isShown(doc: unknown): boolean {
+function isTrusted(doc: unknown): boolean {
   const host = doc as Host | undefined;
   return host !== undefined && host.quarantined === undefined && host.state !== 'removed';
 }
 
-interface Concerning {
+interface HostScope {
   readonly domains: ReadonlySet<string>;
   readonly routers: ReadonlySet<string>;
 }
 
 /** The domains of its ports, and those of every router that a subnet of it is behind or that it does something for. */
-function concerning(fleet: FleetReader, host: string): Concerning {
+function collectScope(fleet: FleetReader, host: string): HostScope {
   const domains = new Set<string>();
   const subnets = new Set<string>();
   for (const { doc } of fleet.find(PORTS_BY_HOST, host)) {
@@ -119,66 +117,66 @@ function concerning(fleet: FleetReader, host: string): Concerning {
   return { domains, routers };
 }
 
-function* shownDomain(fleet: FleetReader, id: string, host: string): Steps<ShownDomain[]> {
+function buildDomain(fleet: FleetReader, id: string, host: string): DomainView[] {
   const [kind, name] = id.split('/') as ['network' | 'segment', string];
   const key = tunnelKeyOf(fleet, { for: kind, id: name });
   if (key === undefined) return [];
   const found = kind === 'segment' ? fleet.find(PORTS_BY_SEGMENT, name) : fleet.find(PORTS_BY_NETWORK, name);
-  const far: ShownFarPort[] = [];
-  // All at once: who is in an index is certain until the next change only.
-  yield* eachInSteps([...found], (port) => {
-    const shown = farPort(port, kind);
-    if (shown !== undefined && shown.host !== host) far.push(shown);
-  });
-  const ports = yield* sortInSteps(far, (one, other) => (one.id < other.id ? -1 : 1));
-  return [{ id, key, subnets: subnetsIn(fleet, kind, name), ports }];
+  const ports: RemotePortView[] = [];
+  for (const port of found) {
+    const far = buildRemotePort(port, kind);
+    if (far !== undefined && far.host !== host) ports.push(far);
+  }
+  return [
+    { id, key, subnets: subnetsIn(fleet, kind, name), ports: ports.sort((one, other) => (one.id < other.id ? -1 : 1)) },
+  ];
 }
 
-function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string): ShownSubnet[] {
+function subnetsIn(fleet: FleetReader, kind: 'network' | 'segment', name: string): SubnetView[] {
   const network = kind === 'network' ? name : fleet.get(SEGMENT, name as Id<'segment'>)?.doc.network;
   const all = network === undefined ? [] : [...fleet.find(SUBNETS_BY_NETWORK, network)];
   const ours = all.filter(({ doc }) => doc.segment === (kind === 'segment' ? name : undefined));
   return ours
     .map(({ id }) => id as string)
     .sort()
-    .flatMap((id) => shownSubnet(fleet, id));
+    .flatMap((id) => buildSubnet(fleet, id));
 }
 
-function farPort({ id, doc }: Stored<'port', Port>, kind: 'network' | 'segment'): ShownFarPort | undefined {
+function buildRemotePort({ id, doc }: Stored<'port', Port>, kind: 'network' | 'segment'): RemotePortView | undefined {
   const { binding, mac, addresses } = doc;
   if (binding === undefined || (kind === 'network' && binding.segment !== undefined)) return undefined;
   return { id, mac, addresses: addresses.map(({ ip }) => ip), host: binding.host };
 }
 
-function shownRouter(fleet: FleetReader, id: string): ShownRouter[] {
+function buildRouter(fleet: FleetReader, id: string): RouterView[] {
   const key = tunnelKeyOf(fleet, { for: 'router', id });
   const router = fleet.get(ROUTER, id as Id<'router'>)?.doc;
   if (key === undefined || router === undefined) return [];
-  return [{ id, key, subnets: [...router.subnets].sort().flatMap((subnet) => shownSubnet(fleet, subnet)) }];
+  return [{ id, key, subnets: [...router.subnets].sort().flatMap((subnet) => buildSubnet(fleet, subnet)) }];
 }
 
 /** The hosts that are told of a network: those with ports in it, and those that route into one of its subnets. */
-function hostsSeeing(fleet: FleetReader, networks: Iterable<string>): Set<string> {
+function hostsWithNetworks(fleet: FleetReader, networks: Iterable<string>): Set<string> {
   const all = [...networks];
   const subnets = all.flatMap((network) => [...fleet.find(SUBNETS_BY_NETWORK, network)].map(({ id }): string => id));
-  return hostsSharingPlaces(fleet, { networks: all, subnets: withRouted(fleet, subnets) });
+  return relatedHostsIn(fleet, { networks: all, subnets: expandRouted(fleet, subnets) });
 }
 
 /** The hosts that are told of a segment: those with ports on it, and those that route into one of its subnets. */
-function hostsSeeingSegment(fleet: FleetReader, segment: string, network: string): Set<string> {
+function hostsWithSegment(fleet: FleetReader, segment: string, network: string): Set<string> {
   const subnets = [...fleet.find(SUBNETS_BY_NETWORK, network)].filter(({ doc }) => doc.segment === segment);
-  const all = withRouted(
+  const all = expandRouted(
     fleet,
     subnets.map(({ id }): string => id),
   );
-  const hosts = hostsSharingPlaces(fleet, { networks: [], subnets: all });
+  const hosts = relatedHostsIn(fleet, { networks: [], subnets: all });
   addPresence(fleet, hosts, all);
   for (const host of presenceOf(fleet).withoutAddressOn(segment).keys()) hosts.add(host);
   return hosts;
 }
 
 /** These subnets, and all that they are routed to. */
-function withRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
+function expandRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
   const found = new Set(subnets);
   for (const subnet of [...found]) {
     for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) for (const one of router.doc.subnets) found.add(one);
@@ -187,67 +185,68 @@ function withRouted(fleet: FleetReader, subnets: Iterable<string>): string[] {
 }
 
 /** What others see of a port. */
-function seen(port: Port | undefined): string {
+function portFingerprint(port: Port | undefined): string {
   if (port?.binding === undefined) return '';
   const { binding, mac, network, addresses } = port;
   return [binding.host, binding.segment, mac, network, ...addresses.map(({ ip }) => ip)].join('|');
 }
 
-function byPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Port | undefined, after?.doc as Port | undefined];
-  if (seen(was) === seen(is)) return [];
+  if (portFingerprint(was) === portFingerprint(is)) return [];
   const hosts = new Set<string>();
   for (const { network, binding } of [was, is].filter((port) => port !== undefined)) {
     if (binding === undefined) continue;
     const { host, segment } = binding;
-    const seeing = segment === undefined ? hostsSeeing(fleet, [network]) : hostsSeeingSegment(fleet, segment, network);
+    const seeing =
+      segment === undefined ? hostsWithNetworks(fleet, [network]) : hostsWithSegment(fleet, segment, network);
     for (const one of seeing) hosts.add(one);
     hosts.add(host);
   }
   return [...hosts];
 }
 
-function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   if (was?.subnets.join() === is?.subnets.join()) return [];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
   const hosts = hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets);
   // Whoever does something for one of its subnets, with or without presence.
   for (const { doc } of servicesOfSubnets(fleet, subnets).values())
-    for (const host of hostsTouchedBy(doc)) hosts.add(host);
+    for (const host of participantsOf(doc)) hosts.add(host);
   return [...hosts];
 }
 
 /** Whoever gets something to do with a service, or has nothing to do with it any more. */
-function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const hosts = new Set<string>();
   for (const side of [before, after]) {
     const service = side?.doc as Service | undefined;
-    if (service !== undefined) for (const host of hostsTouchedBy(service)) hosts.add(host);
+    if (service !== undefined) for (const host of participantsOf(service)) hosts.add(host);
   }
   const only = (before === undefined ? after : after === undefined ? before : undefined)?.doc as Service | undefined;
   if (only !== undefined) for (const host of hostsOfService(fleet, only)) hosts.add(host);
   return [...hosts];
 }
 
-function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
   const networks = [was, is].flatMap((side) => (side === undefined ? [] : [side.network]));
-  const hosts = hostsSeeing(fleet, networks);
-  const subnets = withRouted(fleet, [(after ?? before)?.id ?? '']);
-  for (const host of hostsSharingPlaces(fleet, { networks, subnets })) hosts.add(host);
+  const hosts = hostsWithNetworks(fleet, networks);
+  const subnets = expandRouted(fleet, [(after ?? before)?.id ?? '']);
+  for (const host of relatedHostsIn(fleet, { networks, subnets })) hosts.add(host);
   return [...hosts];
 }
 
-function byKey(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByTunnelKey(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const of = (after ?? before)?.doc as { readonly for: string; readonly id: string } | undefined;
   if (of === undefined) return [];
-  if (of.for === 'network') return [...hostsSeeing(fleet, [of.id])];
+  if (of.for === 'network') return [...hostsWithNetworks(fleet, [of.id])];
   if (of.for === 'router') {
     const subnets = fleet.get(ROUTER, of.id as Id<'router'>)?.doc.subnets ?? [];
-    return [...hostsOfRouter(fleet, of.id, subnets), ...hostsSharingPlaces(fleet, { networks: [], subnets })];
+    return [...hostsOfRouter(fleet, of.id, subnets), ...relatedHostsIn(fleet, { networks: [], subnets })];
   }
   const network = fleet.get(SEGMENT, of.id as Id<'segment'>)?.doc.network;
-  return network === undefined ? [] : [...hostsSeeing(fleet, [network])];
+  return network === undefined ? [] : [...hostsWithNetworks(fleet, [network])];
 }

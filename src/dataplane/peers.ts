@@ -25,16 +25,9 @@ import {
   type TransportZone,
   type TunnelEnd,
 } from '../network/index.ts';
-import { firstOrLastPlaces } from './port-places.ts';
-import {
-  hostsOfRouter,
-  hostsOfService,
-  hostsSharing,
-  hostsSharingInSteps,
-  hostsSharingPlaces,
-  hostsTouchedBy,
-} from './relations.ts';
-import type { ShownPeer } from './shown.ts';
+import { presenceChanges } from './port-places.ts';
+import { hostsOfRouter, hostsOfService, relatedHosts, relatedHostsIn, participantsOf } from './relations.ts';
+import type { PeerView } from './shown.ts';
 
 export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | undefined {
   const zone = zoneOfHost(fleet, host);
@@ -42,15 +35,14 @@ export function meshOf(fleet: FleetReader, host: Host): TransportZone['mesh'] | 
 }
 
 /** The hosts of its zone that a host should have tunnels with, whether it can have any itself or not; in the order of names. */
-function* neighbours(fleet: FleetReader, { id, doc }: StoredHost): Steps<StoredHost[]> {
+function meshPeers(fleet: FleetReader, { id, doc }: StoredHost): StoredHost[] {
   const mesh = meshOf(fleet, doc);
   if (mesh === undefined) return [];
   const found =
     mesh === 'full'
       ? [...fleet.find(TUNNEL_ENDS_BY_ZONE, transportZoneOf(doc))]
-      : yield* hostsNamed(fleet, yield* sortInSteps([...(yield* hostsSharingInSteps(fleet, id))], inOrder));
-  return yield* filterInSteps(
-    found,
+      : [...relatedHosts(fleet, id)].sort().flatMap((name) => findHost(fleet, name) ?? []);
+  return found.filter(
     (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
   );
 }
@@ -80,20 +72,27 @@ function* shownPeers(fleet: FleetReader, id: string): Steps<readonly ShownPeer[]
 
 export const peersPart: ViewPart = {
   name: 'peers',
-  build: (fleet, id) => finish(shownPeers(fleet, id)),
-  buildInSteps: shownPeers,
+  build: (fleet, id): readonly PeerView[] | undefined => {
+    const host = findHost(fleet, id);
+    if (host === undefined) return undefined;
+    if (!canHaveTunnels(host.doc)) return [];
+    return meshPeers(fleet, host).map((peer) => ({
+      host: peer.id,
+      tunnelAddress: (peer.doc as TunnelEnd).tunnelAddress,
+    }));
+  },
   affects: (fleet, change) => {
     switch (change.kind) {
       case HOST.name:
-        return byHost(fleet, change);
+        return affectedByHost(fleet, change);
       case TRANSPORT_ZONE.name:
-        return byZone(fleet, change);
+        return affectedByZone(fleet, change);
       case PORT.name:
-        return byPort(fleet, change);
+        return affectedByPort(fleet, change);
       case ROUTER.name:
-        return byRouter(fleet, change);
+        return affectedByRouter(fleet, change);
       case SERVICE.name:
-        return byService(fleet, change);
+        return affectedByService(fleet, change);
       default:
         return [];
     }
@@ -101,10 +100,10 @@ export const peersPart: ViewPart = {
 };
 
 /** Those that should have a tunnel to a host, were it to stay when it is going. */
-export function peersOf(fleet: FleetReader, id: string): readonly string[] {
+export function meshPeersOf(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host?.doc.tunnelAddress === undefined) return [];
-  return finish(neighbours(fleet, host)).map((peer): string => peer.id);
+  return meshPeers(fleet, host).map((peer): string => peer.id);
 }
 
 /**
@@ -112,7 +111,7 @@ export function peersOf(fleet: FleetReader, id: string): readonly string[] {
  * was ever in one of its zones. Tunnels come and go with what lives on hosts, with addresses, zones and the mesh, and whoever has
  * not followed yet has what was right before.
  */
-export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly string[] {
+export function possibleTunnelPeers(fleet: FleetReader, id: string): readonly string[] {
   const host = findHost(fleet, id);
   if (host === undefined) return [];
   const found = new Set<string>();
@@ -124,17 +123,17 @@ export function mayHaveTunnelsTo(fleet: FleetReader, id: string): readonly strin
   return [...found];
 }
 
-function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   const id = (after ?? before)?.id ?? '';
-  if (tunnelFacts(was) === tunnelFacts(is)) return [];
+  if (tunnelFingerprint(was) === tunnelFingerprint(is)) return [];
   const hosts = new Set([id]);
   for (const side of [was, is]) {
     if (side === undefined) continue;
     const mesh = meshOf(fleet, side);
     // What it shared with those of the zone that it left may have gone in the same commit.
     const hasLeft = side === was && is !== undefined && transportZoneOf(was) !== transportZoneOf(is);
-    if (mesh === 'needed' && !hasLeft) for (const other of hostsSharing(fleet, id)) hosts.add(other);
+    if (mesh === 'needed' && !hasLeft) for (const other of relatedHosts(fleet, id)) hosts.add(other);
     else if (mesh !== undefined) {
       for (const other of fleet.find(HOSTS_BY_TRANSPORT_ZONE, transportZoneOf(side))) hosts.add(other.id);
     }
@@ -143,37 +142,37 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
 }
 
 /** What others see of a host here: the same for as long as nothing of it concerns them. */
-function tunnelFacts(host: Host | undefined): string {
+function tunnelFingerprint(host: Host | undefined): string {
   return host !== undefined && canHaveTunnels(host) ? `${transportZoneOf(host)}|${host.tunnelAddress}` : '';
 }
 
-function byZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByZone(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as TransportZone | undefined, after?.doc as TransportZone | undefined];
   if (was?.mesh === is?.mesh) return [];
   return [...fleet.find(HOSTS_BY_TRANSPORT_ZONE, (after ?? before)?.id ?? '')].map((host) => host.id);
 }
 
-function byPort(fleet: FleetReader, change: Applied): readonly string[] {
+function affectedByPort(fleet: FleetReader, change: Applied): readonly string[] {
   const hosts = new Set<string>();
-  for (const { host, places } of firstOrLastPlaces(fleet, change)) {
+  for (const { host, scope } of presenceChanges(fleet, change)) {
     const doc = findHost(fleet, host)?.doc;
     if (doc === undefined || meshOf(fleet, doc) !== 'needed') continue;
     hosts.add(host);
-    for (const one of hostsSharingPlaces(fleet, places)) hosts.add(one);
+    for (const one of relatedHostsIn(fleet, scope)) hosts.add(one);
   }
   return [...hosts];
 }
 
-function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const [old, now] = [was?.subnets ?? [], is?.subnets ?? []];
   if (old.length === now.length && old.every((subnet) => now.includes(subnet))) return [];
   return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', [...old, ...now])];
 }
 
-function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
-  const [old, now] = [was, is].map((side) => new Set(side === undefined ? [] : hostsTouchedBy(side)));
+  const [old, now] = [was, is].map((side) => new Set(side === undefined ? [] : participantsOf(side)));
   const service = is ?? was;
   if (service === undefined || old === undefined || now === undefined) return [];
   if (old.size === now.size && [...old].every((host) => now.has(host))) return [];

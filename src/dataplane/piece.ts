@@ -1,15 +1,15 @@
 // What one resource wants on the switch: the flows and groups of a service, a peer, a port, a domain or a router, with the resource
 // as the owner of all of them. The compiler puts pieces together; none of them knows of another.
-import type { Numbers, Owner } from './keys.ts';
-import type { ShownService } from './shown.ts';
+import type { IdAllocator, Owner } from './keys.ts';
+import type { ServiceView } from './shown.ts';
 import type { Flow, Group } from './switch.ts';
 
 /** Why a flow is there, in a word; the sentence to it is in `reasons.ts`. */
-export interface Draft extends Omit<Flow, 'cookie'> {
-  readonly why: Why;
+export interface FlowDraft extends Omit<Flow, 'cookie'> {
+  readonly reason: FlowReason;
 }
 
-export type Why =
+export type FlowReason =
   | 'unknown-is-dropped'
   | 'from-peer'
   | 'next-hop-answers'
@@ -60,22 +60,22 @@ export interface Gap {
    * `no-tunnel`: it would send to a host that is no peer. `same-match`: another owner has a flow with this very match. `no-key`: what
    * it lies in has no tunnel key. `no-next-hop`: the network outside has no gateway. `next-hop-silent`: it has not answered yet.
    */
-  readonly because: 'no-tunnel' | 'same-match' | 'no-key' | 'no-next-hop' | 'next-hop-silent';
+  readonly reason: 'no-tunnel' | 'same-match' | 'no-key' | 'no-next-hop' | 'next-hop-silent';
   /** The host, the flow, the network or the address. */
   readonly what: string;
 }
 
-export interface Piece {
+export interface FlowFragment {
   readonly owner: Owner;
-  readonly flows: readonly Draft[];
+  readonly flows: readonly FlowDraft[];
   readonly groups?: readonly Group[];
   readonly gaps?: readonly Gap[];
 }
 
 /** What the compiler of one service is given. */
-export interface Ground {
+export interface CompileContext {
   readonly host: string;
-  readonly numbers: Numbers;
+  readonly allocator: IdAllocator;
   /** The peers' tunnel addresses, by host. */
   readonly peers: ReadonlyMap<string, string>;
   /** The keys of domains and routers, by id. */
@@ -84,7 +84,7 @@ export interface Ground {
   /** The hardware address of a next hop outside; undefined until it has answered. */
   readonly nextHop: (ip: string) => string | undefined;
   /** Whether the heartbeat of a peer says anything: it is listened for, and was heard before. */
-  readonly listensFor: (peer: string) => boolean;
+  readonly isBfdMonitored: (peer: string) => boolean;
 }
 
 export interface Hop {
@@ -96,23 +96,23 @@ export interface Hop {
 const NOWHERE: Hop = { address: undefined, gaps: [] };
 
 /** The way to a host that a service sends to. */
-export function hopTo(service: ShownService, host: string | undefined, { peers }: Ground): Hop {
+export function findTunnelHop(service: ServiceView, host: string | undefined, { peers }: CompileContext): Hop {
   if (host === undefined) return NOWHERE;
   const address = peers.get(host);
   if (address !== undefined) return { address, gaps: [] };
-  return { address, gaps: [{ owner: ownerOf(service), because: 'no-tunnel', what: host }] };
+  return { address, gaps: [{ owner: serviceOwner(service), reason: 'no-tunnel', what: host }] };
 }
 
 /** The way out of this host itself. */
-export function wayOutBy(service: ShownService, via: string | undefined, { nextHop }: Ground): Hop {
-  const owner = ownerOf(service);
+export function findExternalHop(service: ServiceView, via: string | undefined, { nextHop }: CompileContext): Hop {
+  const owner = serviceOwner(service);
   if (via === undefined) {
-    return { address: undefined, gaps: [{ owner, because: 'no-next-hop', what: service.router ?? service.id }] };
+    return { address: undefined, gaps: [{ owner, reason: 'no-next-hop', what: service.router ?? service.id }] };
   }
   const address = nextHop(via);
-  return { address, gaps: address === undefined ? [{ owner, because: 'next-hop-silent', what: via }] : [] };
+  return { address, gaps: address === undefined ? [{ owner, reason: 'next-hop-silent', what: via }] : [] };
 }
 
-export function ownerOf({ id }: ShownService): Owner {
+export function serviceOwner({ id }: ServiceView): Owner {
   return { kind: 'service', id };
 }

@@ -1,30 +1,30 @@
 // Where the change of a port makes a difference to others: only the first and the last port of a network or a subnet on a host does.
 import type { Applied, FleetReader } from '../fleet/index.ts';
 import { PORT, PORTS_BY_HOST, type Port } from '../network/index.ts';
-import type { Places } from './relations.ts';
+import type { PresenceScope } from './relations.ts';
 
-export interface FirstOrLast {
+export interface PresenceChange {
   readonly host: string;
   /** Not empty. */
-  readonly places: Places;
+  readonly scope: PresenceScope;
 }
 
 /** The hosts that have just come to places, or have just left them. */
-export function firstOrLastPlaces(fleet: FleetReader, { kind, before, after }: Applied): FirstOrLast[] {
+export function presenceChanges(fleet: FleetReader, { kind, before, after }: Applied): PresenceChange[] {
   if (kind !== PORT.name) return [];
   return [before, after].flatMap((side) => {
     const port = side?.doc as Port | undefined;
     const host = port?.binding?.host;
     if (port === undefined || host === undefined) return [];
     const other = (side === before ? after : before)?.doc as Port | undefined;
-    const within = placesOf(port, other?.binding?.host === host ? other : undefined);
-    const places = withoutThoseBefore(fleet, within, { id: side?.id ?? '', host, revision: after?.revision });
-    return places.networks.length + places.subnets.length === 0 ? [] : [{ host, places }];
+    const within = changedScope(port, other?.binding?.host === host ? other : undefined);
+    const scope = excludeStillPresent(fleet, within, { id: side?.id ?? '', host, revision: after?.revision });
+    return scope.networks.length + scope.subnets.length === 0 ? [] : [{ host, scope }];
   });
 }
 
 /** Where a port is, but for where it is on the other side of the change as well. */
-function placesOf(port: Port, other: Port | undefined): Places {
+function changedScope(port: Port, other: Port | undefined): PresenceScope {
   const subnets = new Set(port.addresses.map(({ subnet }) => subnet));
   for (const { subnet } of other?.addresses ?? []) subnets.delete(subnet);
   return { networks: port.network === other?.network ? [] : [port.network], subnets: [...subnets] };
@@ -34,11 +34,11 @@ function placesOf(port: Port, other: Port | undefined): Places {
  * The places where this port is, or was, the only one of its host. Ports that were changed in the same commit or later do not
  * count against it: of several that come together, each may be the first.
  */
-function withoutThoseBefore(
+function excludeStillPresent(
   fleet: FleetReader,
-  { networks, subnets }: Places,
+  { networks, subnets }: PresenceScope,
   of: { readonly id: string; readonly host: string; readonly revision: number | undefined },
-): Places {
+): PresenceScope {
   if (networks.length + subnets.length === 0) return { networks, subnets };
   const others = [...fleet.find(PORTS_BY_HOST, of.host)].filter(
     (port) => port.id !== of.id && (of.revision === undefined || port.revision < of.revision),

@@ -1,8 +1,8 @@
 // Why a flow is on a switch, in sentences: one for each reason that the compiler has. What is shown, diffed and traced is explained
 // from here alone.
-import type { Gap, Why } from './piece.ts';
+import type { Gap, FlowReason } from './piece.ts';
 
-export const WHY_SENTENCES: Readonly<Record<Why, string>> = {
+export const FLOW_REASON_SENTENCES: Readonly<Record<FlowReason, string>> = {
   'unknown-is-dropped': 'What nothing else is for is dropped.',
   'from-peer': 'Packets by tunnel are taken from this peer.',
   'next-hop-answers': 'A next hop outside answers the agent where it is.',
@@ -50,7 +50,7 @@ export const WHY_SENTENCES: Readonly<Record<Why, string>> = {
   'floating-answers-arp': 'Who asks outside for the floating address is answered here.',
 };
 
-const GAP_SENTENCES: Readonly<Record<Gap['because'], (what: string) => string>> = {
+const GAP_SENTENCES: Readonly<Record<Gap['reason'], (what: string) => string>> = {
   'no-tunnel': (host) => `It would send to ${host}, to which there is no tunnel.`,
   'same-match': (flow) => `Something else has the flow ${flow}.`,
   'no-key': (what) => `${what} has no tunnel key yet.`,
@@ -58,6 +58,6 @@ const GAP_SENTENCES: Readonly<Record<Gap['because'], (what: string) => string>> 
   'next-hop-silent': (ip) => `The next hop ${ip} has not answered yet.`,
 };
 
-export function gapSentence({ owner: { kind, id }, because, what }: Gap): string {
-  return `${kind} ${id}: ${GAP_SENTENCES[because](what)}`;
+export function gapSentence({ owner: { kind, id }, reason, what }: Gap): string {
+  return `${kind} ${id}: ${GAP_SENTENCES[reason](what)}`;
 }

@@ -19,19 +19,19 @@ export function subnetsOfService(
   return type === 'nat' ? (fleet.get(ROUTER, subject as Id<'router'>)?.doc.subnets ?? []) : [subject];
 }
 
-export function hostsTouchedBy({ designated, standby, handOver }: Service): string[] {
+export function participantsOf({ designated, standby, handOver }: Service): string[] {
   return [designated?.host, standby, handOver?.from, handOver?.to].filter((host) => host !== undefined);
 }
 
 /** The services that touch a host; one may come twice. */
-function* servicesTouching(fleet: FleetReader, host: string): Iterable<StoredService> {
+function* servicesWithParticipant(fleet: FleetReader, host: string): Iterable<StoredService> {
   yield* fleet.find(SERVICES_TOUCHING_HOST, host);
   yield* fleet.find(SERVICES_BY_STANDBY, host);
 }
 
 /** Everybody whom a service concerns: where it has presence, who does it, who is about to or did. */
 export function hostsOfService(fleet: FleetReader, service: Service): Set<string> {
-  const hosts = new Set(hostsTouchedBy(service));
+  const hosts = new Set(participantsOf(service));
   addPresence(fleet, hosts, subnetsOfService(fleet, service));
   return hosts;
 }
@@ -56,7 +56,7 @@ export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Itera
   const hosts = new Set<string>();
   addPresence(fleet, hosts, subnets);
   for (const { doc } of fleet.find(SERVICES_BY_SUBJECT, router)) {
-    if (doc.type === 'nat') for (const host of hostsTouchedBy(doc)) hosts.add(host);
+    if (doc.type === 'nat') for (const host of participantsOf(doc)) hosts.add(host);
   }
   return hosts;
 }
@@ -65,67 +65,57 @@ export function hostsOfRouter(fleet: FleetReader, router: string, subnets: Itera
 export function servicesOfHost(fleet: FleetReader, host: string): StoredService[] {
   if (fleet.count(SERVICE) === 0) return [];
   const found = servicesOfSubnets(fleet, presenceOf(fleet).subnetsOn(host));
-  for (const service of servicesTouching(fleet, host)) found.set(service.id, service);
+  for (const service of servicesWithParticipant(fleet, host)) found.set(service.id, service);
   return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 /** The hosts that share a network, a router or a service with a host. The relation is mutual. */
-export function hostsSharing(fleet: FleetReader, host: string): Set<string> {
-  return hostsIn(fleet, circleOf(fleet, host));
+export function relatedHosts(fleet: FleetReader, host: string): Set<string> {
+  return hostsOfRelations(fleet, relationsOf(fleet, host));
 }
 
-/** The same with turns for others between; hosts that come or go meanwhile may be among them or not. */
-export function* hostsSharingInSteps(fleet: FleetReader, host: string): Steps<Set<string>> {
-  const presence = presenceOf(fleet);
-  const { networks, subnets, hosts } = circleOf(fleet, host);
-  const all = new Set(hosts);
-  for (const network of networks) yield* eachInSteps(presence.ofNetwork(network).keys(), (one) => all.add(one));
-  for (const subnet of subnets) yield* eachInSteps(presence.ofSubnet(subnet).keys(), (one) => all.add(one));
-  return all;
-}
-
-export interface Places {
+export interface PresenceScope {
   readonly networks: readonly string[];
   readonly subnets: readonly string[];
 }
 
 /** Those with whom a host has to do that has something in these places. */
-export function hostsSharingPlaces(fleet: FleetReader, places: Places): Set<string> {
-  return hostsIn(fleet, circleOfPlaces(fleet, places));
+export function relatedHostsIn(fleet: FleetReader, places: PresenceScope): Set<string> {
+  return hostsOfRelations(fleet, relationsIn(fleet, places));
 }
 
 /** With whom a host has to do, before anybody is looked up: everybody in these networks and subnets, and these hosts. */
-export interface Circle {
+export interface Relations {
   readonly networks: readonly string[];
   readonly subnets: Set<string>;
   readonly hosts: Set<string>;
 }
 
 /** Costs what the host has, however many are in its networks. */
-export function circleOf(fleet: FleetReader, host: string): Circle {
+export function relationsOf(fleet: FleetReader, host: string): Relations {
   const presence = presenceOf(fleet);
-  const circle = circleOfPlaces(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
-  for (const { doc } of servicesTouching(fleet, host)) {
+  const circle = relationsIn(fleet, { networks: presence.networksOn(host), subnets: presence.subnetsOn(host) });
+  for (const { doc } of servicesWithParticipant(fleet, host)) {
     for (const subnet of subnetsOfService(fleet, doc)) circle.subnets.add(subnet);
-    for (const other of hostsTouchedBy(doc)) circle.hosts.add(other);
+    for (const other of participantsOf(doc)) circle.hosts.add(other);
   }
   return circle;
 }
 
-function circleOfPlaces(fleet: FleetReader, { networks, subnets }: Places): Circle {
-  const circle: Circle = { networks, subnets: new Set(), hosts: new Set() };
+function relationsIn(fleet: FleetReader, { networks, subnets }: PresenceScope): Relations {
+  const circle: Relations = { networks, subnets: new Set(), hosts: new Set() };
   for (const subnet of subnets) {
     for (const router of fleet.find(ROUTERS_BY_SUBNET, subnet)) {
       for (const other of router.doc.subnets) circle.subnets.add(other);
     }
   }
   for (const { doc } of servicesOfSubnets(fleet, subnets).values()) {
-    for (const host of hostsTouchedBy(doc)) circle.hosts.add(host);
+    for (const host of participantsOf(doc)) circle.hosts.add(host);
   }
   return circle;
 }
 
-function hostsIn(fleet: FleetReader, { networks, subnets, hosts }: Circle): Set<string> {
+function hostsOfRelations(fleet: FleetReader, { networks, subnets, hosts }: Relations): Set<string> {
   const presence = presenceOf(fleet);
   const all = new Set(hosts);
   for (const network of networks) for (const host of presence.ofNetwork(network).keys()) all.add(host);

@@ -34,28 +34,28 @@ import {
   servicesOfSubnets,
   subnetsOfService,
 } from './relations.ts';
-import { domainOf, type Role, type ShownService, type ShownSubnet } from './shown.ts';
+import { domainOf, type ServiceRole, type ServiceView, type SubnetView } from './shown.ts';
 
 export const servicesPart: ViewPart = {
   name: 'services',
-  build: (fleet, id): readonly ShownService[] | undefined => {
+  build: (fleet, id): readonly ServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
     if (host.quarantined !== undefined || host.state === 'removed') return [];
-    return servicesOfHost(fleet, id).map((service) => shown(fleet, id, service));
+    return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
   },
   affects: (fleet, change) => {
     switch (change.kind) {
       case SERVICE.name:
-        return byService(fleet, change);
+        return affectedByService(fleet, change);
       case HOST.name:
-        return byHost(fleet, change);
+        return affectedByHost(fleet, change);
       case ROUTER.name:
-        return byRouter(fleet, change);
+        return affectedByRouter(fleet, change);
       case SUBNET.name:
-        return bySubnet(fleet, change);
+        return affectedBySubnet(fleet, change);
       case FLOATING_ADDRESS.name:
-        return byFloatingAddress(fleet, change);
+        return affectedByFloatingAddress(fleet, change);
       case PORT.name:
         return [change.before, change.after].flatMap((side) => hostOf(side?.doc as Port | undefined) ?? []);
       default:
@@ -64,10 +64,10 @@ export const servicesPart: ViewPart = {
   },
 };
 
-function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): ShownService {
+function buildService(fleet: FleetReader, host: string, { id, doc }: StoredService): ServiceView {
   const { type, epoch, designated, standby, handOver } = doc;
-  const subnets = subnetsOfService(fleet, doc).flatMap((subnet) => shownSubnet(fleet, subnet));
-  const other = handOver === undefined ? undefined : otherEnd(handOver, host);
+  const subnets = subnetsOfService(fleet, doc).flatMap((subnet) => buildSubnet(fleet, subnet));
+  const other = handOver === undefined ? undefined : otherHostOf(handOver, host);
   return {
     id,
     type,
@@ -86,7 +86,7 @@ function shown(fleet: FleetReader, host: string, { id, doc }: StoredService): Sh
 }
 
 /** The router that a subnet is behind, and the next hop of what leaves it untranslated. */
-function routeFacts(fleet: FleetReader, subnet: string): Pick<ShownService, 'router' | 'via'> {
+function routeFacts(fleet: FleetReader, subnet: string): Pick<ServiceView, 'router' | 'via'> {
   const [router] = fleet.find(ROUTERS_BY_SUBNET, subnet);
   if (router === undefined) return {};
   const version = fleet.get(SUBNET, subnet as Id<'subnet'>)?.doc.version;
@@ -103,7 +103,7 @@ function viaOf(fleet: FleetReader, outside: Outside | undefined): { readonly via
 }
 
 /** The old host goes on doing what it did until it is told that it retires. */
-export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): Role {
+export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOver'>, host: string): ServiceRole {
   const { designated, standby, handOver } = service;
   if (designated?.host === host) return 'designated';
   if (handOver !== undefined) {
@@ -113,7 +113,7 @@ export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handOv
   return standby === host ? 'standby' : 'other';
 }
 
-function otherEnd({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
+function otherHostOf({ from, to }: NonNullable<Service['handOver']>, host: string): string | undefined {
   if (host === from) return to;
   return host === to ? from : undefined;
 }
@@ -123,14 +123,14 @@ function addressOf(fleet: FleetReader, host: string): { readonly tunnelAddress?:
   return tunnelAddress === undefined ? {} : { tunnelAddress };
 }
 
-export function shownSubnet(fleet: FleetReader, id: string): ShownSubnet[] {
+export function buildSubnet(fleet: FleetReader, id: string): SubnetView[] {
   const subnet = fleet.get(SUBNET, id as Id<'subnet'>)?.doc;
   if (subnet === undefined) return [];
   const { network, cidr, gateway } = subnet;
   return [{ id, network, domain: domainOf(subnet), cidr, ...(gateway !== undefined && { gateway }) }];
 }
 
-function natFacts(fleet: FleetReader, host: string, router: string): Pick<ShownService, 'nat' | 'via' | 'floating'> {
+function natFacts(fleet: FleetReader, host: string, router: string): Pick<ServiceView, 'nat' | 'via' | 'floating'> {
   const nat = fleet.get(ROUTER, router as Id<'router'>)?.doc.nat;
   const floating = floatingFor(fleet, host, router).flatMap(({ doc }) => {
     const port = insidePort(fleet, doc);
@@ -161,14 +161,14 @@ function hostOf(port: Port | undefined): string | undefined {
 }
 
 /** What others see of it: why it is where it is concerns nobody's switch. */
-function seen({ epoch, designated, standby, handOver }: Service): string {
+function serviceFingerprint({ epoch, designated, standby, handOver }: Service): string {
   const { operation, from, to, phase } = handOver ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');
 }
 
-function byService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByService(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Service | undefined, after?.doc as Service | undefined];
-  if (was !== undefined && is !== undefined && seen(was) === seen(is)) return [];
+  if (was !== undefined && is !== undefined && serviceFingerprint(was) === serviceFingerprint(is)) return [];
   const hosts = new Set<string>();
   for (const side of [was, is]) {
     if (side !== undefined) for (const host of hostsOfService(fleet, side)) hosts.add(host);
@@ -177,7 +177,7 @@ function byService(fleet: FleetReader, { before, after }: Applied): readonly str
 }
 
 /** Its own view is another by its quarantine; those of others only by the address at which it does their services. */
-function byHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByHost(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Host | undefined, after?.doc as Host | undefined];
   const id = (after ?? before)?.id ?? '';
   if (was?.tunnelAddress === is?.tunnelAddress) return [id];
@@ -188,14 +188,14 @@ function byHost(fleet: FleetReader, { before, after }: Applied): readonly string
   return [...hosts];
 }
 
-function byRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByRouter(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Router | undefined, after?.doc as Router | undefined];
   const subnets = new Set([...(was?.subnets ?? []), ...(is?.subnets ?? [])]);
   if (was?.nat?.ip === is?.nat?.ip && was?.subnets.join() === is?.subnets.join()) return [];
   return [...hostsOfRouter(fleet, (after ?? before)?.id ?? '', subnets)];
 }
 
-function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedBySubnet(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   const [was, is] = [before?.doc as Subnet | undefined, after?.doc as Subnet | undefined];
   if (was?.cidr === is?.cidr && was?.gateway === is?.gateway && was?.network === is?.network) return [];
   const hosts = new Set<string>();
@@ -211,7 +211,7 @@ function bySubnet(fleet: FleetReader, { before, after }: Applied): readonly stri
   return [...hosts];
 }
 
-function byFloatingAddress(fleet: FleetReader, { before, after }: Applied): readonly string[] {
+function affectedByFloatingAddress(fleet: FleetReader, { before, after }: Applied): readonly string[] {
   return [before, after].flatMap((side) => {
     const floating = side?.doc as FloatingAddress | undefined;
     return hostOf(floating === undefined ? undefined : insidePort(fleet, floating)?.doc) ?? [];

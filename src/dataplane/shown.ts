@@ -3,12 +3,12 @@
 // not send is not the same as an empty one.
 import type { HandOver, ServiceType } from '../election/index.ts';
 
-export interface ShownPeer {
+export interface PeerView {
   readonly host: string;
   readonly tunnelAddress: string;
 }
 
-export interface ShownSubnet {
+export interface SubnetView {
   readonly id: string;
   readonly network: string;
   /** Of the layer-2 domain that it lies in. */
@@ -18,7 +18,7 @@ export interface ShownSubnet {
 }
 
 /** A port that is bound to another host. */
-export interface ShownFarPort {
+export interface RemotePortView {
   readonly id: string;
   readonly mac: string;
   readonly addresses: readonly string[];
@@ -26,38 +26,38 @@ export interface ShownFarPort {
 }
 
 /** What is one layer-2 network: a segment, or a network without segments. */
-export interface ShownDomain {
+export interface DomainView {
   /** `segment/rack-1`, `network/blue`. */
   readonly id: string;
   readonly key: number;
   /** Those that lie in it, behind a router or not. */
-  readonly subnets: readonly ShownSubnet[];
+  readonly subnets: readonly SubnetView[];
   /** In the order of ids. */
-  readonly ports: readonly ShownFarPort[];
+  readonly ports: readonly RemotePortView[];
 }
 
-export interface ShownRouter {
+export interface RouterView {
   readonly id: string;
   readonly key: number;
-  readonly subnets: readonly ShownSubnet[];
+  readonly subnets: readonly SubnetView[];
 }
 
-export interface ShownNetworks {
-  readonly domains: readonly ShownDomain[];
-  readonly routers: readonly ShownRouter[];
+export interface NetworksView {
+  readonly domains: readonly DomainView[];
+  readonly routers: readonly RouterView[];
 }
 
 /**
  * `designated`: does it. `preparing`: is built to do it. `retiring`: did it until just now. `standby`: does what peers send to it when
  * they do not hear the designated host. `other`: sends what is to be done to the designated host.
  */
-export type Role = 'designated' | 'preparing' | 'retiring' | 'standby' | 'other';
+export type ServiceRole = 'designated' | 'preparing' | 'retiring' | 'standby' | 'other';
 
-export interface ShownService {
+export interface ServiceView {
   readonly id: string;
   readonly type: ServiceType;
   readonly epoch: number;
-  readonly role: Role;
+  readonly role: ServiceRole;
   /** Who does it; absent while nobody does. */
   readonly designated?: { readonly host: string; readonly tunnelAddress?: string };
   /** Who takes it over when that host is lost. */
@@ -72,7 +72,7 @@ export interface ShownService {
     readonly tunnelAddress?: string;
   };
   /** What it is about: the subnet, or those of the router. */
-  readonly subnets: readonly ShownSubnet[];
+  readonly subnets: readonly SubnetView[];
   /** Of `nat` and `subnet-route`: the router whose way out it is. */
   readonly router?: string;
   /** The next hop outside, where the external network has one. */
@@ -80,16 +80,16 @@ export interface ShownService {
   /** Of `nat`: the address that its subnets are seen from outside with. */
   readonly nat?: { readonly router: string; readonly ip: string };
   /** Of `nat`: addresses of instances on this host, translated here whoever is designated. */
-  readonly floating?: readonly ShownFloating[];
+  readonly floating?: readonly FloatingAddressView[];
 }
 
-export interface ShownFloating {
+export interface FloatingAddressView {
   readonly outside: string;
   readonly inside: string;
   readonly via?: string;
 }
 
-export interface ShownSwitchPort {
+export interface LocalPortView {
   readonly id: string;
   readonly mac: string;
   readonly network: string;
@@ -97,8 +97,8 @@ export interface ShownSwitchPort {
   readonly addresses: readonly string[];
 }
 
-export interface ShownHeartbeats {
-  readonly everyMs: number;
+export interface BfdView {
+  readonly intervalMs: number;
   /** Those with which this host exchanges them. */
   readonly peers: readonly string[];
 }
@@ -107,46 +107,39 @@ export interface DataplaneView {
   readonly host: string;
   readonly tombstoned: boolean;
   /** Removed or not trusted: nothing of ours is to be on its switch. */
-  readonly outcast: boolean;
-  readonly peers: readonly ShownPeer[];
-  readonly networks: ShownNetworks;
-  readonly services: readonly ShownService[];
-  readonly ports: readonly ShownSwitchPort[];
-  readonly heartbeats: ShownHeartbeats;
+  readonly excluded: boolean;
+  readonly peers: readonly PeerView[];
+  readonly networks: NetworksView;
+  readonly services: readonly ServiceView[];
+  readonly ports: readonly LocalPortView[];
+  readonly bfd: BfdView;
 }
 
 interface Parts {
   readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
-  readonly peers?: readonly ShownPeer[];
-  readonly networks?: ShownNetworks;
-  readonly services?: readonly ShownService[];
-  readonly heartbeats?: ShownHeartbeats;
-  readonly instances?: readonly { readonly ports?: readonly ShownSwitchPort[] }[];
+  readonly peers?: readonly PeerView[];
+  readonly networks?: NetworksView;
+  readonly services?: readonly ServiceView[];
+  readonly bfd?: BfdView;
+  readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
 }
 
-const NO_HEARTBEATS: ShownHeartbeats = { everyMs: 0, peers: [] };
-const NO_NETWORKS: ShownNetworks = { domains: [], routers: [] };
+const NO_BFD: BfdView = { intervalMs: 0, peers: [] };
+const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
 
 /** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
-export function dataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
-  const {
-    self = {},
-    peers,
-    networks = NO_NETWORKS,
-    services,
-    heartbeats = NO_HEARTBEATS,
-    instances = [],
-  } = parts as Parts;
+export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
+  const { self = {}, peers, networks = NO_NETWORKS, services, bfd = NO_BFD, instances = [] } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
   return {
     host,
     tombstoned: self.tombstoned === true,
-    outcast: self.quarantined === true || self.state === 'removed',
+    excluded: self.quarantined === true || self.state === 'removed',
     peers,
     networks,
     services,
     ports: instances.flatMap(({ ports = [] }) => ports),
-    heartbeats,
+    bfd,
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedSwitch } from './simulated-switch-driver.ts';
-import { connectionsContract } from './switch-connections-contract.ts';
+import { conntrackContract } from './switch-connections-contract.ts';
 import { switchContract } from './switch-contract.ts';
 import { SwitchDown, type Flow, type SwitchChange } from './switch.ts';
 
@@ -15,14 +15,14 @@ switchContract('simulated', async () => {
   const it = new SimulatedSwitch({ host: 'c1', keep });
   return {
     it,
-    meddle: async (changes) => it.meddle(changes),
-    again: async () => new SimulatedSwitch({ host: 'c1', keep }),
+    applyForeign: async (changes) => it.applyForeign(changes),
+    reopen: async () => new SimulatedSwitch({ host: 'c1', keep }),
     ownPorts: async () => it.ownPorts,
     close: async () => undefined,
   };
 });
 
-connectionsContract('simulated', async () => ({
+conntrackContract('simulated', async () => ({
   it: new SimulatedSwitch({ host: 'c1' }),
   close: async () => undefined,
 }));
@@ -76,10 +76,10 @@ describe('simulated switch', () => {
     });
     const deaf = new SimulatedSwitch({ host: 'c1' });
     await deaf.apply([peer('c2', '172.16.0.2')]);
-    expect(await deaf.unheardPeers()).toBeUndefined();
-    const it = new SimulatedSwitch({ host: 'c1', hears: (host) => host !== 'c3' });
+    expect(await deaf.bfdDownPeers()).toBeUndefined();
+    const it = new SimulatedSwitch({ host: 'c1', isBfdUp: (host) => host !== 'c3' });
     await it.apply([peer('c2', '172.16.0.2'), peer('c3', '172.16.0.3')]);
-    expect(await it.unheardPeers()).toEqual(['c3']);
+    expect(await it.bfdDownPeers()).toEqual(['c3']);
   });
 
   test('a-file-that-cannot-be-read-back-is-a-switch-that-forgot', async () => {

@@ -4,32 +4,32 @@ import type { Clock } from '../journal/index.ts';
 import { simulatedIdentity } from './keys.ts';
 import { SwitchState } from './switch-state.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
-import { connectionText } from './tracked-connection.ts';
+import { formatConnection } from './tracked-connection.ts';
 import {
   SwitchDown,
   SwitchRefused,
   type Flow,
-  type Identity,
-  type Seeded,
+  type SwitchIdentity,
+  type ConntrackImport,
   type Switch,
   type SwitchChange,
   type SwitchContents,
-  type SwitchTrouble,
+  type SwitchCondition,
   type TrackedConnection,
 } from './switch.ts';
 
 export interface SimulatedSwitchOptions {
   /** Its identity is made of it, unless one is given. */
   readonly host: string;
-  readonly identity?: Identity;
+  readonly identity?: SwitchIdentity;
   /** For a switch that is slow. */
   readonly clock?: Clock;
   /** Where it remembers what is on it. Rejects when it cannot. */
   readonly keep?: { read(): Promise<string | undefined>; write(text: string): Promise<void> };
   /** Whether a peer's tunnel heartbeat is heard; without it this switch does not listen for any. */
-  readonly hears?: (peer: string) => boolean;
+  readonly isBfdUp?: (peer: string) => boolean;
   /** Whether it says at once that it was changed, as one does that is watched. */
-  readonly tells?: boolean;
+  readonly notifies?: boolean;
 }
 
 /** What can go wrong with it. Each stays armed until it is taken back. */
@@ -56,9 +56,9 @@ export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
   /** What was asked of it lately, in order. */
   readonly calls: Call[] = [];
-  identityNow: Identity;
+  currentIdentity: SwitchIdentity;
   /** Interfaces that somebody else plugged in. */
-  readonly foreign = new Set<string>();
+  readonly foreignInterfaces = new Set<string>();
   readonly #options: SimulatedSwitchOptions;
   #state = new SwitchState();
   #isSetUp = false;
@@ -70,7 +70,7 @@ export class SimulatedSwitch implements Switch {
 
   constructor(options: SimulatedSwitchOptions) {
     this.#options = options;
-    this.identityNow = options.identity ?? simulatedIdentity(options.host);
+    this.currentIdentity = options.identity ?? simulatedIdentity(options.host);
   }
 
   /** How many changes were made to it. */
@@ -88,9 +88,9 @@ export class SimulatedSwitch implements Switch {
     return this.#isSetUp ? [TUNNEL_PORT, EXTERNAL_PORT] : [];
   }
 
-  async identity(): Promise<Identity> {
+  async identity(): Promise<SwitchIdentity> {
     await this.#called('identity');
-    return this.identityNow;
+    return this.currentIdentity;
   }
 
   async read(): Promise<SwitchContents> {
@@ -105,42 +105,42 @@ export class SimulatedSwitch implements Switch {
     if (problem !== undefined) throw new SwitchRefused(problem);
     this.#changes += kept.length;
     this.#isSetUp ||= kept.some(({ kind }) => kind.startsWith('put-'));
-    this.#tell();
-    await this.#remember();
+    this.#notify();
+    await this.#persist();
   }
 
   async setUp(): Promise<void> {
     if (this.#isSetUp) return;
     await this.#called('set-up');
-    await this.#setUpIs(true);
+    await this.#setIsSetUp(true);
   }
 
   async tearDown(): Promise<void> {
     await this.#called('tear-down');
-    await this.#setUpIs(false);
+    await this.#setIsSetUp(false);
   }
 
-  async #setUpIs(isSetUp: boolean): Promise<void> {
+  async #setIsSetUp(isSetUp: boolean): Promise<void> {
     if (this.#isSetUp === isSetUp) return;
     this.#isSetUp = isSetUp;
-    this.#tell();
-    await this.#remember();
+    this.#notify();
+    await this.#persist();
   }
 
-  async connections(zone: number): Promise<readonly TrackedConnection[]> {
+  async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
     await this.#called('connections');
-    return this.trackedIn(zone);
+    return this.trackedConnections(zone);
   }
 
-  async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
+  async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
     await this.#called('seed');
     const before = this.#tracked.get(zone)?.size ?? 0;
     this.track(zone, connections);
-    const taken = (this.#tracked.get(zone)?.size ?? 0) - before;
-    return { taken, already: connections.length - taken, failed: 0 };
+    const imported = (this.#tracked.get(zone)?.size ?? 0) - before;
+    return { imported, present: connections.length - imported, failed: 0 };
   }
 
-  async flush(zone: number): Promise<void> {
+  async flushConnections(zone: number): Promise<void> {
     await this.#called('flush');
     this.#tracked.delete(zone);
   }
@@ -149,23 +149,23 @@ export class SimulatedSwitch implements Switch {
   track(zone: number, connections: readonly TrackedConnection[]): void {
     const there = this.#tracked.get(zone) ?? new Map<string, TrackedConnection>();
     for (const one of connections) {
-      const asked = connectionText(one).split(' ', ASKED_FIELDS).join(' ');
+      const asked = formatConnection(one).split(' ', ASKED_FIELDS).join(' ');
       if (!there.has(asked)) there.set(asked, one);
     }
     this.#tracked.set(zone, there);
   }
 
   /** What it tracks, for those who look at the machine and not through the agent. */
-  trackedIn(zone: number): readonly TrackedConnection[] {
+  trackedConnections(zone: number): readonly TrackedConnection[] {
     return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
 
   async interfaces(): Promise<readonly string[]> {
     await this.#called('read');
-    return [...this.foreign].sort();
+    return [...this.foreignInterfaces].sort();
   }
 
-  async probe(): Promise<SwitchTrouble | undefined> {
+  async probe(): Promise<SwitchCondition | undefined> {
     const { clock } = this.#options;
     const { slowMs, dead } = this.faults;
     if (slowMs > 0) await clock?.sleep(slowMs);
@@ -173,11 +173,11 @@ export class SimulatedSwitch implements Switch {
     return this.#isDown ? { code: 'unreachable', message: 'the switch does not answer' } : undefined;
   }
 
-  async unheardPeers(): Promise<readonly string[] | undefined> {
-    const { hears } = this.#options;
-    if (hears === undefined || this.#isDown) return undefined;
+  async bfdDownPeers(): Promise<readonly string[] | undefined> {
+    const { isBfdUp } = this.#options;
+    if (isBfdUp === undefined || this.#isDown) return undefined;
     await this.#open();
-    return this.contents.tunnels.flatMap(({ peer }) => (hears(peer) ? [] : [peer]));
+    return this.contents.tunnels.flatMap(({ peer }) => (isBfdUp(peer) ? [] : [peer]));
   }
 
   onChanged(changed: () => void): () => void {
@@ -185,23 +185,23 @@ export class SimulatedSwitch implements Switch {
     return () => this.#listeners.delete(changed);
   }
 
-  #tell(): void {
-    if (this.#options.tells === true) for (const changed of this.#listeners) changed();
+  #notify(): void {
+    if (this.#options.notifies === true) for (const changed of this.#listeners) changed();
   }
 
   /** Somebody else's hand: what was put by it is none of ours, or was changed behind our back. */
-  meddle(changes: readonly SwitchChange[]): void {
+  applyForeign(changes: readonly SwitchChange[]): void {
     const problem = this.#state.apply(changes);
     if (problem !== undefined) throw new Error(problem);
-    this.#tell();
+    this.#notify();
   }
 
   /** It was set up anew: nothing is on it any more. */
-  forget(): void {
+  reset(): void {
     this.#state = new SwitchState();
     this.#isSetUp = false;
     this.#tracked.clear();
-    this.#tell();
+    this.#notify();
   }
 
   #isLost({ kind }: SwitchChange): boolean {
@@ -236,12 +236,12 @@ export class SimulatedSwitch implements Switch {
   async #load(): Promise<void> {
     const text = await this.#options.keep?.read();
     if (text === undefined) return;
-    const { contents, isSetUp } = remembered(text);
+    const { contents, isSetUp } = parseStored(text);
     this.#state.apply(changesTo(contents));
     this.#isSetUp = isSetUp;
   }
 
-  async #remember(): Promise<void> {
+  async #persist(): Promise<void> {
     try {
       await this.#options.keep?.write(JSON.stringify({ ...this.contents, isSetUp: this.#isSetUp }));
     } catch (error) {
@@ -250,13 +250,13 @@ export class SimulatedSwitch implements Switch {
   }
 }
 
-interface Remembered {
+interface StoredSwitch {
   readonly contents: SwitchContents;
   readonly isSetUp: boolean;
 }
 
 /** A file that cannot be read back is a switch that forgot; one of an earlier version does not say whether it is set up. */
-function remembered(text: string): Remembered {
+function parseStored(text: string): StoredSwitch {
   try {
     const { isSetUp, ...contents } = JSON.parse(text) as SwitchContents & { readonly isSetUp?: boolean };
     return { contents, isSetUp: isSetUp ?? contents.tunnels.length + contents.flows.length > 0 };

@@ -1,14 +1,13 @@
 // What a caller of one site is shown of a data plane names no host of another.
 import { expect, test } from 'vitest';
-import type { DataplaneView, ShownService } from './shown.ts';
-import { finish } from '../fleet/index.ts';
+import type { DataplaneView, ServiceView } from './shown.ts';
 import { limitToVisibleHosts } from './site-scope.ts';
 
 const isVisible = (host: string): boolean => host.startsWith('near');
-const service = (one: object): ShownService =>
-  ({ id: 's', designated: { host: 'near-1' }, ...one }) as unknown as ShownService;
+const service = (one: object): ServiceView =>
+  ({ id: 's', designated: { host: 'near-1' }, ...one }) as unknown as ServiceView;
 
-function limit(services: readonly ShownService[]): DataplaneView {
+function limit(services: readonly ServiceView[]): DataplaneView {
   const view = {
     peers: [{ host: 'near-1' }, { host: 'far-1' }],
     networks: { domains: [{ ports: [{ host: 'near-1' }, { host: 'far-1' }] }] },
@@ -22,7 +21,7 @@ test('peers, ports and BFD sessions of other sites are taken away, the others st
   const limited = limit([]);
   expect(JSON.stringify(limited)).not.toContain('far');
   expect(limited.peers).toHaveLength(1);
-  expect(limited.heartbeats.peers).toEqual(['near-1']);
+  expect(limited.bfd.peers).toEqual(['near-1']);
 });
 
 test.each([

@@ -2,7 +2,7 @@
 import { isOurCookie } from './keys.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from './tables.ts';
 import type { Flow } from './switch.ts';
-import { portsIn } from './words.ts';
+import { portNamesIn } from './words.ts';
 
 export interface Bridge {
   /** What is plugged in, beside what the switch itself is made of. */
@@ -11,16 +11,16 @@ export interface Bridge {
 }
 
 /** `explained`: the interfaces of instances that are known, whether they should be there or not. */
-export function strayPorts({ interfaces, flows }: Bridge, explained: ReadonlySet<string>): string[] {
+export function findStrayPorts({ interfaces, flows }: Bridge, explained: ReadonlySet<string>): string[] {
   const strange = interfaces.filter((name) => !explained.has(name));
-  const known = new Set([...explained, ...strange, ...[EXTERNAL_PORT, TUNNEL_PORT].map(bare)]);
+  const known = new Set([...explained, ...strange, ...[EXTERNAL_PORT, TUNNEL_PORT].map(unquote)]);
   const named = flows
     .filter(({ cookie }) => !isOurCookie(cookie))
-    .flatMap(({ match, actions }) => [...portsIn(match), ...portsIn(actions)].map(bare))
+    .flatMap(({ match, actions }) => [...portNamesIn(match), ...portNamesIn(actions)].map(unquote))
     .filter((name) => !known.has(name));
   return [...strange.map((name) => `interface/${name}`), ...[...new Set(named)].map((name) => `flow-port/${name}`)];
 }
 
-function bare(quoted: string): string {
+function unquote(quoted: string): string {
   return quoted.slice(1, -1);
 }

@@ -1,14 +1,15 @@
 // What every switch keeps to that tracks connections and takes those of others, the simulated and the real ones.
 import { afterEach, describe, expect, test } from 'vitest';
 import { connectionOf } from './connections-fixture.ts';
-import { connectionText } from './tracked-connection.ts';
+import { formatConnection } from './tracked-connection.ts';
 import type { Switch } from './switch.ts';
 
 /** One that has all of it. */
-export type TrackingSwitch = Switch & Required<Pick<Switch, 'connections' | 'seed' | 'flush'>>;
+export type ConntrackSwitch = Switch &
+  Required<Pick<Switch, 'listConnections' | 'importConnections' | 'flushConnections'>>;
 
-export interface TrackingUnderTest {
-  readonly it: TrackingSwitch;
+export interface ConntrackSwitchUnderTest {
+  readonly it: ConntrackSwitch;
   readonly close: () => Promise<void>;
 }
 
@@ -18,16 +19,16 @@ const ONE = connectionOf('udp', 1);
 const TWO = connectionOf('udp', 2);
 const ECHO = connectionOf('icmp', 3);
 
-export function connectionsContract(name: string, open: () => Promise<TrackingUnderTest>): void {
+export function conntrackContract(name: string, open: () => Promise<ConntrackSwitchUnderTest>): void {
   describe(`connections of a switch: ${name}`, () => {
-    let opened: TrackingUnderTest | undefined;
-    const start = async (): Promise<TrackingSwitch> => (opened = await open()).it;
+    let opened: ConntrackSwitchUnderTest | undefined;
+    const start = async (): Promise<ConntrackSwitch> => (opened = await open()).it;
     afterEach(async () => opened?.close());
 
     /** Which comes first is the switch's own affair. */
-    const inZone = async (it: TrackingSwitch, zone: number): Promise<string[]> =>
-      (await it.connections(zone)).map((one) => connectionText(one)).sort();
-    const texts = (...some: readonly (typeof ONE)[]): string[] => some.map((one) => connectionText(one)).sort();
+    const inZone = async (it: ConntrackSwitch, zone: number): Promise<string[]> =>
+      (await it.listConnections(zone)).map((one) => formatConnection(one)).sort();
+    const texts = (...some: readonly (typeof ONE)[]): string[] => some.map((one) => formatConnection(one)).sort();
 
     test('a-zone-is-empty-at-first', async () => {
       expect(await inZone(await start(), ZONE)).toEqual([]);
@@ -35,44 +36,44 @@ export function connectionsContract(name: string, open: () => Promise<TrackingUn
 
     test('shows-what-it-was-given-with-the-same-outside', async () => {
       const it = await start();
-      expect(await it.seed(ZONE, [ONE, TWO, ECHO])).toEqual({ taken: 3, already: 0, failed: 0 });
+      expect(await it.importConnections(ZONE, [ONE, TWO, ECHO])).toEqual({ taken: 3, already: 0, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE, TWO, ECHO));
     });
 
     test('what-it-has-already-stays-as-it-is', async () => {
       const it = await start();
-      await it.seed(ZONE, [ONE]);
-      expect(await it.seed(ZONE, [ONE, TWO])).toEqual({ taken: 1, already: 1, failed: 0 });
+      await it.importConnections(ZONE, [ONE]);
+      expect(await it.importConnections(ZONE, [ONE, TWO])).toEqual({ taken: 1, already: 1, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE, TWO));
     });
 
     test('a-connection-keeps-its-outside-when-another-host-saw-it-with-a-different-one', async () => {
       const it = await start();
-      await it.seed(ZONE, [ONE]);
-      const moved = { ...ONE, outside: { ...ONE.outside, port: ONE.outside.port + 1000 } };
-      expect(await it.seed(ZONE, [moved])).toEqual({ taken: 0, already: 1, failed: 0 });
+      await it.importConnections(ZONE, [ONE]);
+      const moved = { ...ONE, outside: { ...ONE.natSource, port: ONE.natSource.port + 1000 } };
+      expect(await it.importConnections(ZONE, [moved])).toEqual({ taken: 0, already: 1, failed: 0 });
       expect(await inZone(it, ZONE)).toEqual(texts(ONE));
     });
 
     test('nothing-to-take-is-no-failure', async () => {
-      expect(await (await start()).seed(ZONE, [])).toEqual({ taken: 0, already: 0, failed: 0 });
+      expect(await (await start()).importConnections(ZONE, [])).toEqual({ taken: 0, already: 0, failed: 0 });
     });
 
     test('zones-know-nothing-of-each-other', async () => {
       const it = await start();
-      await it.seed(ZONE, [ONE]);
-      await it.seed(OTHER_ZONE, [TWO]);
+      await it.importConnections(ZONE, [ONE]);
+      await it.importConnections(OTHER_ZONE, [TWO]);
       expect(await inZone(it, ZONE)).toEqual(texts(ONE));
-      await it.flush(ZONE);
+      await it.flushConnections(ZONE);
       expect(await inZone(it, ZONE)).toEqual([]);
       expect(await inZone(it, OTHER_ZONE)).toEqual(texts(TWO));
-      await it.flush(OTHER_ZONE);
+      await it.flushConnections(OTHER_ZONE);
     });
 
     test('a-zone-that-is-empty-can-be-flushed', async () => {
       const it = await start();
-      await it.flush(ZONE);
-      await it.flush(ZONE);
+      await it.flushConnections(ZONE);
+      await it.flushConnections(ZONE);
       expect(await inZone(it, ZONE)).toEqual([]);
     });
   });

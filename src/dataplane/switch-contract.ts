@@ -1,21 +1,21 @@
 // What every switch keeps to, the simulated and the real ones.
 import { afterEach, describe, expect, test } from 'vitest';
-import { heartbeatPort, Numbers } from './keys.ts';
+import { bfdPortName, IdAllocator } from './keys.ts';
 import { TUNNEL_PORT } from './tables.ts';
 import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
 
 export interface SwitchUnderTest {
   readonly it: Switch;
   /** Somebody else's changes, past our own way to it. */
-  readonly meddle: (changes: readonly SwitchChange[]) => Promise<void>;
+  readonly applyForeign: (changes: readonly SwitchChange[]) => Promise<void>;
   /** Another way to the same switch, as an agent has it that was started anew. */
-  readonly again: () => Promise<Switch>;
+  readonly reopen: () => Promise<Switch>;
   /** The ports that are there for our flows, looked up past our own way to it. */
   readonly ownPorts: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
-const numbers = new Numbers();
+const numbers = new IdAllocator();
 const COOKIE = numbers.cookie({ kind: 'service', id: 'nat:edge' });
 const GROUP = numbers.group('nat:edge');
 const FOREIGN = '00000000000000aa';
@@ -35,13 +35,13 @@ const putGroup: SwitchChange = { kind: 'put-group', group };
 const putFlow: SwitchChange = { kind: 'put-flow', flow };
 const ALL = [putTunnel, putGroup, putFlow];
 
-const heard: Tunnel = { ...tunnel, heartbeatMs: 100 };
+const heard: Tunnel = { ...tunnel, bfdIntervalMs: 100 };
 const putHeard: SwitchChange = { kind: 'put-tunnel', tunnel: heard };
 const [usual = ''] = group.buckets;
 const failover: Group = {
   id: GROUP,
   type: 'fast-failover',
-  buckets: [`watch_port:${heartbeatPort('c2')},actions=${usual}`, `watch_port:"muster-tun",actions=${usual}`],
+  buckets: [`watch_port:${bfdPortName('c2')},actions=${usual}`, `watch_port:"muster-tun",actions=${usual}`],
 };
 const putFailover: SwitchChange = { kind: 'put-group', group: failover };
 
@@ -57,10 +57,10 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     });
 
     test('says-who-it-is-and-says-the-same-again', async () => {
-      const { it, again } = await start();
+      const { it, reopen } = await start();
       const identity = await it.identity();
       expect(identity.datapathId).toMatch(/^[0-9a-f]{16}$/);
-      expect(await (await again()).identity()).toEqual(identity);
+      expect(await (await reopen()).identity()).toEqual(identity);
     });
 
     test('shows-what-was-put', async () => {
@@ -114,7 +114,7 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       await it.apply([putTunnel]);
       await it.apply([putHeard, putFailover, putFlow]);
       expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [heard] });
-      await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, heartbeatMs: 200 } }]);
+      await it.apply([{ kind: 'put-tunnel', tunnel: { ...heard, bfdIntervalMs: 200 } }]);
       expect((await it.read()).tunnels).toEqual([{ ...heard, heartbeatMs: 200 }]);
       const nowhere: Group = { id: GROUP, type: 'indirect', buckets: ['drop'] };
       await it.apply([{ kind: 'put-group', group: nowhere }]);
@@ -147,8 +147,8 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     });
 
     test('external-ids-come-and-go-one-by-one', async () => {
-      const { it, meddle } = await start();
-      await meddle([{ kind: 'set-external-id', key: 'theirs', value: 'x' }]);
+      const { it, applyForeign } = await start();
+      await applyForeign([{ kind: 'set-external-id', key: 'theirs', value: 'x' }]);
       await it.apply([{ kind: 'set-external-id', key: 'tombstoned', value: 'true' }]);
       expect((await it.read()).externalIds).toMatchObject({ theirs: 'x', tombstoned: 'true' });
       await it.apply([{ kind: 'set-external-id', key: 'tombstoned', value: null }]);
@@ -157,18 +157,18 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     });
 
     test('others-flows-are-shown-and-stay', async () => {
-      const { it, meddle } = await start();
-      await meddle([{ kind: 'put-flow', flow: foreign }]);
+      const { it, applyForeign } = await start();
+      await applyForeign([{ kind: 'put-flow', flow: foreign }]);
       await it.apply(ALL);
       await it.apply([{ kind: 'remove-flow', flow }]);
       expect((await it.read()).flows).toEqual([foreign]);
     });
 
     test('a-flow-that-took-the-place-of-ours-is-not-taken-away-for-it', async () => {
-      const { it, meddle } = await start();
+      const { it, applyForeign } = await start();
       await it.apply(ALL);
       const theirs: Flow = { ...flow, actions: 'drop', cookie: foreign.cookie };
-      await meddle([{ kind: 'put-flow', flow: theirs }]);
+      await applyForeign([{ kind: 'put-flow', flow: theirs }]);
       await it.apply([{ kind: 'remove-flow', flow }]);
       expect((await it.read()).flows).toEqual([theirs]);
       const { cookie: _any, ...whosever } = flow;
@@ -193,7 +193,7 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     });
 
     test('once-it-is-torn-down-reading-asking-and-probing-bring-no-port-of-ours-back, nor-does-an-agent-that-is-started-anew', async () => {
-      const { it, again, ownPorts } = await start();
+      const { it, reopen, ownPorts } = await start();
       await it.setUp();
       await it.apply(ALL);
       await it.apply([
@@ -204,11 +204,11 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       await it.tearDown();
       expect(await ownPorts()).toEqual([]);
       await it.tearDown();
-      for (const each of [it, await again()]) {
+      for (const each of [it, await reopen()]) {
         await each.identity();
         await each.read();
         await each.interfaces?.();
-        await each.unheardPeers();
+        await each.bfdDownPeers();
         expect(await each.probe?.()).toBeUndefined();
       }
       expect(await ownPorts()).toEqual([]);
@@ -218,9 +218,9 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
     });
 
     test('what-is-on-it-outlives-whoever-put-it-there', async () => {
-      const { it, again } = await start();
+      const { it, reopen } = await start();
       await it.apply(ALL);
-      expect(await (await again()).read()).toMatchObject({ flows: [flow], groups: [group], tunnels: [tunnel] });
+      expect(await (await reopen()).read()).toMatchObject({ flows: [flow], groups: [group], tunnels: [tunnel] });
     });
   });
 }

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { flowKey } from './compile.ts';
-import { heartbeatPort } from './keys.ts';
-import { problemWith, SwitchState } from './switch-state.ts';
+import { bfdPortName } from './keys.ts';
+import { findProblem, SwitchState } from './switch-state.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
 
 const PEERS = ['c1', 'c2', 'c3'];
@@ -14,7 +14,7 @@ const address = fc.constantFrom(...ADDRESSES).map(to);
 const bucket = fc.oneof(
   address,
   fc.constant('drop'),
-  fc.tuple(fc.constantFrom(...PEERS), address).map(([peer, sends]) => `watch_port:${heartbeatPort(peer)},${sends}`),
+  fc.tuple(fc.constantFrom(...PEERS), address).map(([peer, sends]) => `watch_port:${bfdPortName(peer)},${sends}`),
 );
 const group: fc.Arbitrary<Group> = fc.record({
   id: fc.constantFrom(...GROUPS),
@@ -25,7 +25,7 @@ const tunnel: fc.Arbitrary<Tunnel> = fc.record(
   {
     peer: fc.constantFrom(...PEERS),
     address: fc.constantFrom(...ADDRESSES),
-    heartbeatMs: fc.constant(100),
+    bfdIntervalMs: fc.constant(100),
   },
   { requiredKeys: ['peer', 'address'] },
 );
@@ -76,7 +76,7 @@ test.each([
       const problem = problemWithAll(there, changes);
       if (problem === undefined) taken += 1;
       else refused += 1;
-      expect(problemWith(there, changes)).toBe(problem);
+      expect(findProblem(there, changes)).toBe(problem);
     }),
     { numRuns: 3000 },
   );

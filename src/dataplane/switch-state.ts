@@ -1,9 +1,9 @@
 // What a switch holds, and what it does not take: a flow that uses a group which is not there, anything that sends to a peer
 // without a tunnel. A list of changes is taken as a whole or not at all.
 import { flowKey } from './compile.ts';
-import { heartbeatPort } from './keys.ts';
+import { bfdPortName } from './keys.ts';
 import type { Flow, Group, SwitchChange, SwitchContents, Tunnel } from './switch.ts';
-import { groupsIn, heartbeatIn, peersIn } from './words.ts';
+import { groupsIn, watchedBfdPortIn, peerAddressesIn } from './words.ts';
 
 type Undo = () => void;
 
@@ -19,17 +19,17 @@ export class SwitchState {
   /** How many flows use a group, and how many flows and buckets send to an address; how many tunnels lead there. */
   readonly #uses = new Map<string, number>();
   /** Where the tunnel led that was changed last. */
-  #left: string | undefined;
+  #previousAddress: string | undefined;
   /** The port for heartbeats that it had. */
-  #leftHeartbeat: string | undefined;
-  #shown: SwitchContents | undefined;
+  #previousBfdPort: string | undefined;
+  #contents: SwitchContents | undefined;
 
   /** The same object until something changes: whoever has seen it knows that nothing did. */
   get contents(): SwitchContents {
-    return (this.#shown ??= this.#show());
+    return (this.#contents ??= this.#buildContents());
   }
 
-  #show(): SwitchContents {
+  #buildContents(): SwitchContents {
     return {
       flows: [...this.#flows.values()].sort((one, other) => (flowKey(one) < flowKey(other) ? -1 : 1)),
       groups: [...this.#groups.values()].sort((one, other) => one.id - other.id),
@@ -40,10 +40,10 @@ export class SwitchState {
 
   /** Makes all of the changes, or none and says why. */
   apply(changes: readonly SwitchChange[]): string | undefined {
-    this.#shown = undefined;
+    this.#contents = undefined;
     const undone: Undo[] = [];
     for (const change of changes) {
-      undone.push(this.#make(change));
+      undone.push(this.#applyChange(change));
       const problem = this.#problemAfter(change);
       if (problem === undefined) continue;
       for (const undo of undone.reverse()) undo();
@@ -52,7 +52,7 @@ export class SwitchState {
     return undefined;
   }
 
-  #make(change: SwitchChange): Undo {
+  #applyChange(change: SwitchChange): Undo {
     switch (change.kind) {
       case 'put-tunnel':
         return this.#setTunnel(change.tunnel.peer, change.tunnel);
@@ -73,8 +73,8 @@ export class SwitchState {
 
   #setTunnel(peer: string, tunnel: Tunnel | undefined): Undo {
     const before = this.#tunnels.get(peer);
-    this.#left = before?.address;
-    this.#leftHeartbeat = before?.heartbeatMs === undefined ? undefined : heartbeatPort(peer);
+    this.#previousAddress = before?.address;
+    this.#previousBfdPort = before?.bfdIntervalMs === undefined ? undefined : bfdPortName(peer);
     this.#countTunnel(before, -1);
     this.#countTunnel(tunnel, 1);
     replace(this.#tunnels, peer, tunnel);
@@ -113,18 +113,18 @@ export class SwitchState {
   #countTunnel(tunnel: Tunnel | undefined, by: number): void {
     if (tunnel === undefined) return;
     this.#count(`to/${tunnel.address}`, by);
-    if (tunnel.heartbeatMs !== undefined) this.#count(`heartbeat/${heartbeatPort(tunnel.peer)}`, by);
+    if (tunnel.bfdIntervalMs !== undefined) this.#count(`heartbeat/${bfdPortName(tunnel.peer)}`, by);
   }
 
   #countBuckets(buckets: readonly string[], by: number): void {
-    for (const address of buckets.flatMap(peersIn)) this.#count(`sends/${address}`, by);
-    for (const port of buckets.flatMap((bucket) => heartbeatIn(bucket) ?? [])) this.#count(`watches/${port}`, by);
+    for (const address of buckets.flatMap(peerAddressesIn)) this.#count(`sends/${address}`, by);
+    for (const port of buckets.flatMap((bucket) => watchedBfdPortIn(bucket) ?? [])) this.#count(`watches/${port}`, by);
   }
 
   #countFlow(flow: Flow | undefined, by: number): void {
     if (flow === undefined) return;
     for (const id of groupsIn(flow.actions)) this.#count(`group/${id}`, by);
-    for (const address of peersIn(flow.actions)) this.#count(`sends/${address}`, by);
+    for (const address of peerAddressesIn(flow.actions)) this.#count(`sends/${address}`, by);
   }
 
   #count(what: string, by: number): void {
@@ -144,7 +144,7 @@ export class SwitchState {
         return this.#uses.has(`group/${change.id}`) ? `group ${change.id} is used by a flow` : undefined;
       case 'put-tunnel':
       case 'remove-tunnel':
-        return this.#leftBehind();
+        return this.#danglingProblem();
       case 'remove-flow':
       case 'set-external-id':
         return undefined;
@@ -154,16 +154,16 @@ export class SwitchState {
   #flowProblem(flow: Flow): string | undefined {
     const missing = groupsIn(flow.actions).find((id) => !this.#groups.has(id));
     if (missing !== undefined) return `flow ${flowKey(flow)} uses group ${missing}, which is not there`;
-    return this.#addressProblem(peersIn(flow.actions), `flow ${flowKey(flow)}`);
+    return this.#addressProblem(peerAddressesIn(flow.actions), `flow ${flowKey(flow)}`);
   }
 
   #groupProblem({ id, type, buckets }: Group): string | undefined {
     if (type === 'fast-failover' && !buckets.every((bucket) => bucket.startsWith('watch_port:')))
       return `group ${id} fails over, and one of its buckets watches nothing`;
-    const watched = buckets.flatMap((bucket) => heartbeatIn(bucket) ?? []);
+    const watched = buckets.flatMap((bucket) => watchedBfdPortIn(bucket) ?? []);
     const missing = watched.find((port) => !this.#uses.has(`heartbeat/${port}`));
     if (missing !== undefined) return `group ${id} watches ${missing}, which is not there`;
-    return this.#addressProblem(buckets.flatMap(peersIn), `group ${id}`);
+    return this.#addressProblem(buckets.flatMap(peerAddressesIn), `group ${id}`);
   }
 
   #addressProblem(addresses: readonly string[], what: string): string | undefined {
@@ -172,12 +172,12 @@ export class SwitchState {
   }
 
   /** Whether something sends to the address that a tunnel just had. */
-  #leftBehind(): string | undefined {
-    const port = this.#leftHeartbeat;
+  #danglingProblem(): string | undefined {
+    const port = this.#previousBfdPort;
     if (port !== undefined && this.#uses.has(`watches/${port}`) && !this.#uses.has(`heartbeat/${port}`)) {
       return `something watches ${port}, which is not there any more`;
     }
-    const address = this.#left;
+    const address = this.#previousAddress;
     if (address === undefined || !this.#uses.has(`sends/${address}`)) return undefined;
     return this.#addressProblem([address], 'something');
   }
@@ -189,9 +189,9 @@ function replace<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
 }
 
 /** Why a switch with these contents would not take these changes; undefined when it would. */
-export function problemWith(contents: SwitchContents, changes: readonly SwitchChange[]): string | undefined {
+export function findProblem(contents: SwitchContents, changes: readonly SwitchChange[]): string | undefined {
   const state = new SwitchState();
-  const { tunnels, groups, flows } = concerned(contents, changes);
+  const { tunnels, groups, flows } = selectRelevant(contents, changes);
   // Others' groups and flows may point wherever they like: only what they use of ours counts.
   state.apply(tunnels.map((tunnel) => ({ kind: 'put-tunnel', tunnel })));
   for (const group of groups) state.apply([{ kind: 'put-group', group }]);
@@ -199,44 +199,44 @@ export function problemWith(contents: SwitchContents, changes: readonly SwitchCh
   return state.apply(changes);
 }
 
-type Concerned = Pick<SwitchContents, 'tunnels' | 'groups' | 'flows'>;
+type RelevantContents = Pick<SwitchContents, 'tunnels' | 'groups' | 'flows'>;
 
 /**
  * A switch may hold much, and little of it can be in the way of a few changes: what changes itself, what uses something which goes,
  * and what these use. Where something is put it may use any tunnel and any group, and a group any tunnel.
  */
-function concerned(contents: SwitchContents, changes: readonly SwitchChange[]): Concerned {
-  const { matches, peers, groupIds, isPut } = touchedBy(changes);
+function selectRelevant(contents: SwitchContents, changes: readonly SwitchChange[]): RelevantContents {
+  const { matches, peers, groupIds, hasPuts } = collectChangedKeys(changes);
   const left = contents.tunnels.filter(({ peer }) => peers.has(peer));
-  const ports = left.flatMap(({ peer, heartbeatMs }) => (heartbeatMs === undefined ? [] : [heartbeatPort(peer)]));
+  const ports = left.flatMap(({ peer, bfdIntervalMs }) => (bfdIntervalMs === undefined ? [] : [bfdPortName(peer)]));
   const gone = [...left.map(({ address }) => address), ...ports, ...[...groupIds].map((id) => `group:${id}`)];
   const uses = (text: string): boolean => gone.some((one) => text.includes(one));
   const flows =
     gone.length > FEW
       ? contents.flows
       : contents.flows.filter(({ match, actions }) => matches.has(match) || uses(actions));
-  if (isPut) return { ...contents, flows };
+  if (hasPuts) return { ...contents, flows };
   const used = new Set(flows.flatMap(({ actions }) => groupsIn(actions)));
   const groups = contents.groups.filter(({ id, buckets }) => groupIds.has(id) || used.has(id) || buckets.some(uses));
   if (groups.length > 0) return { tunnels: contents.tunnels, groups, flows };
   const addresses = new Set([
     ...left.map(({ address }) => address),
-    ...flows.flatMap(({ actions }) => peersIn(actions)),
+    ...flows.flatMap(({ actions }) => peerAddressesIn(actions)),
   ]);
   return { tunnels: contents.tunnels.filter(({ address }) => addresses.has(address)), groups, flows };
 }
 
-interface Touched {
+interface ChangedKeys {
   /** Of flows. */
   readonly matches: ReadonlySet<string>;
   /** Of tunnels. */
   readonly peers: ReadonlySet<string>;
   readonly groupIds: ReadonlySet<number>;
   /** Whether anything is put that may use something. */
-  readonly isPut: boolean;
+  readonly hasPuts: boolean;
 }
 
-function touchedBy(changes: readonly SwitchChange[]): Touched {
+function collectChangedKeys(changes: readonly SwitchChange[]): ChangedKeys {
   const matches = new Set<string>();
   const peers = new Set<string>();
   const groupIds = new Set<number>();
@@ -246,5 +246,5 @@ function touchedBy(changes: readonly SwitchChange[]): Touched {
     if (change.kind === 'remove-tunnel') peers.add(change.peer);
     if (change.kind === 'put-tunnel') peers.add(change.tunnel.peer);
   }
-  return { matches, peers, groupIds, isPut: changes.some(({ kind }) => kind.startsWith('put-')) };
+  return { matches, peers, groupIds, hasPuts: changes.some(({ kind }) => kind.startsWith('put-')) };
 }

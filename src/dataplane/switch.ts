@@ -27,7 +27,7 @@ export interface Tunnel {
   readonly peer: string;
   readonly address: string;
   /** How often heartbeats are exchanged with it, by a port for nothing else; absent where none are. */
-  readonly heartbeatMs?: number;
+  readonly bfdIntervalMs?: number;
 }
 
 export interface SwitchContents {
@@ -74,7 +74,7 @@ export class SwitchRefused extends Error {
 }
 
 /** What tells a switch apart. Without a datapath id its integration bridge is not there yet. */
-export interface Identity {
+export interface SwitchIdentity {
   readonly datapathId?: string;
   readonly systemId?: string;
   readonly bridge?: string;
@@ -84,7 +84,7 @@ interface TrackedEnds {
   readonly src: string;
   readonly dst: string;
   /** What it is seen as from outside; of an echo the port is its id there. */
-  readonly outside: { readonly ip: string; readonly port: number };
+  readonly natSource: { readonly ip: string; readonly port: number };
 }
 
 /** A connection that a switch translates, as it was begun inside. Addresses tell which version of IP it is of. Plain JSON. */
@@ -98,7 +98,7 @@ export type TrackedConnection =
     });
 
 /** Why a switch does not obey. */
-export interface SwitchTrouble {
+export interface SwitchCondition {
   /** A stable word for the cause. */
   readonly code: string;
   readonly message: string;
@@ -107,15 +107,15 @@ export interface SwitchTrouble {
 }
 
 /** What became of connections that a switch was given: `already` had them, `failed` could not be had. */
-export interface Seeded {
-  readonly taken: number;
-  readonly already: number;
+export interface ConntrackImport {
+  readonly imported: number;
+  readonly present: number;
   readonly failed: number;
 }
 
 /** Rejects with `SwitchDown`. Every call may be repeated. */
 export interface Switch {
-  identity(): Promise<Identity>;
+  identity(): Promise<SwitchIdentity>;
   /** What is really there. */
   read(): Promise<SwitchContents>;
   /** Makes the changes in their order; when it resolves, they are in force. What points at nothing is refused as a whole,
@@ -129,19 +129,19 @@ export interface Switch {
   /** The interfaces that are plugged in, beside what the switch itself is made of. Absent where nobody else plugs anything in. */
   interfaces?(): Promise<readonly string[]>;
   /** Asks it whether it still obeys, by every way that it is driven; undefined when it does. Changes nothing, and never rejects. */
-  probe?(): Promise<SwitchTrouble | undefined>;
+  probe?(): Promise<SwitchCondition | undefined>;
   /** The peers whose tunnel heartbeat is not heard; undefined while this switch does not listen for any. */
-  unheardPeers(): Promise<readonly string[] | undefined>;
+  bfdDownPeers(): Promise<readonly string[] | undefined>;
   /** Whether a peer was heard since it is listened for. Where it is not said, everybody was. */
-  hasHeard?(peer: string): boolean;
+  hasBfdBeenUp?(peer: string): boolean;
   /** Calls at once when a peer is heard no more, or again. */
-  onHearing?(listener: () => void): () => void;
+  onBfdChange?(listener: () => void): () => void;
   /** The translated connections of a zone, those first that are worth most: established ones, then those that last longest. */
-  connections?(zone: number): Promise<readonly TrackedConnection[]>;
+  listConnections?(zone: number): Promise<readonly TrackedConnection[]>;
   /** Makes it know connections of another switch. One that it has already stays as it is. */
-  seed?(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded>;
+  importConnections?(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport>;
   /** Forgets every connection of a zone. */
-  flush?(zone: number): Promise<void>;
+  flushConnections?(zone: number): Promise<void>;
   /**
    * Calls when it may hold something else than before: it came back, or was changed by whomever. May call too often, also for our
    * own changes. Answers how to stop it. Absent for one that notices nothing: it is read now and then.

@@ -3,23 +3,23 @@
 import { compile } from './compile.ts';
 import { C2, nat, subnetService, view } from './dataplane-fixture.ts';
 import { explainFlows, NEXT_HOPS_BY_NAME, tableName, type ExplainedFlow } from './explain.ts';
-import type { Why } from './piece.ts';
-import { WHY_SENTENCES } from './reasons.ts';
-import type { ShownService } from './shown.ts';
+import type { FlowReason } from './piece.ts';
+import { FLOW_REASON_SENTENCES } from './reasons.ts';
+import type { ServiceView } from './shown.ts';
 import { TABLE, TABLE_PURPOSES } from './tables.ts';
 
 interface Situation {
   /** The head of its column. */
   readonly name: string;
   readonly about: string;
-  readonly facts: Partial<ShownService>;
+  readonly facts: Partial<ServiceView>;
 }
 
-type Phase = NonNullable<ShownService['handOver']>['phase'];
+type Phase = NonNullable<ServiceView['handOver']>['phase'];
 
 const HERE = { host: 'c1' };
 
-function handOver(phase: Phase): Partial<ShownService> {
+function handOver(phase: Phase): Partial<ServiceView> {
   return { handOver: { phase, other: C2.host, tunnelAddress: C2.tunnelAddress } };
 }
 
@@ -94,7 +94,7 @@ type Counts = ReadonlyMap<string, number>;
 
 function countsOf(flows: readonly ExplainedFlow[]): Counts {
   const counts = new Map<string, number>();
-  for (const { table, why } of flows) counts.set(`${table} ${why}`, (counts.get(`${table} ${why}`) ?? 0) + 1);
+  for (const { table, reason } of flows) counts.set(`${table} ${reason}`, (counts.get(`${table} ${reason}`) ?? 0) + 1);
   return counts;
 }
 
@@ -149,7 +149,7 @@ interface Held {
 
 function tablePart(table: number, { flows, counts }: Held): string {
   const those = flows.flat().filter((flow) => flow.table === table);
-  const reasons = [...Map.groupBy(those, ({ why }) => why)].sort(([, [one]], [, [other]]) => {
+  const reasons = [...Map.groupBy(those, ({ reason }) => reason)].sort(([, [one]], [, [other]]) => {
     return (other?.priority ?? 0) - (one?.priority ?? 0);
   });
   return [
@@ -173,18 +173,18 @@ function reasonRow(
     why,
     alike,
     counts,
-  }: { readonly why: Why; readonly alike: readonly ExplainedFlow[]; readonly counts: readonly Counts[] },
+  }: { readonly why: FlowReason; readonly alike: readonly ExplainedFlow[]; readonly counts: readonly Counts[] },
 ): string {
   const priorities = [...new Set(alike.map(({ priority }) => priority))].join(', ');
   const cells = counts.map((count) => String(count.get(key) ?? ''));
-  return row([priorities, `\`${why}\`: ${WHY_SENTENCES[why]}`, ...cells]);
+  return row([priorities, `\`${why}\`: ${FLOW_REASON_SENTENCES[why]}`, ...cells]);
 }
 
 /** One flow of each reason, of each way in which it is done. */
 function exampleLines(alike: readonly ExplainedFlow[]): string[] {
   const ways = [...Map.groupBy(alike, wayOf).values()].flatMap(([first]) => first ?? []);
-  return ways.flatMap(({ priority, match, actions, why }) => [
-    `# ${why}`,
+  return ways.flatMap(({ priority, match, actions, reason }) => [
+    `# ${reason}`,
     `priority=${priority}${match === '' ? '' : `,${match}`}`,
     `  actions=${actions}`,
   ]);

@@ -1,7 +1,7 @@
 // The committed page is what the compiler does. `npm run tables` writes it anew.
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import { WHY_SENTENCES } from './reasons.ts';
+import { FLOW_REASON_SENTENCES } from './reasons.ts';
 import { tablesDocument } from './tables-document-fixture.ts';
 
 test('docs/dataplane-tables.md is current', async () => {
@@ -11,5 +11,5 @@ test('docs/dataplane-tables.md is current', async () => {
 
 test('every reason for which there may be a flow is in it', () => {
   const text = tablesDocument();
-  expect(Object.keys(WHY_SENTENCES).filter((why) => !text.includes(`\`${why}\`: `))).toEqual([]);
+  expect(Object.keys(FLOW_REASON_SENTENCES).filter((why) => !text.includes(`\`${why}\`: `))).toEqual([]);
 });

@@ -7,9 +7,9 @@ import { PORT, ROUTER, TRANSPORT_ZONE, type Port } from '../network/index.ts';
 import { network, port, subnet } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
-import { hostsSharing } from './relations.ts';
+import { relatedHosts } from './relations.ts';
 import { allSteps } from '../hosts/index.ts';
-import { touchedBy } from './touched.ts';
+import { computeRemovalImpact } from './touched.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 const HOSTS = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -52,9 +52,9 @@ test('tunnels-go-to-all-that-share-something-and-stay', () => {
       fc.subarray(['f'], { maxLength: 1 }),
       (ports, leavers, far) => {
         const fleet = fleetWith(ports, far);
-        for (const { host, tunnels, byPeer } of allSteps(touchedBy(fleet, leavers, 100))) {
+        for (const { host, tunnels, byPeer } of allSteps(computeRemovalImpact(fleet, leavers, 100))) {
           const isPeer = (one: string) => !leavers.includes(one) && !far.includes(one) && !far.includes(host);
-          const expected = [...hostsSharing(fleet, host)].filter(isPeer).sort();
+          const expected = [...relatedHosts(fleet, host)].filter(isPeer).sort();
           expect([host, tunnels, byPeer.map((peer) => peer.host)]).toEqual([host, expected.length, expected]);
         }
       },

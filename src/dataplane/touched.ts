@@ -10,16 +10,16 @@ import {
 } from '../election/index.ts';
 import { findHost, type StoredHost, type Touched, type TouchedBy } from '../hosts/index.ts';
 import { canHaveTunnels, ROUTER, type TunnelEnd } from '../network/index.ts';
-import { peerPiece } from './compile-basics.ts';
-import { LeavingZones, NOBODY, type Ends } from './leaving-zone.ts';
+import { compilePeer } from './compile-basics.ts';
+import { ZonesAfterRemoval, NO_TUNNEL_ENDS, type TunnelEnds } from './leaving-zone.ts';
 import { hostsOfService } from './relations.ts';
 
-export const touchedBy: TouchedBy = function* touchedSteps(fleet, leavers, limit) {
-  const zones = new LeavingZones(fleet, new Set(leavers));
+export const computeRemovalImpact: TouchedBy = function* touchedSteps(fleet, leavers, limit) {
+  const zones = new ZonesAfterRemoval(fleet, new Set(leavers));
   const all: Touched[] = [];
   let left = limit;
   for (const id of leavers) {
-    const touched = touchedOf({ fleet, zones }, id, left);
+    const touched = impactOf({ fleet, zones }, id, left);
     left -= touched.byPeer.length;
     all.push(touched);
     yield;
@@ -27,19 +27,19 @@ export const touchedBy: TouchedBy = function* touchedSteps(fleet, leavers, limit
   return all;
 };
 
-interface Leaving {
+interface RemovalContext {
   readonly fleet: FleetReader;
-  readonly zones: LeavingZones;
+  readonly zones: ZonesAfterRemoval;
 }
 
 const NOTHING = { tunnels: 0, flows: 0, groups: 0, services: 0, byPeer: [] };
 
-function touchedOf(all: Leaving, id: string, limit: number): Touched {
+function impactOf(all: RemovalContext, id: string, limit: number): Touched {
   const host = findHost(all.fleet, id);
   if (host === undefined || !canHaveTunnels(host.doc)) return { host: id, ...NOTHING };
-  const { count, first } = peersOf(all, host, limit);
-  const turned = turnedBy(all, host);
-  const flows = flowsTo(host.id, host.doc);
+  const { count, first } = remainingPeers(all, host, limit);
+  const turned = collectRedirects(all, host);
+  const flows = tunnelFlowCount(host.id, host.doc);
   const names = [...turned.byPeer.keys()].sort();
   const others = first.filter((peer) => !turned.byPeer.has(peer));
   return {
@@ -56,33 +56,33 @@ function touchedOf(all: Leaving, id: string, limit: number): Touched {
 }
 
 /** What every peer has to reach it. */
-function flowsTo(host: string, { tunnelAddress }: TunnelEnd): number {
-  return peerPiece({ host, tunnelAddress }).flows.length;
+function tunnelFlowCount(host: string, { tunnelAddress }: TunnelEnd): number {
+  return compilePeer({ host, tunnelAddress }).flows.length;
 }
 
 /** Those that stay and have a tunnel to it: how many, and the first of them. */
-function peersOf({ zones }: Leaving, host: StoredHost, limit: number): Ends {
-  const zone = zones.of(host.doc);
+function remainingPeers({ zones }: RemovalContext, host: StoredHost, limit: number): TunnelEnds {
+  const zone = zones.zoneOf(host.doc);
   switch (zone?.mesh) {
     case undefined:
-      return NOBODY;
+      return NO_TUNNEL_ENDS;
     case 'full':
-      return { count: zone.count, first: zone.first(limit) };
+      return { count: zone.count, first: zone.firstRemaining(limit) };
     case 'needed':
-      return zone.sharingWith(host.id, limit);
+      return zone.relatedTo(host.id, limit);
   }
 }
 
 /** On one peer. */
-interface TurnedThere {
+interface PeerRedirects {
   /** Beside those of its tunnel. */
   flows: number;
   readonly services: string[];
 }
 
 /** What goes to a host for the sake of a service, and will go elsewhere. */
-class Turned {
-  readonly byPeer = new Map<string, TurnedThere>();
+class Redirects {
+  readonly byPeer = new Map<string, PeerRedirects>();
   readonly services = new Set<string>();
   groups = 0;
   flows = 0;
@@ -98,7 +98,7 @@ class Turned {
     this.#at(peer).flows += 1;
   }
 
-  #at(peer: string): TurnedThere {
+  #at(peer: string): PeerRedirects {
     let there = this.byPeer.get(peer);
     if (there === undefined) this.byPeer.set(peer, (there = { flows: 0, services: [] }));
     return there;
@@ -106,31 +106,31 @@ class Turned {
 }
 
 /** Whoever sends to it for a service that it does, or would if the host that does it were lost. */
-function turnedBy({ fleet, zones }: Leaving, { id, doc }: StoredHost): Turned {
-  const zone = zones.of(doc);
-  const turned = new Turned();
+function collectRedirects({ fleet, zones }: RemovalContext, { id, doc }: StoredHost): Redirects {
+  const zone = zones.zoneOf(doc);
+  const turned = new Redirects();
   for (const index of [SERVICES_TOUCHING_HOST, SERVICES_BY_STANDBY]) {
     for (const service of fleet.find(index, id)) {
       const { designated, standby } = service.doc;
-      if (![designated?.host, standby].includes(id) || !isSentFor(fleet, service)) continue;
+      if (![designated?.host, standby].includes(id) || !hasRedirects(fleet, service)) continue;
       const [peers, other] =
         designated?.host === id
           ? [hostsOfService(fleet, service.doc), standby]
-          : [watchersIn(fleet, service), designated?.host];
-      for (const peer of peers) if (zone?.stays(peer) === true) turned.group(peer, service.id);
+          : [bfdWatchersOf(fleet, service), designated?.host];
+      for (const peer of peers) if (zone?.isRemaining(peer) === true) turned.group(peer, service.id);
       // Replies that it does not know.
-      if (service.doc.type === 'nat' && other !== undefined && zone?.stays(other) === true) turned.flow(other);
+      if (service.doc.type === 'nat' && other !== undefined && zone?.isRemaining(other) === true) turned.flow(other);
     }
   }
   return turned;
 }
 
-function watchersIn(fleet: FleetReader, { doc }: StoredService): readonly string[] {
+function bfdWatchersOf(fleet: FleetReader, { doc }: StoredService): readonly string[] {
   return heartbeatsOf(fleet).on ? watchersOf(fleet, doc) : [];
 }
 
 /** Of a route to a subnet only those outside are told; the others have nothing that sends there. */
-function isSentFor(fleet: FleetReader, { doc: { type, subject } }: StoredService): boolean {
+function hasRedirects(fleet: FleetReader, { doc: { type, subject } }: StoredService): boolean {
   switch (type) {
     case 'dhcp':
       return true;

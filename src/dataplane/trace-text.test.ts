@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { compile, WIPED } from './compile.ts';
+import { compile, EMPTY_COMPILE_RESULT } from './compile.ts';
 import { nat, view } from './dataplane-fixture.ts';
-import { annotate } from './trace-text.ts';
+import { annotateTrace } from './trace-text.ts';
 
 const compiled = compile(view({ services: [nat({ role: 'designated', designated: { host: 'c1' } })] }));
 
@@ -31,7 +31,7 @@ Datapath actions: drop
 
 describe('a trace', () => {
   test('tells-whose-each-flow-is-and-why-and-leaves-the-rest-as-it-is', () => {
-    const lines = annotate(TRACE, compiled);
+    const lines = annotateTrace(TRACE, compiled);
     expect(lines.map(({ text }) => text).join('\n')).toBe(TRACE.trimEnd());
     const told = lines.filter(({ tableName }) => tableName !== undefined);
     expect(
@@ -47,7 +47,7 @@ describe('a trace', () => {
   });
 
   test('of-a-host-that-left-names-tables-only', () => {
-    const told = annotate(TRACE, WIPED).filter(({ tableName }) => tableName !== undefined);
+    const told = annotateTrace(TRACE, EMPTY_COMPILE_RESULT).filter(({ tableName }) => tableName !== undefined);
     expect(told).toHaveLength(6);
     expect(told.every(({ owner }) => owner === undefined)).toBe(true);
   });

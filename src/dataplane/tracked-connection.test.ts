@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { connectionOf } from './connections-fixture.ts';
-import { CONNECTION_PATTERN, connectionText, readConnection } from './tracked-connection.ts';
+import { CONNECTION_PATTERN, formatConnection, parseConnection } from './tracked-connection.ts';
 
 const port = fc.integer({ min: 0, max: 65_535 });
 const byte = fc.integer({ min: 0, max: 255 });
@@ -12,7 +12,7 @@ const ip = fc.oneof(
 
 describe('a connection in one line', () => {
   test('says who asked whom, and what it is outside', () => {
-    expect([connectionOf('udp', 1), connectionOf('tcp', 2), connectionOf('icmp', 3)].map(connectionText))
+    expect([connectionOf('udp', 1), connectionOf('tcp', 2), connectionOf('icmp', 3)].map(formatConnection))
       .toMatchInlineSnapshot(`
       [
         "udp 10.0.0.11 4001 203.0.113.9 53 198.51.100.7 20001",
@@ -23,16 +23,16 @@ describe('a connection in one line', () => {
   });
 
   test('is read back as it was', () => {
-    const ends = { src: ip, dst: ip, outside: fc.record({ ip, port }) };
+    const ends = { src: ip, dst: ip, natSource: fc.record({ ip, port }) };
     const connections = fc.oneof(
       fc.record({ protocol: fc.constantFrom('udp' as const, 'tcp' as const), ...ends, sport: port, dport: port }),
       fc.record({ protocol: fc.constant('icmp' as const), ...ends, id: port, type: byte, code: byte }),
     );
     fc.assert(
       fc.property(connections, (connection) => {
-        const text = connectionText(connection);
+        const text = formatConnection(connection);
         expect(text).toMatch(new RegExp(CONNECTION_PATTERN, 'u'));
-        expect(readConnection(text)).toEqual(connection);
+        expect(parseConnection(text)).toEqual(connection);
       }),
     );
   });
@@ -47,6 +47,6 @@ describe('a connection in one line', () => {
     'udp 10.0.0.1 1 10.0.0.2 2 10.0.0.3 3 4',
     'udp  1 10.0.0.2 2 10.0.0.3 3',
   ])('is none: %j', (text) => {
-    expect(readConnection(text)).toBeUndefined();
+    expect(parseConnection(text)).toBeUndefined();
   });
 });

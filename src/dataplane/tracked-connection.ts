@@ -9,13 +9,13 @@ const NUMBER = '[0-9]{1,5}';
 export const CONNECTION_PATTERN = `^(udp|tcp|icmp) ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER} ${ADDRESS} ${NUMBER}$`;
 
 /** Of an echo: its id takes the place of the port it comes from, its type and code that of the other one. */
-export function connectionText(connection: TrackedConnection): string {
-  const { protocol, src, dst, outside } = connection;
+export function formatConnection(connection: TrackedConnection): string {
+  const { protocol, src, dst, natSource } = connection;
   const [from, to] =
     protocol === 'icmp'
       ? [connection.id, connection.type * 256 + connection.code]
       : [connection.sport, connection.dport];
-  return `${protocol} ${src} ${from} ${dst} ${to} ${outside.ip} ${outside.port}`;
+  return `${protocol} ${src} ${from} ${dst} ${to} ${natSource.ip} ${natSource.port}`;
 }
 
 const PORT_MAX = 65_535;
@@ -23,12 +23,12 @@ const PORT_MAX = 65_535;
 const CONNECTION = new RegExp(CONNECTION_PATTERN, 'u');
 
 /** Undefined when it is not one. */
-export function readConnection(text: string): TrackedConnection | undefined {
+export function parseConnection(text: string): TrackedConnection | undefined {
   if (!CONNECTION.test(text)) return undefined;
   const [protocol, src = '', from, dst = '', to, ip = '', port] = text.split(' ');
-  const [first = 0, second = 0, outside = 0] = [from, to, port].map(Number);
-  if (Math.max(first, second, outside) > PORT_MAX) return undefined;
-  const ends = { src, dst, outside: { ip, port: outside } };
+  const [first = 0, second = 0, natPort = 0] = [from, to, port].map(Number);
+  if (Math.max(first, second, natPort) > PORT_MAX) return undefined;
+  const ends = { src, dst, natSource: { ip, port: natPort } };
   switch (protocol) {
     case 'udp':
     case 'tcp':

@@ -9,7 +9,7 @@ import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { peersPart } from './peers.ts';
 import { servicesPart } from './services-part.ts';
-import type { ShownPeer, ShownService } from './shown.ts';
+import type { PeerView, ServiceView } from './shown.ts';
 
 export const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 export const HOSTS = ['c1', 'c2', 'c3', 'c4'];
@@ -63,8 +63,8 @@ export function service(type: Service['type'], subject: string, facts: Partial<S
   return put(SERVICE, serviceId(type, subject), doc);
 }
 
-export const at = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
-export const passing = (
+export const designatedAt = (name: string): Pick<Service, 'designated'> => ({ designated: { host: name, sinceMs: 0 } });
+export const handoverState = (
   from: string,
   to: string,
   phase: NonNullable<Service['handOver']>['phase'],
@@ -104,9 +104,9 @@ function key(number: number, kind: 'network' | 'segment' | 'router', id: string)
 }
 
 export function peers(fleet: Fleet, name: string): string[] {
-  return (peersPart.build(fleet, name) as readonly ShownPeer[]).map((peer) => peer.host);
+  return (peersPart.build(fleet, name) as readonly PeerView[]).map((peer) => peer.host);
 }
 
-export function services(fleet: Fleet, name: string): readonly ShownService[] {
-  return servicesPart.build(fleet, name) as readonly ShownService[];
+export function services(fleet: Fleet, name: string): readonly ServiceView[] {
+  return servicesPart.build(fleet, name) as readonly ServiceView[];
 }

@@ -5,20 +5,20 @@ import { idOf, put, remove, type Change } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { FLOATING_ADDRESS, PORT, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type FloatingAddress } from '../network/index.ts';
 import { subnet } from '../network/network-fixture.ts';
-import { heartbeatsPart } from './heartbeats-part.ts';
+import { bfdPart } from './heartbeats-part.ts';
 import { networksPart } from './networks-part.ts';
-import { mayHaveTunnelsTo, peersOf, peersPart } from './peers.ts';
+import { possibleTunnelPeers, meshPeersOf, peersPart } from './peers.ts';
 import { roleOf, servicesPart } from './services-part.ts';
 import {
   CHANGED,
   HOSTS,
-  at,
+  designatedAt,
   blue,
   green,
   host,
   keys,
   newFleet,
-  passing,
+  handoverState,
   peers,
   portInSegment,
   portOn,
@@ -81,7 +81,7 @@ describe('peers', () => {
       ['c2', 'c3'],
       ['c1', 'c2'],
     ]);
-    fleet.apply(4, [service('nat', 'edge', at('c4'))]);
+    fleet.apply(4, [service('nat', 'edge', designatedAt('c4'))]);
     expect([peers(fleet, 'c1'), peers(fleet, 'c4')]).toEqual([
       ['c2', 'c3', 'c4'],
       ['c1', 'c2', 'c3'],
@@ -91,8 +91,8 @@ describe('peers', () => {
   test('of-a-host-that-is-finalizing-everybody-who-has-a-tunnel-is-known', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c1', { state: 'finalizing' }));
     expect(peers(fleet, 'c2')).toEqual(['c3', 'c4']);
-    expect(peersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
-    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
+    expect(meshPeersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
+    expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
   });
 
   test.each<[string, Partial<Host>, Partial<Host>]>([
@@ -102,8 +102,8 @@ describe('peers', () => {
     ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
   ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
     const fleet = newFleet(zone('default', 'needed'), host('c1', { state: 'finalizing', ...going }), host('c2', other));
-    expect(peersOf(fleet, 'c1')).toEqual([]);
-    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
+    expect(meshPeersOf(fleet, 'c1')).toEqual([]);
+    expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
   });
 
   test.each<[string, Partial<Host>, Partial<Host>]>([
@@ -122,7 +122,7 @@ describe('peers', () => {
       host('c2', other),
       host('c3', { transportZone: 'far' }),
     );
-    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual(['c2']);
+    expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
   });
 
   test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
@@ -132,7 +132,7 @@ describe('peers', () => {
       host('c2', { transportZone: 'edge' }),
       host('c3', { state: 'removed' }),
     );
-    expect(mayHaveTunnelsTo(fleet, 'c1')).toEqual([]);
+    expect(possibleTunnelPeers(fleet, 'c1')).toEqual([]);
   });
 });
 
@@ -149,7 +149,7 @@ describe('services', () => {
     const fleet = newFleet(
       ...ground,
       router('edge', ['blue-v4']),
-      service('nat', 'edge', at('c2')),
+      service('nat', 'edge', designatedAt('c2')),
       service('dhcp', 'blue-v4'),
     );
     expect(services(fleet, 'c1')).toEqual([
@@ -189,7 +189,7 @@ describe('services', () => {
     const fleet = newFleet(
       ...ground,
       router('edge', ['blue-v4']),
-      service('nat', 'edge', at('c2')),
+      service('nat', 'edge', designatedAt('c2')),
       put(FLOATING_ADDRESS, idOf(FLOATING_ADDRESS, 'f1'), floating),
     );
     expect(services(fleet, 'c1')[0]?.floating).toEqual([{ outside: '198.51.100.20', inside: '10.0.4.2' }]);
@@ -199,26 +199,49 @@ describe('services', () => {
   test('a-quarantined-host-is-told-nothing', () => {
     const fleet = newFleet(
       ...ground,
-      service('dhcp', 'blue-v4', at('c1')),
+      service('dhcp', 'blue-v4', designatedAt('c1')),
       host('c1', { quarantined: { because: 'identity', atMs: 0 } }),
     );
     expect(services(fleet, 'c1')).toEqual([]);
   });
 
   test.each<readonly [string, Partial<Service>, readonly string[]]>([
-    ['at-rest', at('c1'), ['designated', 'other', 'other']],
+    ['at-rest', designatedAt('c1'), ['designated', 'other', 'other']],
     ['nobody', {}, ['other', 'other', 'other']],
-    ['preparing', { ...at('c1'), ...passing('c1', 'c2', 'preparing') }, ['designated', 'preparing', 'other']],
-    ['seeding', { ...at('c1'), ...passing('c1', 'c2', 'seeding') }, ['designated', 'preparing', 'other']],
-    ['switched', { ...at('c2'), ...passing('c1', 'c2', 'switched') }, ['retiring', 'designated', 'other']],
-    ['retiring', { ...at('c2'), ...passing('c1', 'c2', 'retiring') }, ['retiring', 'designated', 'other']],
-    ['reseeding', { ...at('c2'), ...passing('c1', 'c2', 'reseeding') }, ['retiring', 'designated', 'other']],
+    [
+      'preparing',
+      { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'preparing') },
+      ['designated', 'preparing', 'other'],
+    ],
+    [
+      'seeding',
+      { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'seeding') },
+      ['designated', 'preparing', 'other'],
+    ],
+    [
+      'switched',
+      { ...designatedAt('c2'), ...handoverState('c1', 'c2', 'switched') },
+      ['retiring', 'designated', 'other'],
+    ],
+    [
+      'retiring',
+      { ...designatedAt('c2'), ...handoverState('c1', 'c2', 'retiring') },
+      ['retiring', 'designated', 'other'],
+    ],
+    [
+      'reseeding',
+      { ...designatedAt('c2'), ...handoverState('c1', 'c2', 'reseeding') },
+      ['retiring', 'designated', 'other'],
+    ],
   ])('roles: %s', (_name, doc, roles) => {
     expect(['c1', 'c2', 'c3'].map((name) => roleOf(doc as Service, name))).toEqual(roles);
   });
 
   test('both-ends-of-a-hand-over-know-of-each-other-also-without-presence', () => {
-    const fleet = newFleet(...ground, service('dhcp', 'blue-v4', { ...at('c3'), ...passing('c4', 'c3', 'switched') }));
+    const fleet = newFleet(
+      ...ground,
+      service('dhcp', 'blue-v4', { ...designatedAt('c3'), ...handoverState('c4', 'c3', 'switched') }),
+    );
     expect(services(fleet, 'c4')[0]).toMatchObject({
       role: 'retiring',
       handOver: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
@@ -272,8 +295,8 @@ const aChange: fc.Arbitrary<Change> = fc.oneof(
     .map(([id, one, other, phase, standby]) => {
       const [type, subject] = id.split(':') as [Service['type'], string];
       return service(type, subject, {
-        ...at(one),
-        ...(phase !== undefined && one !== other && passing(one, other, phase)),
+        ...designatedAt(one),
+        ...(phase !== undefined && one !== other && handoverState(one, other, phase)),
         ...(standby !== undefined && standby !== one && { standby }),
       });
     }),
@@ -290,7 +313,7 @@ const commits = fc.array(
 );
 
 describe('properties of the parts', () => {
-  test.each([peersPart, servicesPart, networksPart, heartbeatsPart])(
+  test.each([peersPart, servicesPart, networksPart, bfdPart])(
     'never: the part $name of a host changes and the host is not told',
     (part) => {
       fc.assert(

@@ -34,7 +34,7 @@ type Protocol = 'ip' | 'ipv6' | 'arp' | 'udp' | 'icmp' | 'icmp6';
 export type Match = { readonly [F in Field]?: string | number } & { readonly is?: Protocol };
 
 /** The protocol first, then the fields in their order. */
-export function match({ is, ...fields }: Match): string {
+export function formatMatch({ is, ...fields }: Match): string {
   let text: string = is ?? '';
   for (const field of FIELDS) {
     const value = fields[field];
@@ -43,7 +43,7 @@ export function match({ is, ...fields }: Match): string {
   return text;
 }
 
-export function actions(...steps: readonly string[]): string {
+export function formatActions(...steps: readonly string[]): string {
   return steps.length === 0 ? 'drop' : steps.join(',');
 }
 
@@ -52,7 +52,7 @@ export function hex(number: number): string {
   return number === 0 ? '0' : `0x${number.toString(16)}`;
 }
 
-export function set(field: string, value: string | number): string {
+export function setField(field: string, value: string | number): string {
   return `set_field:${value}->${field}`;
 }
 
@@ -60,16 +60,16 @@ export function output(port: string): string {
   return `output:${port}`;
 }
 
-export function goTo(table: number): string {
+export function resubmit(table: number): string {
   return `resubmit(,${table})`;
 }
 
-export function toGroup(id: number): string {
+export function groupAction(id: number): string {
   return `group:${id}`;
 }
 
 /** A bucket that counts only while a port is up. */
-export function watching(port: string, steps: string): string {
+export function watchBucket(port: string, steps: string): string {
   return `watch_port:${port},actions=${steps}`;
 }
 
@@ -77,56 +77,56 @@ export function watching(port: string, steps: string): string {
 export const TO_AGENT = 'CONTROLLER:65535';
 
 /** A packet that came by the tunnel port does not leave by it unless it forgets where it came from. */
-export const FORGET_IN_PORT = 'load:0->NXM_OF_IN_PORT[]';
+export const CLEAR_IN_PORT = 'load:0->NXM_OF_IN_PORT[]';
 
 /** Sends to a peer. Without `forget`, what came from a peer goes to none. */
-export function toPeer(address: string, key: number, port: string): string[] {
-  return [set('tun_id', hex(key)), set(isV6(address) ? 'tun_ipv6_dst' : 'tun_dst', address), output(port)];
+export function tunnelActions(address: string, key: number, port: string): string[] {
+  return [setField('tun_id', hex(key)), setField(isIpv6(address) ? 'tun_ipv6_dst' : 'tun_dst', address), output(port)];
 }
 
 /** Answers an ARP request for an address as if this host had it. */
-export function arpAnswer(ip: string, mac: string): readonly string[] {
+export function arpReplyActions(ip: string, mac: string): readonly string[] {
   return [
     'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
-    set('eth_src', mac),
-    set('arp_op', 2),
+    setField('eth_src', mac),
+    setField('arp_op', 2),
     'move:NXM_NX_ARP_SHA[]->NXM_NX_ARP_THA[]',
     'move:NXM_OF_ARP_SPA[]->NXM_OF_ARP_TPA[]',
-    set('arp_sha', mac),
-    set('arp_spa', ip),
+    setField('arp_sha', mac),
+    setField('arp_spa', ip),
     'IN_PORT',
   ];
 }
 
 /** Answers an echo request for an address of ours. */
-export function echoAnswer(ip: string, mac: string): readonly string[] {
-  const v6 = isV6(ip);
+export function echoReplyActions(ip: string, mac: string): readonly string[] {
+  const v6 = isIpv6(ip);
   const [src, dst] = v6 ? ['NXM_NX_IPV6_SRC[]', 'NXM_NX_IPV6_DST[]'] : ['NXM_OF_IP_SRC[]', 'NXM_OF_IP_DST[]'];
   return [
     'move:NXM_OF_ETH_SRC[]->NXM_OF_ETH_DST[]',
-    set('eth_src', mac),
+    setField('eth_src', mac),
     `move:${src}->${dst}`,
-    set(v6 ? 'ipv6_src' : 'ip_src', ip),
-    set(v6 ? 'icmpv6_type' : 'icmp_type', v6 ? 129 : 0),
-    set('nw_ttl', 64),
+    setField(v6 ? 'ipv6_src' : 'ip_src', ip),
+    setField(v6 ? 'icmpv6_type' : 'icmp_type', v6 ? 129 : 0),
+    setField('nw_ttl', 64),
     'IN_PORT',
   ];
 }
 
-export function isV6(address: string): boolean {
+export function isIpv6(address: string): boolean {
   return address.includes(':');
 }
 
-export function ofVersion(address: string): Match {
-  return { is: isV6(address) ? 'ipv6' : 'ip' };
+export function matchIpVersion(address: string): Match {
+  return { is: isIpv6(address) ? 'ipv6' : 'ip' };
 }
 
-export function from(address: string): Match {
-  return { ...ofVersion(address), [isV6(address) ? 'ipv6_src' : 'nw_src']: address };
+export function matchSource(address: string): Match {
+  return { ...matchIpVersion(address), [isIpv6(address) ? 'ipv6_src' : 'nw_src']: address };
 }
 
-export function to(address: string): Match {
-  return { ...ofVersion(address), [isV6(address) ? 'ipv6_dst' : 'nw_dst']: address };
+export function matchDestination(address: string): Match {
+  return { ...matchIpVersion(address), [isIpv6(address) ? 'ipv6_dst' : 'nw_dst']: address };
 }
 
 const GROUP = /(?:^|,)group:(\d+)/g;
@@ -140,7 +140,7 @@ export function groupsIn(text: string): number[] {
 }
 
 /** The addresses of peers that these actions send to. */
-export function peersIn(text: string): string[] {
+export function peerAddressesIn(text: string): string[] {
   if (!text.includes('dst')) return [];
   return [...text.matchAll(PEER)].map(([, address]) => address ?? '');
 }
@@ -148,12 +148,12 @@ export function peersIn(text: string): string[] {
 const WATCHED = /^watch_port:("mh[^"]+")/;
 
 /** The port for heartbeats that a bucket watches. */
-export function heartbeatIn(bucket: string): string | undefined {
+export function watchedBfdPortIn(bucket: string): string | undefined {
   return WATCHED.exec(bucket)?.[1];
 }
 
 /** The ports that a match or actions name. */
-export function portsIn(text: string): string[] {
+export function portNamesIn(text: string): string[] {
   const ports: string[] = [];
   let end: number;
   for (let begin = text.indexOf('"'); begin >= 0; begin = text.indexOf('"', end + 1)) {

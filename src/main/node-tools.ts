@@ -3,16 +3,16 @@
 import { Memory, FileDisk, DiskFailed } from '../agent/runtime.ts';
 import { EXIT, Failure, type NodeTools, type SwitchAsked } from '../cli/index.ts';
 import {
-  annotate,
-  compareWith,
+  annotateTrace,
+  compareContents,
   compile,
-  dataplaneView,
+  readDataplaneView,
   interfaceOf,
   NEXT_HOPS_BY_NAME,
-  strayPorts,
+  findStrayPorts,
   SwitchDown,
   SwitchRefused,
-  WIPED,
+  EMPTY_COMPILE_RESULT,
 } from '../dataplane/index.ts';
 import type { OvsSwitch } from '../dataplane/runtime.ts';
 import { NotRunning, openSwitch } from './ovs-machine.ts';
@@ -29,13 +29,13 @@ export const compareSwitch: NodeTools['compareSwitch'] = async (asked) => {
   const { host, compiled, explained } = await wantedIn(asked.state);
   return onSwitch(asked, async (ovs) => {
     const [read, interfaces] = [await ovs.read(), await ovs.interfaces()];
-    return { host, ...compareWith(compiled, read, strayPorts({ interfaces, flows: read.flows }, explained)) };
+    return { host, ...compareContents(compiled, read, findStrayPorts({ interfaces, flows: read.flows }, explained)) };
   });
 };
 
 export const tracePacket: NodeTools['tracePacket'] = async (asked) => {
   const { compiled } = await wantedIn(asked.state);
-  return annotate(await onSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
+  return annotateTrace(await onSwitch(asked, (ovs) => ovs.trace(asked.flow)), compiled);
 };
 
 /** What the agent goes by: its last view, or nothing at all once it was told to leave. */
@@ -53,8 +53,8 @@ async function wantedIn(folder: string): Promise<Wanted> {
       );
     }
     const { host, parts } = taken.view;
-    if (leaving !== undefined || left === true) return { host, compiled: WIPED, explained: new Set() };
-    const view = dataplaneView(host, parts);
+    if (leaving !== undefined || left === true) return { host, compiled: EMPTY_COMPILE_RESULT, explained: new Set() };
+    const view = readDataplaneView(host, parts);
     if (view !== undefined) {
       const explained = new Set(view.ports.map(({ id }) => interfaceOf(id)));
       return { host, compiled: compile(view, NEXT_HOPS_BY_NAME), explained };
@@ -69,7 +69,7 @@ async function wantedIn(folder: string): Promise<Wanted> {
 async function onSwitch<T>(asked: SwitchAsked, work: (ovs: OvsSwitch) => Promise<T>): Promise<T> {
   let ovs: OvsSwitch | undefined;
   try {
-    ovs = openSwitch({ ...asked, database: asked.ovs, looksOnly: true });
+    ovs = openSwitch({ ...asked, database: asked.ovs, readOnly: true });
     return await work(ovs);
   } catch (error) {
     if (error instanceof CannotStart) {

@@ -63,15 +63,24 @@ async function preflight(ovs: OvsSwitch): Promise<Performed> {
 /** Nothing is wrong with what was asked for; the switch is not there. */
 export class NotRunning extends CannotStart {}
 
-/** `looksOnly`: nothing on it is changed, not even to set it up. */
-export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonly looksOnly?: boolean }): OvsSwitch {
-  const { database, bridge, external, datapath, looksOnly = false } = options;
-  const plan = { bridge, external, datapath, looksOnly };
+/** `readOnly`: nothing on it is changed, not even to set it up. */
+export function openSwitch(options: Omit<OvsMachineOptions, 'netns'> & { readonly readOnly?: boolean }): OvsSwitch {
+  const { database, bridge, external, datapath, readOnly = false } = options;
+  const plan = { bridge, external, datapath, readOnly };
   try {
     const openFlow = options.ovsOpenflow ?? `unix:${join(folderOf(database), `${bridge}.mgmt`)}`;
     const control = options.ovsControl ?? controlBeside(database);
-    const isGone = options.ovsControl === undefined ? { isGone: () => isDaemonGone(folderOf(database)) } : {};
-    return new OvsSwitch({ database, openFlow, control, ...plan, ...isGone, clock: realClock, random: Math.random });
+    const daemonCheck =
+      options.ovsControl === undefined ? { isDaemonGone: () => isDaemonGone(folderOf(database)) } : {};
+    return new OvsSwitch({
+      database,
+      openFlow,
+      control,
+      ...plan,
+      ...daemonCheck,
+      clock: realClock,
+      random: Math.random,
+    });
   } catch (error) {
     if (error instanceof BadAddress) throw new CannotStart(`${error.message}.`, { cause: error });
     throw error;

@@ -10,7 +10,7 @@ import { DEPOSIT_MAX } from '../../src/agent/messages.ts';
 import type { Plane } from '../../src/agent/plane-fixture.ts';
 import { LinkDown, type Link, type Reply } from '../../src/agent/ports.ts';
 
-export interface LinkWorld {
+export interface LinkFixture {
   readonly plane: Plane;
   readonly link: Link;
   /** Addresses of the server that decides, of one that does not, and of none. */
@@ -44,12 +44,12 @@ function seeding(from: string, to: string): Change {
   return put(SERVICE, idOf(SERVICE, 'nat:edge'), { ...NAT, designated: { host: from, sinceMs: 0 }, handOver });
 }
 
-interface Joined extends LinkWorld {
+interface Joined extends LinkFixture {
   readonly session: { readonly server: string; readonly secret: string };
 }
 
-export function linkContract(name: string, make: () => Promise<LinkWorld>): void {
-  const worldOf = async (): Promise<LinkWorld> => {
+export function linkContract(name: string, make: () => Promise<LinkFixture>): void {
+  const worldOf = async (): Promise<LinkFixture> => {
     const world = await make();
     onTestFinished(async () => {
       await world.close();

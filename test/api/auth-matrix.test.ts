@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { checker } from '../../src/fleet/index.ts';
-import { CALLERS, idIn, keyOf, prepared, requestFor, TABLE, type CallerName } from './every-route.ts';
-import { startWorld } from './world.ts';
+import { CALLERS, idIn, keyOf, prepareServer, requestFor, TABLE, type CallerName } from './every-route.ts';
+import { startApiTestServer } from './world.ts';
 
 const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {
   '+': (status) => status < 500 && ![401, 403, 404].includes(status),
@@ -13,7 +13,7 @@ const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {
   '?': (status) => status === 401,
 };
 
-const { world: first } = await prepared();
+const { world: first } = await prepareServer();
 const { routes } = first.server;
 await first.close();
 
@@ -23,7 +23,7 @@ test('every-route-is-in-the-table', () => {
 
 describe.each(routes.map((route) => [keyOf(route), route] as const))('%s', (key, route) => {
   test('lets in exactly whom the table says, and answers as its schema says', async () => {
-    const { world, secrets, token } = await prepared();
+    const { world, secrets, token } = await prepareServer();
     const expected = (TABLE[key]?.who ?? '').split(/\s+/);
     const wrong: string[] = [];
     for (const [at, name] of CALLERS.entries()) {
@@ -54,7 +54,7 @@ function answerProblems(route: Route, status: number, body: string): string[] {
 }
 
 test('X-Auth-Token-is-as-good-as-a-bearer', async () => {
-  const { world, secrets } = await prepared();
+  const { world, secrets } = await prepareServer();
   const headers = { 'x-auth-token': secrets.get('viewer') ?? '' };
   expect((await world.server.app.inject({ url: '/api/v1/hosts', headers })).statusCode).toBe(200);
   const basic = { authorization: `Basic ${secrets.get('viewer')}` };
@@ -63,7 +63,7 @@ test('X-Auth-Token-is-as-good-as-a-bearer', async () => {
 });
 
 test('a-secret-with-one-character-changed-opens-nothing', async () => {
-  const { world, secrets } = await prepared();
+  const { world, secrets } = await prepareServer();
   const secret = secrets.get('admin') ?? '';
   for (const at of [4, 8, secret.length - 1, secret.length - 20]) {
     const changed = secret.slice(0, at) + (secret[at] === 'x' ? 'y' : 'x') + secret.slice(at + 1);
@@ -73,7 +73,7 @@ test('a-secret-with-one-character-changed-opens-nothing', async () => {
 });
 
 test('a-token-that-was-in-use-opens-nothing-once-it-is-revoked-or-expired', async () => {
-  const world = await startWorld();
+  const world = await startApiTestServer();
   const admin = await world.token('admin');
   const revoked = await world.token('viewer');
   const expiring = await world.token('viewer', { expiresAtMs: world.clock.nowMs() + 5000 });
@@ -86,7 +86,7 @@ test('a-token-that-was-in-use-opens-nothing-once-it-is-revoked-or-expired', asyn
 });
 
 test('the-last-admin-token-is-not-revoked', async () => {
-  const world = await startWorld();
+  const world = await startApiTestServer();
   const [one, other] = [await world.token('admin'), await world.token('admin')];
   const revoke = (id: string) => world.call(one, { method: 'DELETE', url: `/api/v1/tokens/${id}` });
   expect((await revoke(idIn(other))).statusCode).toBe(200);
@@ -95,7 +95,7 @@ test('the-last-admin-token-is-not-revoked', async () => {
 });
 
 test('lists-show-a-site-bound-caller-its-own-site-only', async () => {
-  const { world, secrets } = await prepared();
+  const { world, secrets } = await prepareServer();
   const ids = async (name: CallerName, url: string): Promise<string[]> =>
     (await world.call(secrets.get(name), { url })).json<{ items: { id: string }[] }>().items.map((item) => item.id);
   expect(await ids('site viewer', '/api/v1/hosts')).toEqual(['central-0', 'central-1', 'central-2']);

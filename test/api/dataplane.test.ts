@@ -2,25 +2,25 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { SUBNET, TUNNEL_KEY } from '../../src/network/index.ts';
-import { networked } from './networked.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { sampleNetwork } from './networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let viewer: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   const key = (number: number, what: 'segment' | 'router', id: string) =>
     put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: what, id });
-  await world.commit(...networked(), key(70_001, 'segment', 'rack'), key(70_002, 'router', 'edge'));
+  await world.commit(...sampleNetwork(), key(70_001, 'segment', 'rack'), key(70_002, 'router', 'edge'));
   const uplink = world.journal.fleet.get(SUBNET, idOf(SUBNET, 'uplink-v4'));
   if (uplink !== undefined) await world.commit(put(SUBNET, uplink.id, { ...uplink.doc, gateway: '203.0.113.1' }));
   viewer = await world.token('viewer');
 });
 afterEach(() => world.close());
 
-interface Shown {
+interface DataplaneAnswer {
   readonly outcast: boolean;
   readonly count: number;
   readonly flows: readonly {
@@ -36,15 +36,15 @@ interface Shown {
 
 const call = (query = '', host = 'central-0', secret = viewer) =>
   world.call(secret, { url: `/api/v1/hosts/${host}/dataplane${query}` });
-const shown = async (query = '', host = 'central-0'): Promise<Shown> => {
+const fetchDataplane = async (query = '', host = 'central-0'): Promise<DataplaneAnswer> => {
   const answer = await call(query, host);
   expect(answer.statusCode).toBe(200);
-  return answer.json<Shown>();
+  return answer.json<DataplaneAnswer>();
 };
 
 describe('the data plane of a host', () => {
   test('is-told-flow-by-flow-with-owner-and-sentence', async () => {
-    const { flows, count, gaps, outcast } = await shown();
+    const { flows, count, gaps, outcast } = await fetchDataplane();
     expect({ outcast, gaps, count }).toEqual({ outcast: false, gaps: [], count: flows.length });
     expect(flows.find(({ why }) => why === 'nat-here')).toMatchObject({
       table: 30,
@@ -56,23 +56,23 @@ describe('the data plane of a host', () => {
   });
 
   test('names-next-hops-by-address', async () => {
-    const { flows } = await shown('?owner=nat:edge');
+    const { flows } = await fetchDataplane('?owner=nat:edge');
     const leaving = flows.filter(({ why }) => why === 'nat-leaves' || why === 'floating-leaves');
     expect(leaving).toHaveLength(2);
     for (const { actions } of leaving) expect(actions).toContain('set_field:next-hop(203.0.113.1)->eth_dst');
   });
 
   test('filters-by-table-owner-and-text', async () => {
-    const all = await shown();
-    const byName = await shown('?table=route');
+    const all = await fetchDataplane();
+    const byName = await fetchDataplane('?table=route');
     expect(byName.flows).toEqual(all.flows.filter(({ table }) => table === 15));
-    expect((await shown('?table=15')).flows).toEqual(byName.flows);
-    expect((await shown('?owner=router%2Fedge')).flows).toEqual((await shown('?owner=edge')).flows);
-    const port = await shown('?owner=port/port-1');
+    expect((await fetchDataplane('?table=15')).flows).toEqual(byName.flows);
+    expect((await fetchDataplane('?owner=router%2Fedge')).flows).toEqual((await fetchDataplane('?owner=edge')).flows);
+    const port = await fetchDataplane('?owner=port/port-1');
     expect(new Set(port.flows.map(({ owner }) => owner.id))).toEqual(new Set(['port-1']));
-    expect((await shown('?text=203.0.113.3')).count).toBeGreaterThan(0);
-    expect(await shown('?text=nobody-says-this')).toMatchObject({ count: 0, flows: [] });
-    expect(await shown('?limit=2')).toMatchObject({ count: all.count, flows: all.flows.slice(0, 2) });
+    expect((await fetchDataplane('?text=203.0.113.3')).count).toBeGreaterThan(0);
+    expect(await fetchDataplane('?text=nobody-says-this')).toMatchObject({ count: 0, flows: [] });
+    expect(await fetchDataplane('?limit=2')).toMatchObject({ count: all.count, flows: all.flows.slice(0, 2) });
   });
 
   test('what-is-no-table-is-refused-by-name', async () => {
@@ -87,14 +87,14 @@ describe('the data plane of a host', () => {
       const { gateway: _gateway, ...rest } = uplink.doc;
       await world.commit(put(SUBNET, uplink.id, rest));
     }
-    const { gaps } = await shown('?owner=nat:edge');
+    const { gaps } = await fetchDataplane('?owner=nat:edge');
     expect(gaps.map(({ because }) => because)).toContain('no-next-hop');
     for (const { sentence } of gaps) expect(sentence).toMatch(/^service nat:edge: .*\.$/);
   });
 
   test('of-a-host-that-is-not-trusted-is-nothing', async () => {
     await world.commit(hostChange('central-0', { quarantined: { because: 'identity', atMs: 1 } }));
-    expect(await shown()).toMatchObject({ outcast: true, count: 0, flows: [], gaps: [] });
+    expect(await fetchDataplane()).toMatchObject({ outcast: true, count: 0, flows: [], gaps: [] });
   });
 
   test('is-not-told-to-other-sites-nor-of-hosts-that-are-not-there', async () => {

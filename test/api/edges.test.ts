@@ -9,14 +9,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
 import { selfSigned } from '../self-signed.ts';
-import { populate, startWorld, type World } from './world.ts';
+import { populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let admin: string;
 let url: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   admin = await world.token('admin');
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
@@ -87,7 +87,7 @@ describe('a problem', () => {
   });
 
   test('of our own making shows nothing of the inside', async () => {
-    const broken = await startWorld();
+    const broken = await startApiTestServer();
     const secret = await broken.token('admin');
     broken.journal.submit = () => Promise.reject(new TypeError('the inside of it'));
     const answer = await broken.call(secret, { method: 'POST', url: '/api/v1/sites', payload: { name: 'x' } });
@@ -138,7 +138,7 @@ describe('a path with dots in it', () => {
 
 describe('a caller that comes too fast', () => {
   test('is told when to come again, and others are not held up', async () => {
-    const slow = await startWorld({ limits: { perTokenPerSecond: 10, perAddressPerSecond: 3 } });
+    const slow = await startApiTestServer({ limits: { perTokenPerSecond: 10, perAddressPerSecond: 3 } });
     const [wild, calm] = [await slow.token('viewer'), await slow.token('viewer')];
     const frozen = slow.clock.nowMs();
     slow.clock.nowMs = () => frozen;
@@ -164,7 +164,7 @@ describe('a caller that comes too fast', () => {
     ['in one /64', (nth: number) => `2001:db8::${nth}`],
     ['as IPv4 and mapped into IPv6', (nth: number) => (nth % 2 === 0 ? '192.0.2.1' : '::ffff:192.0.2.1')],
   ])('a stranger with many addresses is one stranger: %s', async (_, addressOf) => {
-    const slow = await startWorld({ limits: { perAddressPerSecond: 3 } });
+    const slow = await startApiTestServer({ limits: { perAddressPerSecond: 3 } });
     const frozen = slow.clock.nowMs();
     slow.clock.nowMs = () => frozen;
     const from = async (remoteAddress: string): Promise<number> =>
@@ -179,7 +179,7 @@ describe('a caller that comes too fast', () => {
 
 describe('probes', () => {
   test('say what is missing', async () => {
-    const probe = (from: World, path: string) => from.server.app.inject({ url: path });
+    const probe = (from: ApiTestServer, path: string) => from.server.app.inject({ url: path });
     expect((await probe(world, '/livez')).json()).toEqual({ status: 'ok' });
     expect((await probe(world, '/readyz')).json()).toEqual({
       status: 'ok',
@@ -188,7 +188,7 @@ describe('probes', () => {
       lease: true,
       admin: true,
     });
-    const alone = await startWorld({ leads: false });
+    const alone = await startApiTestServer({ leads: false });
     const answer = await probe(alone, '/readyz');
     expect([answer.statusCode, answer.json()]).toEqual([
       503,
@@ -198,7 +198,7 @@ describe('probes', () => {
   });
 
   test('a-server-is-ready-once-somebody-can-administer-the-fleet, and stays so', async () => {
-    const fresh = await startWorld();
+    const fresh = await startApiTestServer();
     const ready = async () => (await fresh.server.app.inject({ url: '/readyz' })).statusCode;
     expect(await ready()).toBe(503);
     await fresh.token('operator');
@@ -231,7 +231,7 @@ describe('probes', () => {
 
 describe('secrets', () => {
   test('are in the one answer that makes them, and nowhere else', async () => {
-    const quiet = await startWorld();
+    const quiet = await startApiTestServer();
     await populate(quiet);
     const root = await quiet.token('admin');
     const make = (path: string, payload: object) =>
@@ -267,7 +267,7 @@ describe('secrets', () => {
 
 describe('listening', () => {
   test('anywhere but on loopback needs TLS, or somebody who insists', async () => {
-    const shy = await startWorld();
+    const shy = await startApiTestServer();
     await expect(shy.server.listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(InsecureListen);
     await expect(shy.server.listen({ host: '::', port: 0 })).rejects.toThrow('--tls-cert');
     await shy.close();
@@ -301,7 +301,7 @@ describe('listening', () => {
 
 describe('the first admin token', () => {
   test('is made once, in a file that only its owner reads', async () => {
-    const fresh = await startWorld();
+    const fresh = await startApiTestServer();
     const dataFolder = mkdtempSync(join(tmpdir(), 'muster-first-'));
     const path = await ensureAdminToken({ ...fresh, dataFolder });
     expect(path).toBe(join(dataFolder, 'admin-token'));

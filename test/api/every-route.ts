@@ -6,8 +6,8 @@ import { tokenIdIn, type Route } from '../../src/access/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
-import { NETWORKED, networked } from './networked.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { SAMPLE_NETWORK, sampleNetwork } from './networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
 export const CALLERS = [
   'nobody',
@@ -244,7 +244,7 @@ const NAMED: Readonly<Record<string, string>> = {
   operations: 'op-1',
   alarms: 'code:central',
   settings: 'liveness',
-  ...NETWORKED,
+  ...SAMPLE_NETWORK,
 };
 
 /** What is named in the trees of RESTCONF, by parameter. */
@@ -256,10 +256,10 @@ const IN_TREES: Readonly<Record<string, string>> = {
 
 export const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
 
-async function callersOf(world: World): Promise<Map<CallerName, string>> {
+async function callersOf(world: ApiTestServer): Promise<Map<CallerName, string>> {
   const secrets = new Map<CallerName, string>([['garbage', 'mst_tk-1_0123456789abcdef0123456789']]);
   const soon = world.clock.nowMs() + 1000;
-  const wanted: [CallerName, Parameters<World['token']>][] = [
+  const wanted: [CallerName, Parameters<ApiTestServer['token']>][] = [
     ['expired', ['admin', { expiresAtMs: soon }]],
     ['revoked', ['admin']],
     ['viewer', ['viewer']],
@@ -286,15 +286,15 @@ async function callersOf(world: World): Promise<Map<CallerName, string>> {
 
 export const idIn = (secret: string | undefined): string => tokenIdIn(secret ?? '') ?? '';
 
-export interface Prepared {
-  readonly world: World;
+export interface PreparedServer {
+  readonly world: ApiTestServer;
   readonly secrets: Map<CallerName, string>;
   /** The id of a token that may be named in paths. */
   readonly token: string;
 }
 
-export async function prepared(options?: Parameters<typeof startWorld>[0]): Promise<Prepared> {
-  const world = await startWorld(options);
+export async function prepareServer(options?: Parameters<typeof startApiTestServer>[0]): Promise<PreparedServer> {
+  const world = await startApiTestServer(options);
   await populate(world);
   const secrets = await callersOf(world);
   const items = [{ key: 'central-0', target: { kind: 'host', id: 'central-0' }, step: 'await-agent' }];
@@ -302,7 +302,7 @@ export async function prepared(options?: Parameters<typeof startWorld>[0]): Prom
   const asked = { kind: 'host-join', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
   await world.commit(
     ...newOperation({ id, ...asked, items }),
-    ...networked(),
+    ...sampleNetwork(),
     hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );

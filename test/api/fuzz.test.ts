@@ -6,15 +6,15 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
-import { NETWORKED, networked } from './networked.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { SAMPLE_NETWORK, sampleNetwork } from './networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 import { seeded, wrongRequest } from './wrong-input.ts';
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
 const PER_ROUTE = 250;
 const PATIENCE_MS = 5000;
 
-let world: World;
+let world: ApiTestServer;
 let secrets: Record<string, string>;
 
 const ids = (route: Route) => (): string => {
@@ -25,14 +25,14 @@ const ids = (route: Route) => (): string => {
     operations: 'op-1',
     alarms: 'code:central',
     settings: 'liveness',
-    ...NETWORKED,
+    ...SAMPLE_NETWORK,
     tokens: tokenIdIn(secrets['victim'] ?? '') ?? '',
   };
   return named[folder] ?? 'x';
 };
 
 async function prepare(): Promise<void> {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   secrets = {
     admin: await world.token('admin'),
@@ -45,19 +45,19 @@ async function prepare(): Promise<void> {
   await world.commit(
     hostChange('central-1', { credential: tokenIdIn(secrets['agent'] ?? '') ?? '' }),
     ...newOperation({ id: idOf(OPERATION, 'op-1'), ...asked, items }),
-    ...networked(),
+    ...sampleNetwork(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
 }
 
-const listing = await startWorld();
+const listing = await startApiTestServer();
 const routes = listing.server.routes.map((route) => [`${route.method} ${route.path}`, route] as const);
 await listing.close();
 
 beforeAll(prepare);
 afterAll(() => world.close());
 
-function within<T>(promise: Promise<T>): Promise<T> {
+function withTimeout<T>(promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), PATIENCE_MS);
@@ -73,7 +73,7 @@ describe(`wrong input from seed ${SEED}`, () => {
     const wrong: string[] = [];
     for (let at = 0; at < PER_ROUTE; at += 1) {
       const request = wrongRequest(random, route, ids(route));
-      const answer = await within(world.call(secret, request));
+      const answer = await withTimeout(world.call(secret, request));
       const shown = `${at}: ${JSON.stringify(request.url).slice(0, 200)} ${JSON.stringify(request.headers)} ${(JSON.stringify(request.payload) ?? '').slice(0, 300)}`;
       if (answer.statusCode < 400 || answer.statusCode >= 500) wrong.push(`${answer.statusCode} for ${shown}`);
       else if (!isProblem(route, answer.headers['content-type'], answer.body))

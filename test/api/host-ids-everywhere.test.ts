@@ -6,7 +6,7 @@ import type { Route } from '../../src/access/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { hostFieldsOf } from '../../src/hosts/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
-import { keyOf, prepared, type Prepared } from './every-route.ts';
+import { keyOf, prepareServer, type PreparedServer } from './every-route.ts';
 import { hostChange } from './world.ts';
 
 const NAME = 'central-0';
@@ -98,11 +98,11 @@ const encode = encodeURIComponent;
 /** An agent says its own name when it joins; a host that is made has no other id yet. */
 const OWN_NAMES = ['POST /api/v1/agent/join host'];
 
-let it: Prepared;
+let it: PreparedServer;
 let admin: string;
 
 beforeAll(async () => {
-  it = await prepared();
+  it = await prepareServer();
   admin = it.secrets.get('admin') ?? '';
   const items = [{ key: 'vm-1', target: { kind: 'instance', id: 'vm-1' }, step: 'spawn', host: NAME }];
   const asked = { kind: 'instance-build', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };

@@ -1,6 +1,6 @@
 // A host is found by every id that scale-in takes, wherever the API takes one: in paths, filters and bodies, and by RESTCONF.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
 const BRIDGE = '6f0f3a5e-7d0c-4c43-9f1e-2f8d5b7a1c11';
 const FORMS = [
@@ -13,11 +13,11 @@ const FORMS = [
   `ovsdb://uuid/${BRIDGE}/bridge/br-int`,
 ];
 
-let world: World;
+let world: ApiTestServer;
 let admin: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   admin = await world.token('admin');
   const identity = { datapathId: 'fffffffffffffffe', systemId: 'sys-77', bridge: BRIDGE };

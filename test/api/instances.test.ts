@@ -4,16 +4,16 @@ import { idOf, put } from '../../src/fleet/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
 import { PORT } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import { networked } from './networked.ts';
-import { lead, populate, startWorld, type World } from './world.ts';
+import { sampleNetwork } from './networked.ts';
+import { takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let operator: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
-  await world.commit(...networked());
+  await world.commit(...sampleNetwork());
   operator = await world.token('operator');
 });
 afterEach(() => world.close());
@@ -119,12 +119,12 @@ describe('asking for instances', () => {
 
   test('a-server-that-does-not-decide-passes-a-preview-on', async () => {
     // A lease names the address of its holder, which is known once it listens.
-    const holder = await startWorld({ leads: false });
-    await lead(holder, await holder.server.listen({ host: '127.0.0.1', port: 0 }));
+    const holder = await startApiTestServer({ leads: false });
+    await takeLease(holder, await holder.server.listen({ host: '127.0.0.1', port: 0 }));
     await populate(holder);
-    await holder.commit(...networked());
+    await holder.commit(...sampleNetwork());
     const secret = await holder.token('operator');
-    const other = await startWorld({ disk: holder.disk, clock: holder.clock, leads: false });
+    const other = await startApiTestServer({ disk: holder.disk, clock: holder.clock, leads: false });
     await other.journal.reached(holder.journal.fleet.revision, 2000);
     const answer = await other.call(secret, { method: 'POST', url: '/api/v1/instances/preview', payload: ASKED });
     expect(answer.json()).toMatchObject({ count: 1, placed: 1 });

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let viewer: string;
 
 const ZONES = ['z1', 'z2', 'z3'];
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world, 0);
   viewer = await world.token('viewer');
   const names = Array.from({ length: 250 }, (_, at) => `h${String((at * 37) % 250).padStart(3, '0')}`);

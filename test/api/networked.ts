@@ -19,7 +19,7 @@ import {
 } from '../../src/network/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
-export const NETWORKED: Readonly<Record<string, string>> = {
+export const SAMPLE_NETWORK: Readonly<Record<string, string>> = {
   networks: 'lan',
   segments: 'rack',
   subnets: 'rack-v4',
@@ -38,7 +38,7 @@ const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 const AMOUNTS = { vcpus: 1, memoryMiB: 64, diskGiB: 1 };
 const HOST = 'central-0';
 
-export function networked(): Change[] {
+export function sampleNetwork(): Change[] {
   const of = { network: 'lan', project: 'default' };
   return [
     put(NETWORK, idOf(NETWORK, 'lan'), {
@@ -77,13 +77,13 @@ export function networked(): Change[] {
       ...CHANGED,
     }),
     put(QUOTA, idOf(QUOTA, 'default'), { project: 'default', instances: 100, ...CHANGED }),
-    ...outside(),
+    ...externalNetwork(),
     ...vm(),
   ];
 }
 
 /** A router in front of the subnet, and an address outside that leads to the instance through it. */
-function outside(): Change[] {
+function externalNetwork(): Change[] {
   const network = 'uplink';
   return [
     put(NETWORK, idOf(NETWORK, network), {

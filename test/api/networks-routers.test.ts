@@ -1,33 +1,33 @@
 // Routers, floating addresses, transport zones and DHCP over HTTP: what is answered, what is listed, what is refused and how.
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let [viewer, operator, admin]: string[] = [];
 
-interface Told {
+interface ApiAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-async function call(method: string | undefined, path: string, body?: object, secret = operator): Promise<Told> {
+async function call(method: string | undefined, path: string, body?: object, secret = operator): Promise<ApiAnswer> {
   const request: InjectOptions = { method: method ?? 'GET', url: `/api/v1/${path}` };
   const answer = await world.call(secret, body === undefined ? request : { ...request, payload: body });
   return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
 }
 
-const post = (path: string, body?: object): Promise<Told> => call('POST', path, body);
-const patch = (path: string, body: object): Promise<Told> => call('PATCH', path, body);
-const end = (path: string): Promise<Told> => call('DELETE', path);
-const get = (path: string): Promise<Told> => call('GET', path, undefined, viewer);
+const post = (path: string, body?: object): Promise<ApiAnswer> => call('POST', path, body);
+const patch = (path: string, body: object): Promise<ApiAnswer> => call('PATCH', path, body);
+const end = (path: string): Promise<ApiAnswer> => call('DELETE', path);
+const get = (path: string): Promise<ApiAnswer> => call('GET', path, undefined, viewer);
 const ids = async (path: string): Promise<unknown> =>
   ((await get(path)).body['items'] as readonly { readonly id: string }[]).map(({ id }) => id);
-const idIn = ({ body }: Told): string => body['id'] as string;
+const idIn = ({ body }: ApiAnswer): string => body['id'] as string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world, 0);
   viewer = await world.token('viewer');
   operator = await world.token('operator');

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { InjectOptions } from 'fastify';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { PORT, type Port } from '../../src/network/index.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let [viewer, operator, admin, northerner]: string[] = [];
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world, 0);
   await world.commit(
     hostChange('h1', { physicalNetworks: ['dark', 'light'] }),
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-interface Told {
+interface ApiAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -33,15 +33,15 @@ async function call(
   method: InjectOptions['method'],
   path: string,
   body?: object,
-): Promise<Told> {
+): Promise<ApiAnswer> {
   const request: InjectOptions = { method: method ?? 'GET', url: `/api/v1/${path}` };
   const answer = await world.call(secret, body === undefined ? request : { ...request, payload: body });
   return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
 }
 
-const post = (path: string, body: object, secret = operator): Promise<Told> => call(secret, 'POST', path, body);
-const get = (path: string, secret = viewer): Promise<Told> => call(secret, 'GET', path);
-const ids = ({ body }: Told): unknown => (body['items'] as readonly { readonly id: string }[]).map(({ id }) => id);
+const post = (path: string, body: object, secret = operator): Promise<ApiAnswer> => call(secret, 'POST', path, body);
+const get = (path: string, secret = viewer): Promise<ApiAnswer> => call(secret, 'GET', path);
+const ids = ({ body }: ApiAnswer): unknown => (body['items'] as readonly { readonly id: string }[]).map(({ id }) => id);
 
 describe('a routed network, from nothing to nothing', () => {
   test('is made of a network, segments and subnets', async () => {

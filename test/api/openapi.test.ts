@@ -3,10 +3,10 @@ import { format } from 'prettier';
 import { expect, test } from 'vitest';
 import { openApi } from '../../src/api/runtime.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { startWorld } from './world.ts';
+import { startApiTestServer } from './world.ts';
 
 test('docs/openapi.json is current', async () => {
-  const world = await startWorld();
+  const world = await startApiTestServer();
   const description = openApi(world.server.routes, packageJson.version);
   const text = await format(JSON.stringify(description), { parser: 'json', printWidth: 120 });
   await expect(text).toMatchFileSnapshot('../../docs/openapi.json');
@@ -14,7 +14,7 @@ test('docs/openapi.json is current', async () => {
 });
 
 test('every operation has its own name, and every path parameter is described', async () => {
-  const world = await startWorld();
+  const world = await startApiTestServer();
   const answer = await world.server.app.inject({ url: '/api/v1/openapi.json' });
   const { paths } = answer.json<{
     paths: Record<string, Record<string, { operationId: string; parameters: { name: string; in: string }[] }>>;

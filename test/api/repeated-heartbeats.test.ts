@@ -3,17 +3,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tokenIdIn } from '../../src/access/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { idOf, remove } from '../../src/fleet/index.ts';
-import { hostChange, lead, populate, startWorld, type World } from './world.ts';
+import { hostChange, takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
 const HOST_ID = 'central-1';
 const BEAT = { serviceVersion: 1, asOf: 3 };
 const idIn = (secret: string): string => tokenIdIn(secret) ?? '';
 
-let world: World;
+let world: ApiTestServer;
 let secret: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   secret = await agentOf(HOST_ID);
 });
@@ -114,10 +114,10 @@ describe('never: a word counts because it is the one of last time', () => {
 
   test('when-another-server-decides, nor-does-it-when-this-one-decides-again', async () => {
     await settle();
-    const other = await startWorld({ disk: world.disk, clock: world.clock, leads: false });
+    const other = await startApiTestServer({ disk: world.disk, clock: world.clock, leads: false });
     try {
       world.clock.ahead(10 ** 9 + 1);
-      await lead(other, 'http://127.0.0.1:2');
+      await takeLease(other, 'http://127.0.0.1:2');
       await expect(world.commit(hostChange('north-2', { baseWeight: 1 }))).rejects.toThrow();
       expect(await beats()).toMatchObject({ status: 421, code: 'not-holder' });
       expect((await beats(secret, BEAT, other)).status).toBe(200);
@@ -125,7 +125,7 @@ describe('never: a word counts because it is the one of last time', () => {
       // The host is bound to another credential by the other one; this one takes over from it.
       await other.commit(hostChange(HOST_ID, { credential: 'tk-another' }));
       world.clock.ahead(10 ** 9 + 1);
-      await lead(world);
+      await takeLease(world);
       expect(await beats()).toMatchObject({ status: 403, code: 'credential-superseded' });
       expect(world.heard).toHaveLength(3);
     } finally {

@@ -1,18 +1,18 @@
 // Strays in what is shown of scale-in: before it is begun and while it lasts, without names that are not the caller's to know.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { networked } from './networked.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { sampleNetwork } from './networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
 const STRAYS = { names: ['instance/vm-1', 'interface/tap-foreign'], count: 12, sinceMs: 5 };
 
-let world: World;
+let world: ApiTestServer;
 let operator: string;
 let north: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
-  await world.commit(...networked(), hostChange('central-0', { strays: STRAYS }));
+  await world.commit(...sampleNetwork(), hostChange('central-0', { strays: STRAYS }));
   operator = await world.token('operator');
   north = await world.token('operator', { site: 'north' });
 });

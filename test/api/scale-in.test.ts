@@ -5,18 +5,18 @@ import { HOST, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/pending-clean-up.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import { networked } from './networked.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { sampleNetwork } from './networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let operator: string;
 let viewer: string;
 let north: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
-  await world.commit(...networked(), hostChange('central-0', { switch: IDENTITY }));
+  await world.commit(...sampleNetwork(), hostChange('central-0', { switch: IDENTITY }));
   operator = await world.token('operator');
   viewer = await world.token('viewer');
   north = await world.token('operator', { site: 'north' });

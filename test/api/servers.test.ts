@@ -8,30 +8,32 @@ import { SITE } from '../../src/sites/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../../src/journal/index.ts';
 import { selfSigned } from '../self-signed.ts';
-import { clockAhead, lead, populate, startWorld, type World } from './world.ts';
+import { clockAhead, takeLease, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-const open: World[] = [];
+const open: ApiTestServer[] = [];
 
 afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-async function server(options: Parameters<typeof startWorld>[0] = {}): Promise<{ world: World; url: string }> {
-  const world = await startWorld({ leads: false, ...options });
+async function server(
+  options: Parameters<typeof startApiTestServer>[0] = {},
+): Promise<{ world: ApiTestServer; url: string }> {
+  const world = await startApiTestServer({ leads: false, ...options });
   open.push(world);
   return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
 async function pair(): Promise<{
-  holder: World;
-  follower: World;
+  holder: ApiTestServer;
+  follower: ApiTestServer;
   holderUrl: string;
   followerUrl: string;
   admin: string;
 }> {
   const clock = clockAhead();
   const { world: holder, url: holderUrl } = await server({ clock });
-  await lead(holder, holderUrl);
+  await takeLease(holder, holderUrl);
   await populate(holder);
   const { world: follower, url: followerUrl } = await server({ clock, disk: holder.disk });
   const admin = await holder.token('admin');
@@ -153,7 +155,7 @@ describe('a server that does not decide', () => {
     const holderUrl = `https://127.0.0.1:${(distrusted.address() as AddressInfo).port}`;
     const clock = clockAhead();
     const { world: holder } = await server({ clock });
-    await lead(holder, holderUrl);
+    await takeLease(holder, holderUrl);
     const { world: follower, url } = await server({ clock, disk: holder.disk });
     const admin = await holder.token('admin');
     await follower.journal.reached(holder.journal.fleet.revision, 2000);
@@ -188,7 +190,7 @@ describe('a server that does not decide', () => {
       return Promise.reject(new NotHolder());
     };
     await holder.journal.store.releaseLease('fleet', 1);
-    await lead(follower, followerUrl);
+    await takeLease(follower, followerUrl);
     const answer = await holder.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'moved' } });
     expect(answer.statusCode).toBe(201);
     expect(follower.journal.fleet.get(SITE, idOf(SITE, 'moved'))).toBeDefined();
@@ -198,7 +200,7 @@ describe('a server that does not decide', () => {
 describe('a read', () => {
   test('for a revision that does not come in time is told to try again', async () => {
     const { world } = await server();
-    await lead(world);
+    await takeLease(world);
     const viewer = await world.token('viewer');
     const answer = await world.call(viewer, { url: '/api/v1/hosts', headers: { 'muster-revision': '1000' } });
     expect(answer.json()).toMatchObject({ status: 503, code: 'revision-not-reached' });
@@ -207,7 +209,7 @@ describe('a read', () => {
 
   test('of nobody known is not waited for, and learns no revision', async () => {
     const { world } = await server();
-    await lead(world);
+    await takeLease(world);
     const waited: number[] = [];
     const { reached } = world.journal;
     world.journal.reached = (revision, timeoutMs) => {
@@ -223,7 +225,7 @@ describe('a read', () => {
 
   test('waits for a revision that comes', async () => {
     const { world } = await server();
-    await lead(world);
+    await takeLease(world);
     await populate(world);
     const viewer = await world.token('viewer');
     const next = world.journal.fleet.revision + 1;
@@ -236,7 +238,7 @@ describe('a read', () => {
 describe('a store that fails', () => {
   test.each(['failed', 'unknown'] as const)('is told with its outcome: %s', async (outcome) => {
     const { world } = await server();
-    await lead(world);
+    await takeLease(world);
     const admin = await world.token('admin');
     world.journal.submit = () => Promise.reject(new StoreUnavailable('the store is away', { outcome }));
     const answer = await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'x' } });
@@ -257,7 +259,7 @@ describe('connections', () => {
 describe('shutting down', () => {
   test('loses nothing: every answered write is there, and nothing else is', async () => {
     const { world, url } = await server();
-    await lead(world);
+    await takeLease(world);
     const admin = await world.token('admin');
     void slowStore(world, 10);
     const agent = new Agent({ keepAlive: true, maxSockets: 20 });
@@ -282,7 +284,7 @@ describe('shutting down', () => {
 
   test('answers what has begun, and tells what comes after it to go elsewhere', async () => {
     const { world, url } = await server();
-    await lead(world);
+    await takeLease(world);
     const admin = await world.token('admin');
     const begun = slowStore(world, 100);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -305,7 +307,7 @@ describe('shutting down', () => {
 
   test('does not wait for idle connections to be closed by their clients', async () => {
     const { world, url } = await server();
-    await lead(world);
+    await takeLease(world);
     const viewer = await world.token('viewer');
     const agent = new Agent({ keepAlive: true });
     await get(agent, `${url}/livez`, viewer);
@@ -316,7 +318,7 @@ describe('shutting down', () => {
 
 /** A store that takes its time, so that requests are under way when something happens. */
 /** Answers when the first group is being written. */
-function slowStore({ journal }: World, ms: number): Promise<void> {
+function slowStore({ journal }: ApiTestServer, ms: number): Promise<void> {
   const write = journal.store.write.bind(journal.store);
   return new Promise((begun) => {
     journal.store.write = async (group) => {

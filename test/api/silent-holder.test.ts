@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { clockAhead, lead, startWorld } from './world.ts';
+import { clockAhead, takeLease, startApiTestServer } from './world.ts';
 
 test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () => {
   let arrived = (): void => undefined;
@@ -15,10 +15,10 @@ test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () 
     silent.close();
   });
   const clock = clockAhead();
-  const holder = await startWorld({ leads: false, clock });
+  const holder = await startApiTestServer({ leads: false, clock });
   onTestFinished(() => holder.close());
-  await lead(holder, `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
-  const follower = await startWorld({ leads: false, clock, disk: holder.disk });
+  await takeLease(holder, `http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+  const follower = await startApiTestServer({ leads: false, clock, disk: holder.disk });
   onTestFinished(() => follower.close());
   const url = await follower.server.listen({ host: '127.0.0.1', port: 0 });
   const admin = await holder.token('admin');

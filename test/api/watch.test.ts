@@ -4,16 +4,16 @@ import { tokenIdIn } from '../../src/access/index.ts';
 import { idOf, remove } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { openStream, type Reader } from './sse.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let viewer: string;
 let admin: string;
 let url: string;
 const open: Reader[] = [];
 
 beforeEach(async () => {
-  world = await startWorld({ heartbeatMs: 50 });
+  world = await startApiTestServer({ heartbeatMs: 50 });
   await populate(world);
   viewer = await world.token('viewer');
   admin = await world.token('admin');
@@ -30,15 +30,15 @@ async function watch(query: string, secret = viewer, headers: Record<string, str
   return reader;
 }
 
-interface Told {
+interface WatchEvents {
   readonly revision: number;
   readonly changes: readonly { readonly kind: string; readonly id: string; readonly doc: object | null }[];
 }
 
-async function told(reader: Reader): Promise<Told> {
+async function readEvents(reader: Reader): Promise<WatchEvents> {
   const event = await reader.next();
   expect(event.event).toBe('commit');
-  const commit = JSON.parse(event.data) as Told;
+  const commit = JSON.parse(event.data) as WatchEvents;
   expect(event.id).toBe(String(commit.revision));
   return commit;
 }
@@ -51,7 +51,7 @@ describe('GET /api/v1/watch', () => {
     expect(await reader.next()).toMatchObject({ event: 'open', id: String(from) });
     for (let at = 30; at < 60; at += 1) await world.commit(hostChange(`w-${at}`));
     const ids: string[] = [];
-    for (let at = 0; at < 60; at += 1) ids.push(...(await told(reader)).changes.map((change) => change.id));
+    for (let at = 0; at < 60; at += 1) ids.push(...(await readEvents(reader)).changes.map((change) => change.id));
     expect(ids).toEqual(Array.from({ length: 60 }, (_, at) => `w-${at}`));
   });
 
@@ -59,7 +59,7 @@ describe('GET /api/v1/watch', () => {
     const reader = await watch('');
     expect(await reader.next()).toMatchObject({ event: 'open' });
     const revision = await world.commit(hostChange('now'));
-    expect(await told(reader)).toMatchObject({ revision, changes: [{ kind: 'host', id: 'now' }] });
+    expect(await readEvents(reader)).toMatchObject({ revision, changes: [{ kind: 'host', id: 'now' }] });
   });
 
   test('goes on after a reconnect with Last-Event-ID, which beats the query', async () => {
@@ -67,12 +67,12 @@ describe('GET /api/v1/watch', () => {
     const reader = await watch(`?after=${from}`);
     await world.commit(hostChange('one'));
     await reader.next();
-    await told(reader);
+    await readEvents(reader);
     reader.close();
     const missed = await world.commit(hostChange('two'));
     const again = await watch(`?after=${from}`, viewer, { 'last-event-id': reader.lastId() ?? '' });
     await again.next();
-    expect(await told(again)).toMatchObject({ revision: missed, changes: [{ id: 'two' }] });
+    expect(await readEvents(again)).toMatchObject({ revision: missed, changes: [{ id: 'two' }] });
   });
 
   test('shows the kinds asked for, and moves on past the others', async () => {
@@ -81,7 +81,7 @@ describe('GET /api/v1/watch', () => {
     const skipped = await world.commit(hostChange('unseen'));
     await expect.poll(() => reader.lastId()).toBe(String(skipped));
     await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'east' } });
-    expect(await told(reader)).toMatchObject({ changes: [{ kind: 'site', id: 'east' }] });
+    expect(await readEvents(reader)).toMatchObject({ changes: [{ kind: 'site', id: 'east' }] });
     expect(reader.raw()).not.toContain('unseen');
     const wrong = await watch('?kind=hots');
     expect(wrong.status).toBe(422);
@@ -95,7 +95,7 @@ describe('GET /api/v1/watch', () => {
     for (let at = 0; at < 10; at += 1) await world.commit(hostChange(`c-${at}`));
     // Beyond what is kept in memory, only the store knows: a fresh server on the same disk has nothing in memory.
     await world.journal.store.compact(world.clock.nowMs() + 1, 8);
-    const other = await startWorld({ disk: world.disk, clock: world.clock, leads: false });
+    const other = await startApiTestServer({ disk: world.disk, clock: world.clock, leads: false });
     const otherUrl = await other.server.listen({ host: '127.0.0.1', port: 0 });
     const reader = await openStream(`${otherUrl}/api/v1/watch?after=1`, { authorization: `Bearer ${viewer}` });
     expect(reader.status).toBe(410);
@@ -119,10 +119,10 @@ describe('GET /api/v1/watch', () => {
     const reader = await watch('', bound);
     await reader.next();
     await world.commit(hostChange('c-1'), hostChange('n-1', { site: 'north' }));
-    expect((await told(reader)).changes.map((change) => change.id)).toEqual(['n-1']);
+    expect((await readEvents(reader)).changes.map((change) => change.id)).toEqual(['n-1']);
     await world.commit(remove(HOST, idOf(HOST, 'c-1')));
     await world.commit(remove(HOST, idOf(HOST, 'n-1')));
-    expect((await told(reader)).changes).toEqual([{ kind: 'host', id: 'n-1', doc: null }]);
+    expect((await readEvents(reader)).changes).toEqual([{ kind: 'host', id: 'n-1', doc: null }]);
     expect(reader.raw()).not.toContain('c-1');
   });
 
@@ -134,9 +134,9 @@ describe('GET /api/v1/watch', () => {
       url: '/api/v1/tokens',
       payload: { name: 't', role: 'viewer' },
     });
-    expect((await told(seer)).changes).toMatchObject([{ kind: 'token', doc: { name: 't', role: 'viewer' } }]);
+    expect((await readEvents(seer)).changes).toMatchObject([{ kind: 'token', doc: { name: 't', role: 'viewer' } }]);
     await world.commit(hostChange('after'));
-    expect((await told(other)).changes).toMatchObject([{ id: 'after' }]);
+    expect((await readEvents(other)).changes).toMatchObject([{ id: 'after' }]);
     expect(seer.raw() + other.raw()).not.toContain('hash');
     expect(seer.raw()).not.toContain(answer.json<{ secret: string }>().secret);
   });
@@ -155,7 +155,7 @@ describe('GET /api/v1/watch', () => {
     for (let at = 0; at < 300; at += 1) await world.commit(hostChange(`big-${at}`, { traits }));
     slow.resume();
     await slow.next();
-    for (let at = 0; at < 300; at += 1) expect((await told(slow)).changes[0]?.id).toBe(`big-${at}`);
+    for (let at = 0; at < 300; at += 1) expect((await readEvents(slow)).changes[0]?.id).toBe(`big-${at}`);
   });
 
   test('ends cleanly when the server closes', async () => {
@@ -167,7 +167,7 @@ describe('GET /api/v1/watch', () => {
   });
 
   test('more streams than allowed are refused', async () => {
-    const small = await startWorld({ limits: { streams: 1 } });
+    const small = await startApiTestServer({ limits: { streams: 1 } });
     const secret = await small.token('viewer');
     const at = await small.server.listen({ host: '127.0.0.1', port: 0 });
     const headers = { authorization: `Bearer ${secret}` };
@@ -179,7 +179,7 @@ describe('GET /api/v1/watch', () => {
   });
 
   test('never: more streams open than allowed because they asked at once and had to wait', async () => {
-    const small = await startWorld({ limits: { streams: 1 } });
+    const small = await startApiTestServer({ limits: { streams: 1 } });
     const secret = await small.token('viewer');
     const at = await small.server.listen({ host: '127.0.0.1', port: 0 });
     const { revision } = small.journal.fleet;

@@ -22,7 +22,7 @@ const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity }
 
 const LEASE = 'fleet';
 
-export interface World {
+export interface ApiTestServer {
   readonly server: Server;
   readonly journal: Journal;
   readonly disk: MemoryDisk;
@@ -39,7 +39,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export function clockAhead(): World['clock'] {
+export function clockAhead(): ApiTestServer['clock'] {
   let aheadMs = 0;
   return {
     ...realClock,
@@ -50,20 +50,20 @@ export function clockAhead(): World['clock'] {
   };
 }
 
-export interface WorldOptions extends Partial<
+export interface ApiTestServerOptions extends Partial<
   Pick<ServerOptions, 'limits' | 'heartbeatMs' | 'url' | 'auditFolder' | 'tls'>
 > {
   /** A disk that another server is on. */
   readonly disk?: MemoryDisk;
   /** Instead of a disk in memory. It is closed with the world. */
   readonly store?: Store;
-  readonly clock?: World['clock'];
+  readonly clock?: ApiTestServer['clock'];
   /** False for a server that only follows. */
   readonly leads?: boolean;
   readonly logLevel?: string;
 }
 
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+export async function startApiTestServer(options: ApiTestServerOptions = {}): Promise<ApiTestServer> {
   const clock = options.clock ?? clockAhead();
   const ids = realIds();
   const disk = options.disk ?? new MemoryDisk({ journalId: 'journal-of-tests', nowMs: clock.nowMs });
@@ -105,7 +105,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   const over = new AbortController();
   const running = [journal.follow(over.signal), desk.run(over.signal)];
-  const world: World = {
+  const world: ApiTestServer = {
     server,
     journal,
     disk,
@@ -127,12 +127,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       await options.store?.close();
     },
   };
-  if (options.leads !== false) await lead(world);
+  if (options.leads !== false) await takeLease(world);
   return world;
 }
 
 /** A lease that outlasts the test. */
-export async function lead({ journal }: World, url = 'http://127.0.0.1:1'): Promise<void> {
+export async function takeLease({ journal }: ApiTestServer, url = 'http://127.0.0.1:1'): Promise<void> {
   const answer = await journal.store.acquireLease({ name: LEASE, holder: 'test', url, ttlMs: 10 ** 9 });
   if (answer.kind !== 'held') throw new Error('somebody else holds the lease');
   await journal.lead({ lease: LEASE, epoch: answer.lease.epoch });
@@ -141,7 +141,7 @@ export async function lead({ journal }: World, url = 'http://127.0.0.1:1'): Prom
 let tokens = 0;
 
 async function newToken(
-  { journal, ids, clock }: World,
+  { journal, ids, clock }: ApiTestServer,
   role: Token['role'],
   extra: Partial<NewToken> = {},
 ): Promise<string> {
@@ -155,7 +155,7 @@ async function newToken(
 export const SITES = ['central', 'north'] as const;
 
 /** Two sites, some hosts in each. */
-export async function populate(world: World, perSite = 3): Promise<void> {
+export async function populate(world: ApiTestServer, perSite = 3): Promise<void> {
   const changes = SITES.flatMap((site) => [
     put(SITE, idOf(SITE, site), { name: site, changedBy: 'test', changedAtMs: 1 }),
     ...Array.from({ length: perSite }, (_, at) => hostChange(`${site}-${at}`, { site })),

@@ -5,13 +5,13 @@ import { hashSecret } from '../../src/api/runtime.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type HostId } from '../../src/hosts/index.ts';
 import { RetentionController } from '../../src/journal/runtime.ts';
-import { hostChange, populate, startWorld, type World } from './world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from './world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let admin: string;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   admin = await world.token('admin');
 });

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newCertificateKey, requestCertificate } from '../../src/agent/agent-certificate.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
-import { forged, selfMadeAuthority, TlsPlane, type JoinedHost } from './tls-plane.ts';
+import { forgeCertificate, selfMadeAuthority, TlsPlane, type JoinedHost } from './tls-plane.ts';
 
 let tls: SelfSigned;
 let optional: TlsPlane;
@@ -85,7 +85,7 @@ describe('a certificate that is shown', () => {
   });
 
   test('of-a-self-made-authority-is-refused', async () => {
-    const pair = forged(selfMadeAuthority(), 'c1');
+    const pair = forgeCertificate(selfMadeAuthority(), 'c1');
     expect(await optional.heartbeat(c1.credential, pair)).toMatchObject({
       status: 403,
       body: { code: 'certificate-unknown' },
@@ -108,7 +108,7 @@ describe('a certificate that is shown', () => {
     ['that-has-expired', { nowMs: Date.now() - 40 * DAY_MS, toMs: Date.now() - DAY_MS }],
     ['that-is-not-valid-yet', { nowMs: Date.now() + 2 * DAY_MS, toMs: Date.now() + 3 * DAY_MS }],
   ])('%s-is-refused', async (_name, times) => {
-    const pair = forged(optional.authority(), 'c1', times);
+    const pair = forgeCertificate(optional.authority(), 'c1', times);
     expect(await optional.heartbeat(c1.credential, pair)).toMatchObject({
       status: 403,
       body: { code: 'certificate-expired' },
@@ -140,7 +140,7 @@ describe('a certificate that is shown', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     // As short as this machine allows: the first request has to come in time.
-    const pairFor = (ms: number) => forged(optional.authority(), 'c1', { toMs: Date.now() + ms });
+    const pairFor = (ms: number) => forgeCertificate(optional.authority(), 'c1', { toMs: Date.now() + ms });
     let pair = pairFor(0);
     let first = await optional.heartbeat(c1.credential, pair, { agent });
     for (let ms = 2000; first.status !== 200; ms *= 3) {
@@ -184,7 +184,7 @@ describe('a server that requires certificates', () => {
   test('issues-no-certificate-to-whoever-has-only-the-secret', async () => {
     const { credential, pair } = await required.join('c5');
     expect(await required.renew(credential, undefined)).toMatchObject({ body: { code: 'certificate-required' } });
-    expect(await required.renew(credential, forged(selfMadeAuthority(), 'c5'))).toMatchObject({
+    expect(await required.renew(credential, forgeCertificate(selfMadeAuthority(), 'c5'))).toMatchObject({
       body: { code: 'certificate-unknown' },
     });
     const other = await required.join('c7');
@@ -193,7 +193,10 @@ describe('a server that requires certificates', () => {
     });
     expect(await required.renew(credential, pair)).toMatchObject({ status: 200 });
     // A host that was off for too long proves that it has the key of the certificate that it had.
-    const old = forged(required.authority(), 'c5', { nowMs: Date.now() - 40 * DAY_MS, toMs: Date.now() - DAY_MS });
+    const old = forgeCertificate(required.authority(), 'c5', {
+      nowMs: Date.now() - 40 * DAY_MS,
+      toMs: Date.now() - DAY_MS,
+    });
     expect(await required.renew(credential, old)).toMatchObject({ status: 200 });
   });
 

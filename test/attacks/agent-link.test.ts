@@ -33,7 +33,10 @@ interface Recorder {
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Somebody who is no server of ours and writes down what it is sent. */
-async function stranger(handle: Handler, tls?: { readonly key: string; readonly cert: string }): Promise<Recorder> {
+async function startForeignServer(
+  handle: Handler,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<Recorder> {
   const secrets: string[] = [];
   const listener: Handler = (request, response) => {
     const { authorization } = request.headers;
@@ -103,7 +106,7 @@ describe('a forged word that the host was removed', () => {
   const forged = async (body: object): Promise<void> => {
     const { rack, restart } = await joined();
     const performed = rack.driver.performed.length;
-    const man = await stranger((_request, response) => problem(response, 403, { ...REMOVED, ...body }));
+    const man = await startForeignServer((_request, response) => problem(response, 403, { ...REMOVED, ...body }));
     const agent = await restart(man.url);
     await vi.waitFor(() => expect(agent.status().problems.join()).toContain('without proof'), 20_000);
     expect(man.secrets.length).toBeGreaterThan(0);
@@ -147,7 +150,9 @@ describe('a forged word that the host was removed', () => {
       ...about,
     } as Statement;
     const signed = signStatement(plane.signer!, statement);
-    const man = await stranger((_request, response) => problem(response, 403, { ...REMOVED, statement: signed }));
+    const man = await startForeignServer((_request, response) =>
+      problem(response, 403, { ...REMOVED, statement: signed }),
+    );
     const agent = await restart(man.url);
     await vi.waitFor(() => expect(agent.status().problems.join()).toContain('without proof'), 20_000);
     expect(await rack.disk.read('identity')).not.toContain('"left"');
@@ -175,7 +180,7 @@ test('a-forged-view-is-not-taken-over-plain-http', async () => {
     parts: {},
     tasks: [{ id: 'x:c1:1', kind: 'leave', args: {} }],
   };
-  const man = await stranger((request, response) => {
+  const man = await startForeignServer((request, response) => {
     if (request.url?.includes('/agent/view') === true) response.end(JSON.stringify({ kind: 'view', view: forged }));
     else response.end('{"report":"known"}');
   });
@@ -191,8 +196,8 @@ test('a-forged-view-is-not-taken-over-plain-http', async () => {
 describe('a server that sends an agent on', () => {
   test('to-an-address-that-nobody-has-named-is-not-followed', async () => {
     const { restart } = await joined();
-    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
-    const man = await stranger((_request, response) =>
+    const thief = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
+    const man = await startForeignServer((_request, response) =>
       problem(response, 421, { code: 'not-holder', holder: thief.url, leaseEpoch: 99 }),
     );
     const agent = await restart(man.url);
@@ -203,7 +208,7 @@ describe('a server that sends an agent on', () => {
 
   test('to-one-that-the-join-answer-has-named-is-followed', async () => {
     const { url, restart } = await joined();
-    const man = await stranger((_request, response) =>
+    const man = await startForeignServer((_request, response) =>
       problem(response, 421, { code: 'not-holder', holder: url, leaseEpoch: 1 }),
     );
     const agent = await restart(man.url);
@@ -212,10 +217,10 @@ describe('a server that sends an agent on', () => {
 
   test('to-one-that-the-control-plane-vouches-for-is-followed', async () => {
     const { plane, restart } = await joined();
-    const moved = await stranger((_request, response) => response.end('{"report":"known"}'));
+    const moved = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
     const { journalId } = plane.leader.journal;
     const statement = signStatement(plane.signer!, { kind: 'holder', journalId, url: moved.url, leaseEpoch: 99 });
-    const man = await stranger((_request, response) =>
+    const man = await startForeignServer((_request, response) =>
       problem(response, 421, { code: 'not-holder', holder: moved.url, leaseEpoch: 99, statement }),
     );
     await restart(man.url);
@@ -225,8 +230,8 @@ describe('a server that sends an agent on', () => {
   test('from-https-to-http-is-not-followed-though-the-address-is-configured', async () => {
     const tls = await selfSigned();
     const { plane, rack } = await joined();
-    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
-    const man = await stranger(
+    const thief = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
+    const man = await startForeignServer(
       (_request, response) => problem(response, 421, { code: 'not-holder', holder: thief.url, leaseEpoch: 99 }),
       tls,
     );
@@ -243,8 +248,10 @@ describe('a server that sends an agent on', () => {
   });
 
   test('by-a-redirect-is-not-followed', async () => {
-    const thief = await stranger((_request, response) => response.end('{"report":"known"}'));
-    const man = await stranger((_request, response) => response.writeHead(307, { location: thief.url }).end());
+    const thief = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
+    const man = await startForeignServer((_request, response) =>
+      response.writeHead(307, { location: thief.url }).end(),
+    );
     const link = new HttpLink();
     ends.push(async () => link.close());
     const to = { server: man.url, secret: 'mst_tk-1_secret' };

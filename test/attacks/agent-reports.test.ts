@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
-import { idIn, prepared, type Prepared } from '../api/every-route.ts';
+import { idIn, prepareServer, type PreparedServer } from '../api/every-route.ts';
 import { hostChange } from '../api/world.ts';
 
-let asked: Prepared;
+let asked: PreparedServer;
 
 beforeAll(async () => {
-  asked = await prepared();
+  asked = await prepareServer();
 });
 afterAll(() => asked.world.close());
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tokenIdIn } from '../../src/access/index.ts';
 import { newFolder, startServer } from '../cli/muster.ts';
-import { clockAhead, populate, startWorld, type World } from '../api/world.ts';
+import { clockAhead, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 
 interface Line {
   readonly type: 'commit' | 'refusal' | 'end';
@@ -17,13 +17,17 @@ interface Line {
   readonly [more: string]: unknown;
 }
 
-let world: World;
+let world: ApiTestServer;
 let admin: string;
 let folder: string;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'muster-audit-'));
-  world = await startWorld({ auditFolder: join(folder, 'audit'), url: 'https://m1.example:7070', logLevel: 'info' });
+  world = await startApiTestServer({
+    auditFolder: join(folder, 'audit'),
+    url: 'https://m1.example:7070',
+    logLevel: 'info',
+  });
   await populate(world);
   admin = await world.token('admin', { name: 'root-admin' });
 });
@@ -94,7 +98,7 @@ describe('a refused request names its caller, never "anonymous" for a known toke
   });
 
   test('too many requests', async () => {
-    const fast = await startWorld({ limits: { perTokenPerSecond: 1 }, logLevel: 'info' });
+    const fast = await startApiTestServer({ limits: { perTokenPerSecond: 1 }, logLevel: 'info' });
     const secret = await fast.token('viewer', { name: 'mallory' });
     for (let count = 0; count < 3; count += 1) await fast.call(secret, { method: 'GET', url: '/api/v1/hosts' });
     const line = fast
@@ -145,7 +149,7 @@ test('a flood of refusals is a handful of lines, and nothing is left uncounted',
   const files = readdirSync(join(folder, 'audit'));
   const bytes = files.reduce((sum, name) => sum + statSync(join(folder, 'audit', name)).size, 0);
   expect(bytes).toBeLessThan(2000);
-  world = await startWorld({ auditFolder: join(folder, 'audit') });
+  world = await startApiTestServer({ auditFolder: join(folder, 'audit') });
   admin = await world.token('admin');
   const after = refusalsIn(await exported());
   expect(after.map(({ by, count }) => [by, count])).toEqual(
@@ -187,7 +191,7 @@ describe('the export', () => {
 
   test('keeps the order of what happened within one millisecond', async () => {
     await world.close();
-    world = await startWorld({
+    world = await startApiTestServer({
       auditFolder: join(folder, 'audit-of-one-moment'),
       clock: { ...clockAhead(), nowMs: () => 1_794_867_507_900 },
     });

@@ -5,11 +5,18 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { TOKEN } from '../../src/access/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import { idIn, keyOf, prepared, requestFor, type CallerName } from '../api/every-route.ts';
-import { clockAhead, lead, populate, startWorld, type World, type WorldOptions } from '../api/world.ts';
+import { idIn, keyOf, prepareServer, requestFor, type CallerName } from '../api/every-route.ts';
+import {
+  clockAhead,
+  takeLease,
+  populate,
+  startApiTestServer,
+  type ApiTestServer,
+  type ApiTestServerOptions,
+} from '../api/world.ts';
 import { holdWrites } from './hold-writes.ts';
 
-const open: World[] = [];
+const open: ApiTestServer[] = [];
 const sockets: Socket[] = [];
 
 afterEach(async () => {
@@ -20,8 +27,8 @@ afterEach(async () => {
 const MADE_UP = 'mst_tk-made-up_0123456789abcdef0123456789abcdef';
 const NEW_ADMIN = JSON.stringify({ name: 'mine', role: 'admin' });
 
-async function started(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
-  const world = await startWorld({ leads: false, ...options });
+async function started(options: ApiTestServerOptions = {}): Promise<{ world: ApiTestServer; url: string }> {
+  const world = await startApiTestServer({ leads: false, ...options });
   open.push(world);
   return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
 }
@@ -67,20 +74,20 @@ async function hold(
   };
 }
 
-const tokensIn = ({ journal }: World): number => [...journal.fleet.all(TOKEN)].length;
+const tokensIn = ({ journal }: ApiTestServer): number => [...journal.fleet.all(TOKEN)].length;
 
 describe('a body that is kept back', () => {
   test('never: a made-up token becomes admin because its server begins to decide', async () => {
     const clock = clockAhead();
     const { world: holder, url: holderUrl } = await started({ clock });
-    await lead(holder, holderUrl);
+    await takeLease(holder, holderUrl);
     await populate(holder);
     const { world: follower, url } = await started({ clock, disk: holder.disk });
     await follower.journal.reached(holder.journal.fleet.revision, 2000);
     const held = await hold(url, MADE_UP, { path: '/api/v1/tokens', body: NEW_ADMIN });
     clock.ahead(2 * 10 ** 9);
     holder.journal.stepDown();
-    await lead(follower, url);
+    await takeLease(follower, url);
     const { revision } = follower.journal.fleet;
     expect(await held.finish()).toMatch(/^HTTP\/1.1 401 [^]*"code":"token-unknown"/);
     expect([tokensIn(follower), follower.journal.fleet.revision]).toEqual([0, revision]);
@@ -88,7 +95,7 @@ describe('a body that is kept back', () => {
 
   test('never: a made-up token is let in by one server whose lease lapsed and came back', async () => {
     const { world, url } = await started();
-    await lead(world, url);
+    await takeLease(world, url);
     await populate(world);
     const { fence } = world.journal;
     world.journal.stepDown();
@@ -100,7 +107,7 @@ describe('a body that is kept back', () => {
 
   test.each(['revoked', 'expired'] as const)('never: a token that is %s meanwhile writes', async (end) => {
     const { world, url } = await started();
-    await lead(world, url);
+    await takeLease(world, url);
     const admin = await world.token('admin');
     const ending = await world.token('admin', end === 'expired' ? { expiresAtMs: world.clock.nowMs() + 60_000 } : {});
     const held = await hold(url, ending, { path: '/api/v1/tokens', body: NEW_ADMIN });
@@ -115,7 +122,7 @@ describe('a body that is kept back', () => {
 /** Who each route that writes is for, when it is not an administrator. */
 const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
 
-const { world: first } = await prepared();
+const { world: first } = await prepareServer();
 const writes = first.server.routes.filter(({ kind }) => kind === 'write');
 // Nothing that they do is decided in a commit, or not all of it: the look at the whole request is what they have.
 const readsWithBody = first.server.routes.filter(
@@ -125,7 +132,7 @@ await first.close();
 
 describe('a read whose body is kept back', () => {
   async function heldBy(secret: string | undefined, route: (typeof readsWithBody)[number]) {
-    const { world, secrets, token } = await prepared();
+    const { world, secrets, token } = await prepareServer();
     open.push(world);
     const url = await world.server.listen({ host: '127.0.0.1', port: 0 });
     const caller = secret ?? secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
@@ -162,7 +169,7 @@ describe('a read whose body is kept back', () => {
 describe.each(['revoked', 'expired'] as const)('a token that is %s before the commit', (end) => {
   // The door looks at what is durable. What ends the token is decided already, or happens while the store is slow.
   test.each(writes.map((route) => [keyOf(route), route] as const))('never commits: %s', async (_, route) => {
-    const { world, secrets, token } = await prepared();
+    const { world, secrets, token } = await prepareServer();
     open.push(world);
     const secret = secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
     const id = idOf(TOKEN, idIn(secret));
@@ -189,7 +196,7 @@ describe.each(['revoked', 'expired'] as const)('a token that is %s before the co
 });
 
 test('a kept answer is not shown to a token that has ended', async () => {
-  const world = await startWorld();
+  const world = await startApiTestServer();
   open.push(world);
   const [admin, other] = [await world.token('admin'), await world.token('admin')];
   const request = { method: 'POST', url: '/api/v1/sites', payload: { name: 'east' } } as const;

@@ -1,13 +1,13 @@
 // A wall clock that jumps by hours or days under a live server: nothing that was acknowledged is done again.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PORT } from '../../src/network/index.ts';
-import { prepared, type Prepared } from '../api/every-route.ts';
+import { prepareServer, type PreparedServer } from '../api/every-route.ts';
 
 const HOUR_MS = 3600 * 1000;
 
-let asked: Prepared;
+let asked: PreparedServer;
 beforeEach(async () => {
-  asked = await prepared();
+  asked = await prepareServer();
 });
 afterEach(() => asked.world.close());
 

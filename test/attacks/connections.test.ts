@@ -3,10 +3,10 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
-import { startWorld, type World, type WorldOptions } from '../api/world.ts';
+import { startApiTestServer, type ApiTestServer, type ApiTestServerOptions } from '../api/world.ts';
 import { selfSigned } from '../self-signed.ts';
 
-const open: World[] = [];
+const open: ApiTestServer[] = [];
 const sockets: Socket[] = [];
 
 afterEach(async () => {
@@ -14,8 +14,8 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-async function started(options: WorldOptions = {}): Promise<{ world: World; port: number }> {
-  const world = await startWorld({ logLevel: 'warn', ...options });
+async function started(options: ApiTestServerOptions = {}): Promise<{ world: ApiTestServer; port: number }> {
+  const world = await startApiTestServer({ logLevel: 'warn', ...options });
   open.push(world);
   return { world, port: Number(new URL(await world.server.listen({ host: '127.0.0.1', port: 0 })).port) };
 }
@@ -53,7 +53,7 @@ const requestOf = (secret: string, path = '/api/v1/hosts'): string =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${secret}\r\n\r\n`;
 
 /** How many connections the server has. */
-const connectionsOf = ({ server }: World): Promise<number> =>
+const connectionsOf = ({ server }: ApiTestServer): Promise<number> =>
   new Promise((resolve, reject) => {
     server.app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
   });

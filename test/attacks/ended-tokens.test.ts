@@ -2,18 +2,18 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
 import { openStream, type Reader } from '../api/sse.ts';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 import { holdWrites } from './hold-writes.ts';
 
 /** Nothing may depend on the signs of life that are sent now and then. */
 const NEVER_MS = 2 ** 30;
 
-let world: World;
+let world: ApiTestServer;
 let url: string;
 let admin: string;
 
 beforeEach(async () => {
-  world = await startWorld({ heartbeatMs: NEVER_MS });
+  world = await startApiTestServer({ heartbeatMs: NEVER_MS });
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
   admin = await world.token('admin');
@@ -24,7 +24,7 @@ afterEach(() => world.close());
 const bearer = (secret: string): Record<string, string> => ({ authorization: `Bearer ${secret}` });
 const revoke = (secret: string) => world.call(admin, { method: 'DELETE', url: `/api/v1/tokens/${idIn(secret)}` });
 
-async function watching(secret: string): Promise<Reader> {
+async function openWatch(secret: string): Promise<Reader> {
   const reader = await openStream(`${url}/api/v1/watch`, bearer(secret));
   await reader.next();
   return reader;
@@ -32,7 +32,7 @@ async function watching(secret: string): Promise<Reader> {
 
 test('never: a watcher is shown a commit after the one that revokes its token', async () => {
   const spy = await world.token('viewer');
-  const reader = await watching(spy);
+  const reader = await openWatch(spy);
   const revoked = revoke(spy);
   // Decided in the same group, right behind it.
   const secret = world.commit(hostChange('secret-host'));
@@ -44,14 +44,14 @@ test('never: a watcher is shown a commit after the one that revokes its token', 
 
 test('a watcher is cut off when its token expires, not at the next sign of life', async () => {
   const expiresAtMs = world.clock.nowMs() + 1500;
-  const reader = await watching(await world.token('viewer', { expiresAtMs }));
+  const reader = await openWatch(await world.token('viewer', { expiresAtMs }));
   await reader.ended;
   expect(world.clock.nowMs()).toBeGreaterThanOrEqual(expiresAtMs);
 });
 
 test('watchers with other tokens go on', async () => {
   const [spy, other] = [await world.token('viewer'), await world.token('viewer')];
-  const [reader, going] = [await watching(spy), await watching(other)];
+  const [reader, going] = [await openWatch(spy), await openWatch(other)];
   await revoke(spy);
   await reader.ended;
   await world.commit(hostChange('seen-host'));

@@ -8,7 +8,7 @@ import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { CLAIM, claimId, PORT, TUNNEL_KEY } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
-import { hostChange, type World } from '../api/world.ts';
+import { hostChange, type ApiTestServer } from '../api/world.ts';
 
 /** In every name of the hidden site; its addresses have numbers that nothing else has. */
 export const MARKER = 'zq9';
@@ -26,7 +26,7 @@ const AMOUNTS = { vcpus: 1, memoryMiB: 64, diskGiB: 1 };
 const MENTION = `It was tried on host ${FAR}, next to instance ${FAR_VM} and port ${FAR_PORT} of site ${HIDDEN_SITE}.`;
 const REASON = { code: 'not-bound', instance: 'vm-1', host: FAR, fault: 'unavailable', message: MENTION, peers: [FAR] };
 
-export async function plantMarkers(world: World): Promise<void> {
+export async function plantMarkers(world: ApiTestServer): Promise<void> {
   const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'))?.doc;
   const nat = world.journal.fleet.get(SERVICE, idOf(SERVICE, 'nat:edge'));
   const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;

@@ -6,7 +6,7 @@ import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
-import { prepared, requestFor, type Prepared } from '../api/every-route.ts';
+import { prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 
 const MARKER = 'zq9';
 const HIDDEN = `${MARKER}-project`;
@@ -14,11 +14,11 @@ const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
 const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 
-let asked: Prepared;
+let asked: PreparedServer;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
-  asked = await prepared();
+  asked = await prepareServer();
   const { world } = asked;
   const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'))?.doc;
   const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;

@@ -2,14 +2,14 @@
 // route table, every preview and the refusals of every write are asked for with tokens of another site.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
-import { keyOf, prepared, requestFor, type Prepared } from '../api/every-route.ts';
+import { keyOf, prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { FAR_IP, HIDDEN_SITE, MARKER, plantMarkers, TRACES } from './foreign-fleet.ts';
 
-let asked: Prepared;
+let asked: PreparedServer;
 const secrets = new Map<string, string>();
 
 beforeAll(async () => {
-  asked = await prepared();
+  asked = await prepareServer();
   await plantMarkers(asked.world);
   for (const role of ['viewer', 'operator', 'admin'] as const) {
     secrets.set(role, await asked.world.token(role, { site: 'central' }));

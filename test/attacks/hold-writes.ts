@@ -1,8 +1,11 @@
 // A store that is slow for as long as a test wants: what is decided meanwhile is decided behind what waits for it.
-import type { World } from '../api/world.ts';
+import type { ApiTestServer } from '../api/world.ts';
 
 /** Nothing becomes durable until it is released; `submitted` resolves when the next request is past the door. */
-export function holdWrites({ journal }: World): { readonly submitted: Promise<unknown>; readonly release: () => void } {
+export function holdWrites({ journal }: ApiTestServer): {
+  readonly submitted: Promise<unknown>;
+  readonly release: () => void;
+} {
   const write = journal.store.write.bind(journal.store);
   const released = Promise.withResolvers<undefined>();
   journal.store.write = async (group) => {

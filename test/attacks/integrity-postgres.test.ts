@@ -29,7 +29,7 @@ const started = ({ data, store }: Site, ...more: readonly string[]): Promise<End
 const acceptedBy = (refused: Ended): number => Number(/--accept-loss (\d+)/.exec(refused.err)?.[1]);
 
 /** Starts with the loss accepted; answers what there is then, and how it was put on record. */
-async function goOn({ data, store }: Site, revision: number) {
+async function restart({ data, store }: Site, revision: number) {
   const server = await startServer(data, '--store', store, '--accept-loss', String(revision));
   await server.said(/integrity: loss-accepted/);
   let alarms: { id: string; sentence: string }[] = [];
@@ -63,7 +63,7 @@ postgresSuite('a damaged PostgreSQL store', (postgres) => {
     for (const wrong of [revision - 1, revision + 1, 1]) {
       expect(await started(site, '--accept-loss', String(wrong))).toMatchObject({ code: 1, err: refused.err });
     }
-    const after = await goOn(site, revision);
+    const after = await restart(site, revision);
     expect(after.sites).toEqual(['central', ...SITES]);
     expect(after.alarms).toMatchObject([{ id: `loss-accepted:${revision}` }]);
     expect(after.alarms[0]?.sentence).toContain('site/south');
@@ -81,7 +81,7 @@ postgresSuite('a damaged PostgreSQL store', (postgres) => {
     expect(refused.err).toContain(`the commits of revisions ${last - 1} to ${last} are missing from the log`);
     expect(acceptedBy(refused)).toBe(last);
     expect((await started(site, '--accept-loss', String(last - 2))).err).toBe(refused.err);
-    const after = await goOn(site, last);
+    const after = await restart(site, last);
     // Documents are kept as they are: only the history of their last changes is gone.
     expect(after.sites).toEqual(['central', ...SITES]);
     expect(after.alarms[0]?.sentence).toContain(`${last - 1} to ${last}`);
@@ -104,7 +104,7 @@ postgresSuite('a damaged PostgreSQL store', (postgres) => {
     expect(refused.err).toMatch(/has lost commits: revisions? .* acknowledged, and it ends at \d+/);
     const revision = acceptedBy(refused);
     expect((await started(old, '--accept-loss', String(revision + 1))).err).toBe(refused.err);
-    const after = await goOn(old, revision);
+    const after = await restart(old, revision);
     expect(after.sites).toEqual(['central', ...SITES]);
     expect(after.alarms[0]?.sentence).toContain(String(revision + 1));
     await expectWholeAgain(old);

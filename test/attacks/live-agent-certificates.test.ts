@@ -25,7 +25,7 @@ const WAIT = { timeout: 60_000, interval: 100 };
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** What an agent has on disk; it always belongs together. */
-function heldIn(state: string): HeldCertificate & { readonly issuer: string } {
+function readStoredCertificate(state: string): HeldCertificate & { readonly issuer: string } {
   const held = JSON.parse(readFileSync(join(state, 'agent-certificate.json'), 'utf8')) as HeldCertificate;
   const certificate = new X509Certificate(held.certificate);
   expect(isKeyOf(certificate, held.key)).toBe(true);
@@ -64,7 +64,7 @@ test('a-rotation-of-the-authority-interrupts-nobody-and-everybody-has-a-new-cert
       }),
     );
   await vi.waitFor(async () => expect(await connections()).toEqual(['up', 'up', 'up']), WAIT);
-  const before = agents.map(({ state }) => heldIn(state).certificate);
+  const before = agents.map(({ state }) => readStoredCertificate(state).certificate);
 
   const rotated = await run(['keys', 'rotate', '--data', server.data]);
   expect(rotated).toMatchObject({ code: 0 });
@@ -82,12 +82,12 @@ test('a-rotation-of-the-authority-interrupts-nobody-and-everybody-has-a-new-cert
   expect(refused).toContain('muster_agent_certificates{state="valid"} 3\n');
   expect(refused).not.toMatch(/muster_requests_refused_total\{[^}]*code="certificate-/);
   expect(await connections()).toEqual(['up', 'up', 'up']);
-  agents.forEach(({ state }, at) => expect(heldIn(state).certificate).not.toBe(before[at]));
+  agents.forEach(({ state }, at) => expect(readStoredCertificate(state).certificate).not.toBe(before[at]));
   // The new one is shown with the next request.
   const shown = async (): Promise<void> => {
     for (const [at, { state }] of agents.entries()) {
       const { body } = await plane.admin('GET', `/api/v1/hosts/${names[at]}/agent-certificate`);
-      const expiresAtMs = Date.parse(new X509Certificate(heldIn(state).certificate).validTo);
+      const expiresAtMs = Date.parse(new X509Certificate(readStoredCertificate(state).certificate).validTo);
       expect(body).toEqual({ host: names[at], state: 'valid', expiresAtMs });
     }
   };
@@ -111,19 +111,23 @@ test('kill-9-at-any-moment-leaves-a-key-and-a-certificate-that-belong-together-a
   await first.ended;
   const file = join(state, 'agent-certificate.json');
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  const keys = [heldIn(state).key];
+  const keys = [readStoredCertificate(state).key];
   for (let round = 0; round < 4; round += 1) {
     // As if its time had come: it renews as soon as it is started, and dies somewhere on the way.
-    writeFileSync(file, JSON.stringify({ ...heldIn(state), receivedAtMs: 0 }));
+    writeFileSync(file, JSON.stringify({ ...readStoredCertificate(state), receivedAtMs: 0 }));
     const next = agent();
     if (round % 2 === 0) await next.said(/this agent has a new certificate/);
-    else await vi.waitFor(() => expect(existsSync(`${file}.new`) || heldIn(state).receivedAtMs > 0).toBe(true), WAIT);
+    else
+      await vi.waitFor(
+        () => expect(existsSync(`${file}.new`) || readStoredCertificate(state).receivedAtMs > 0).toBe(true),
+        WAIT,
+      );
     next.child.kill('SIGKILL');
     await next.ended;
-    keys.push(heldIn(state).key);
+    keys.push(readStoredCertificate(state).key);
   }
   expect(new Set(keys).size).toBeGreaterThan(2);
-  writeFileSync(file, JSON.stringify({ ...heldIn(state), receivedAtMs: 0 }));
+  writeFileSync(file, JSON.stringify({ ...readStoredCertificate(state), receivedAtMs: 0 }));
   const last = agent();
   await last.said(/this agent has a new certificate/);
   const isUp = async (): Promise<void> =>

@@ -3,19 +3,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { TABLE } from '../api/every-route.ts';
-import { networked } from '../api/networked.ts';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { sampleNetwork } from '../api/networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 
-let world: World;
+let world: ApiTestServer;
 let admin: string;
 /** Bound to site north; everything that is probed for is in site central. */
 let north: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   admin = await world.token('admin');
-  await world.commit(...networked());
+  await world.commit(...sampleNetwork());
   north = await world.token('admin', { site: 'north', name: 'north-operator' });
 });
 
@@ -161,7 +161,7 @@ describe('a caller who tries out names', () => {
 
 describe('a tunnel address that a host of another site has', () => {
   const taken = '192.0.2.77';
-  const askFor: Readonly<Record<string, (secret: string) => ReturnType<World['call']>>> = {
+  const askFor: Readonly<Record<string, (secret: string) => ReturnType<ApiTestServer['call']>>> = {
     join: (secret) =>
       world.call(secret, {
         method: 'POST',

@@ -4,28 +4,34 @@ import { expect, onTestFinished, test } from 'vitest';
 import { TOKEN } from '../../src/access/index.ts';
 import { openPostgresStore } from '../../src/journal/postgres-store.ts';
 import type { Store } from '../../src/journal/store.ts';
-import { lead, startWorld, type World } from '../api/world.ts';
+import { takeLease, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 import { Proxy } from '../postgres/proxy.ts';
 import { freshDatabase, postgresSuite, sql } from '../postgres/suite.ts';
 
 postgresSuite('a holder that falls silent in the middle of a commit', (postgres) => {
-  async function servers(): Promise<{ proxy: Proxy; url: string; old: World; next: World; nextStore: Store }> {
+  async function servers(): Promise<{
+    proxy: Proxy;
+    url: string;
+    old: ApiTestServer;
+    next: ApiTestServer;
+    nextStore: Store;
+  }> {
     const url = await freshDatabase(postgres.url);
     const proxy = new Proxy(Number(new URL(url).port));
     await proxy.start();
     onTestFinished(() => proxy.stop());
     const open = (connectionString: string) => openPostgresStore({ connectionString });
-    const old = await startWorld({ store: await open(proxy.through(url)) });
+    const old = await startApiTestServer({ store: await open(proxy.through(url)) });
     onTestFinished(() => old.close());
     const nextStore = await open(url);
-    const next = await startWorld({ store: nextStore, leads: false });
+    const next = await startApiTestServer({ store: nextStore, leads: false });
     onTestFinished(() => next.close());
     return { proxy, url, old, next, nextStore };
   }
 
-  const named = ({ journal }: World, name: string): string[] =>
+  const named = ({ journal }: ApiTestServer, name: string): string[] =>
     [...journal.fleet.all(TOKEN)].filter(({ doc }) => doc.name === name).map(({ id }) => id);
-  const make = (world: World, secret: string, name = 'ci') =>
+  const make = (world: ApiTestServer, secret: string, name = 'ci') =>
     world.call(secret, {
       ...{ method: 'POST' as const, url: '/api/v1/tokens', payload: { name, role: 'viewer' } },
       headers: { 'idempotency-key': `key-${name}` },
@@ -46,7 +52,7 @@ postgresSuite('a holder that falls silent in the middle of a commit', (postgres)
       if (when === 'after-server') await expect.poll(() => headOf(url), { timeout: 20_000 }).toBe(before + 1);
       // Its time is up, and the next server takes over.
       await nextStore.releaseLease('fleet', old.journal.fence?.epoch ?? 0);
-      await lead(next, 'http://127.0.0.1:2');
+      await takeLease(next, 'http://127.0.0.1:2');
       const repeated = await make(next, admin);
       expect(repeated.statusCode).toBe(201);
       const { id } = repeated.json<{ id: string }>();

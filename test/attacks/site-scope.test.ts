@@ -3,19 +3,19 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { PORT, TUNNEL_KEY } from '../../src/network/index.ts';
-import { networked } from '../api/networked.ts';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { sampleNetwork } from '../api/networked.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 
-let world: World;
+let world: ApiTestServer;
 
 const FAR = { name: 'north-0', tunnel: '192.0.2.77', mac: 'fa:16:3e:00:00:77', ip: '10.0.0.77', port: 'port-far' };
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   const key = (number: number, what: 'segment' | 'router', id: string) =>
     put(TUNNEL_KEY, idOf(TUNNEL_KEY, String(number)), { for: what, id });
-  await world.commit(...networked(), key(70_001, 'segment', 'rack'), key(70_002, 'router', 'edge'));
+  await world.commit(...sampleNetwork(), key(70_001, 'segment', 'rack'), key(70_002, 'router', 'edge'));
   const near = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'));
   if (near?.doc.binding === undefined) throw new Error('the fixture has no bound port');
   const end = (name: string, site: string, tunnelAddress: string) =>

@@ -12,16 +12,16 @@ import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { LeaseController } from '../../src/operations/runtime.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { openStream, type Reader } from '../api/sse.ts';
-import { hostChange, startWorld, type World, type WorldOptions } from '../api/world.ts';
+import { hostChange, startApiTestServer, type ApiTestServer, type ApiTestServerOptions } from '../api/world.ts';
 
-const open: World[] = [];
+const open: ApiTestServer[] = [];
 
 afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-async function started(options: WorldOptions = {}): Promise<{ world: World; url: string }> {
-  const world = await startWorld({ logLevel: 'warn', ...options });
+async function started(options: ApiTestServerOptions = {}): Promise<{ world: ApiTestServer; url: string }> {
+  const world = await startApiTestServer({ logLevel: 'warn', ...options });
   open.push(world);
   return { world, url: await world.server.listen({ host: '127.0.0.1', port: 0 }) };
 }
@@ -51,7 +51,7 @@ async function sqliteStore(): Promise<Store> {
 }
 
 /** Answers over connections that are kept, so that many can be asked for in one moment. */
-function ask(url: string, secret: string | undefined, headers: Record<string, string> = {}): Promise<Answered> {
+function ask(url: string, secret: string | undefined, headers: Record<string, string> = {}): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const sent = { ...(secret !== undefined && bearer(secret)), ...headers };
     const asked = httpRequest(url, { headers: sent, agent: false }, (message) => {
@@ -65,7 +65,7 @@ function ask(url: string, secret: string | undefined, headers: Record<string, st
   });
 }
 
-interface Answered {
+interface HttpAnswer {
   readonly status: number;
   readonly body: string;
 }
@@ -77,7 +77,7 @@ interface Pipelined {
 }
 
 /** Asks for the same thing many times in one packet, so that it arrives in one turn; answers how often it was answered with 200. */
-function pipelined(url: string, { secret, path, count }: Pipelined): Promise<number> {
+function sendPipelined(url: string, { secret, path, count }: Pipelined): Promise<number> {
   const head = (connection: string): string =>
     `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\nauthorization: Bearer ${secret}\r\n\r\n`;
   return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ function pipelined(url: string, { secret, path, count }: Pipelined): Promise<num
   });
 }
 
-const codeIn = ({ body }: Answered): unknown => (JSON.parse(body) as { readonly code?: string }).code;
+const codeIn = ({ body }: HttpAnswer): unknown => (JSON.parse(body) as { readonly code?: string }).code;
 
 test('thirty parallel reads of a long history do not cost the lease', { timeout: 120_000 }, async () => {
   const store = await sqliteStore();
@@ -122,7 +122,7 @@ test('thirty parallel reads of a long history do not cost the lease', { timeout:
   const epoch = journal.fence?.epoch;
   const viewer = await world.token('viewer');
   const before = renewals;
-  expect(await pipelined(url, { secret: viewer, path: '/api/v1/history?limit=500', count: 30 })).toBe(30);
+  expect(await sendPipelined(url, { secret: viewer, path: '/api/v1/history?limit=500', count: 30 })).toBe(30);
   expect(renewals).toBeGreaterThan(before);
   expect(lost).toEqual([]);
   expect(journal.fence?.epoch).toBe(epoch);
@@ -290,7 +290,11 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   await world.commit(...['a', 'b'].map((name) => hostChange(name)));
   const [viewer, other, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
   const done: string[] = [];
-  const asked = async (what: string, secret: string, request: Parameters<World['call']>[1]): Promise<number> => {
+  const asked = async (
+    what: string,
+    secret: string,
+    request: Parameters<ApiTestServer['call']>[1],
+  ): Promise<number> => {
     const { statusCode, body } = await world.call(secret, request);
     done.push(statusCode === 429 ? `${what} refused ${(JSON.parse(body) as { code: string }).code}` : what);
     return statusCode;
@@ -331,7 +335,11 @@ describe('what looks through the fleet', () => {
     const crowd = who === 'site' ? await world.token('viewer', { site: 'central' }) : await world.token('viewer');
     const other = await world.token('viewer');
     const done: string[] = [];
-    const asked = async (what: string, secret: string, request: Parameters<World['call']>[1]): Promise<void> => {
+    const asked = async (
+      what: string,
+      secret: string,
+      request: Parameters<ApiTestServer['call']>[1],
+    ): Promise<void> => {
       await world.call(secret, request);
       done.push(what);
     };

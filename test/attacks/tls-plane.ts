@@ -93,7 +93,7 @@ export class TlsPlane {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
     const read = Buffer.concat(chunks).toString();
-    return { status: answer.statusCode ?? 0, body: parsed(read), text: read, socket };
+    return { status: answer.statusCode ?? 0, body: parseBody(read), text: read, socket };
   }
 
   admin(method: string, path: string, body?: object): Promise<Answer> {
@@ -149,7 +149,7 @@ export class TlsPlane {
   }
 }
 
-function parsed(text: string): Answer['body'] {
+function parseBody(text: string): Answer['body'] {
   try {
     return JSON.parse(text) as Answer['body'];
   } catch {
@@ -159,7 +159,7 @@ function parsed(text: string): Answer['body'] {
 }
 
 /** A certificate for a host, by whatever authority, valid for whatever time. */
-export function forged(
+export function forgeCertificate(
   authority: CertificateAuthority,
   host: string,
   times: { readonly nowMs?: number; readonly toMs?: number } = {},

@@ -31,7 +31,7 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
   return { plane, stop };
 }
 
-const heard = ({ desk }: ControlPlane): boolean => HOSTS.every((host) => desk.wordOf(host) !== undefined);
+const haveAllReported = ({ desk }: ControlPlane): boolean => HOSTS.every((host) => desk.wordOf(host) !== undefined);
 const patience = { timeout: 30_000, interval: 50 };
 
 test('every host is joined once, and heard again after a restart with the credential it had', async () => {
@@ -41,7 +41,7 @@ test('every host is joined once, and heard again after a restart with the creden
   await first.stop();
 
   const second = await start();
-  await vi.waitUntil(() => heard(second.plane), patience);
+  await vi.waitUntil(() => haveAllReported(second.plane), patience);
   const after = second.plane.journal.fleet;
   expect([...after.all(HOST)].map(({ id, doc }) => `${id} ${doc.state}`)).toEqual(
     HOSTS.map((host) => `${host} active`),

@@ -27,7 +27,7 @@ function batchOf(id: string, nth: number): Batch {
   return { id, atMs: Date.now(), by: 'writer', preconditions: [], changes };
 }
 
-async function writeOnAndOn([
+async function writeContinuously([
   kind = '',
   target = '',
   name = '',
@@ -43,4 +43,4 @@ async function writeOnAndOn([
   await store.close();
 }
 
-await writeOnAndOn(process.argv.slice(2));
+await writeContinuously(process.argv.slice(2));

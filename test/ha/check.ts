@@ -1,6 +1,6 @@
 // The verdict: what clients were told against what is there, asked of every server over the API and of every database by SQL.
 import { readFileSync } from 'node:fs';
-import { until, type Database } from './database.ts';
+import { waitFor, type Database } from './database.ts';
 import type { Acknowledged, Load } from './load.ts';
 import { MACHINES } from './network.ts';
 import { ask, type Servers } from './servers.ts';
@@ -31,7 +31,7 @@ export async function check(load: Load, servers: Servers, database: Database): P
   const head = await newestRevision(database, primary);
   for (const machine of MACHINES) {
     // Standbys follow: what the primary had is there once they have caught up.
-    await until(`PostgreSQL on ${machine} to have revision ${head}`, async () =>
+    await waitFor(`PostgreSQL on ${machine} to have revision ${head}`, async () =>
       (await newestRevision(database, machine).catch(() => 0)) >= head ? true : undefined,
     );
     const rows = await database.query<{ id: string; body: string }>(

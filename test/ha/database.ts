@@ -74,7 +74,7 @@ export class Database {
 
   /** The machine whose PostgreSQL takes writes, as that machine itself says. */
   async primary(except?: MachineName): Promise<MachineName> {
-    return until('a primary', async () => {
+    return waitFor('a primary', async () => {
       for (const machine of MACHINES) {
         if (machine === except) continue;
         const answer = await this.#rest(machine, '/primary').catch(() => undefined);
@@ -86,7 +86,7 @@ export class Database {
 
   /** One primary, two running standbys of which one is synchronous. */
   async settled(): Promise<void> {
-    await until('one primary and two standbys, one of them synchronous', async () => {
+    await waitFor('one primary and two standbys, one of them synchronous', async () => {
       const members = await this.members();
       const running = members.filter(({ state }) => state === 'running' || state === 'streaming');
       const roles = running.map(({ role }) => role);
@@ -205,7 +205,7 @@ export class Database {
 }
 
 /** Waits for a condition that has to come; what it waits for is in the error if it does not. */
-export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+export async function waitFor<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const giveUpAt = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();

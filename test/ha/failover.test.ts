@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { check, GOOD } from './check.ts';
 import type { Load, Unavailability } from './load.ts';
 import { MACHINES, type MachineName } from './network.ts';
-import { startWorld, whyNot, writesGoOn, type World } from './world.ts';
+import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './world.ts';
 
 /** Few: on a busy machine a write takes a second. */
 const AFTER_THE_FAULT = 60;
 const AFTER_THE_REPAIR = 60;
 
-const reason = await whyNot();
+const reason = await missingRequirement();
 const title = 'three servers on PostgreSQL under Patroni';
 
 if (reason !== undefined && process.env['CI'] !== 'true') {
@@ -21,10 +21,10 @@ if (reason !== undefined && process.env['CI'] !== 'true') {
 }
 
 function suite(): void {
-  let world: World;
+  let world: ReferenceSetup;
   beforeAll(async () => {
     if (reason !== undefined) throw new Error(reason);
-    world = await startWorld();
+    world = await startReferenceSetup();
   }, 600_000);
   afterAll(() => world?.stop());
 
@@ -41,7 +41,7 @@ function suite(): void {
     let during: Unavailability;
     try {
       await fault.strike();
-      await writesGoOn(load, AFTER_THE_FAULT);
+      await waitForWrites(load, AFTER_THE_FAULT);
       during = load.unavailability(struckAtMs);
     } finally {
       // Also when the test has failed: the next one needs all machines.
@@ -49,7 +49,7 @@ function suite(): void {
     }
     const repairedAtMs = performance.now();
     await world.database.settled();
-    await writesGoOn(load, AFTER_THE_REPAIR);
+    await waitForWrites(load, AFTER_THE_REPAIR);
     const afterwards = load.unavailability(repairedAtMs);
     await load.stop();
     report(name, load, { during, afterwards });
@@ -127,7 +127,7 @@ function suite(): void {
       await world.servers.program(machine).stop('SIGTERM');
       world.servers.startOne(machine);
       await world.servers.isReady(machine);
-      await writesGoOn(load, AFTER_THE_FAULT);
+      await waitForWrites(load, AFTER_THE_FAULT);
     }
     const during = load.unavailability(startedAtMs);
     await load.stop();

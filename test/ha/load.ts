@@ -92,7 +92,7 @@ export class Load {
         body: JSON.stringify({ name, role: 'viewer' }),
         headers: { 'content-type': 'application/json', 'idempotency-key': `ha-${name}` },
       });
-      if (answer !== undefined && !mayBeRepeated(answer)) return answer;
+      if (answer !== undefined && !isRetryable(answer)) return answer;
       if (this.#stopping.signal.aborted) return undefined;
       this.retries += 1;
       await sleep(AGAIN_AFTER_MS);
@@ -120,7 +120,7 @@ export class Load {
 }
 
 /** 503: no holder, or a store that is away. 429: too fast. 409 of the same key: its first attempt is still under way. */
-function mayBeRepeated({ status, body }: Answer): boolean {
+function isRetryable({ status, body }: Answer): boolean {
   return status === 503 || status === 429 || status === 502 || (status === 409 && body.includes('idempotency'));
 }
 

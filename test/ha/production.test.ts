@@ -10,24 +10,24 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { start } from '../cli/muster.ts';
 import { endChild } from '../end-child.ts';
 import { check, GOOD } from './check.ts';
-import { until } from './database.ts';
+import { waitFor } from './database.ts';
 import { MACHINES, type MachineName } from './network.ts';
 import { makeCertificate } from './servers.ts';
-import { startWorld, whyNot, writesGoOn, type World } from './world.ts';
+import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './world.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
 /** Beside the servers in use, on one of their machines. */
 const RESTORED_PORT = 7071;
-const reason = await whyNot();
+const reason = await missingRequirement();
 
 if (reason !== undefined && process.env['CI'] !== 'true') test.skip(`the reference set-up: ${reason}`);
 else describe('the reference set-up', () => suite());
 
 function suite(): void {
-  let world: World;
+  let world: ReferenceSetup;
   beforeAll(async () => {
     if (reason !== undefined) throw new Error(reason);
-    world = await startWorld();
+    world = await startReferenceSetup();
   }, 600_000);
   afterAll(() => world?.stop());
 
@@ -62,7 +62,7 @@ function suite(): void {
     const all = MACHINES.map((machine) => world.servers.url(machine)).join(',');
     const how = ['--server', all, '--ca', world.servers.ca, '--join-token-file', join(home, 'join-token')];
     const agent = start(['agent', ...how, '--state', join(home, 'state'), '--simulate']);
-    await until('host c1 to be active', async () =>
+    await waitFor('host c1 to be active', async () =>
       (await muster('hosts', 'list')).includes('active') ? true : undefined,
     );
     const load = await world.startLoad('upgrade');
@@ -72,7 +72,7 @@ function suite(): void {
       await world.servers.program(machine).stop('SIGTERM');
       world.servers.startOne(machine);
       await world.servers.isReady(machine);
-      await writesGoOn(load, 60);
+      await waitForWrites(load, 60);
     }
     const { writesMs, readsMs } = load.unavailability(startedAtMs);
     await load.stop();
@@ -89,7 +89,9 @@ function suite(): void {
       makeCertificate(world.folder, machine, world.network.address(machine));
       world.servers.program(machine).signal('SIGHUP');
       const renewed = readFileSync(join(world.folder, machine, 'cert.pem'), 'utf8').trim();
-      await until('the new certificate', async () => ((await shownBy(world, machine)) === renewed ? true : undefined));
+      await waitFor('the new certificate', async () =>
+        (await shownBy(world, machine)) === renewed ? true : undefined,
+      );
       expect(before).not.toBe(renewed);
     }
     // Servers still forward to each other.
@@ -153,7 +155,7 @@ function suite(): void {
     const leader = await world.database.primary();
     const startedAtMs = performance.now();
     await patronictl('switchover', '--master', leader, '--force');
-    await writesGoOn(load, 60);
+    await waitForWrites(load, 60);
     const { writesMs, readsMs } = load.unavailability(startedAtMs);
     await load.stop();
     process.stdout.write(`switchover: no write for ${writesMs.toFixed(0)} ms, no read for ${readsMs.toFixed(0)} ms\n`);
@@ -164,7 +166,7 @@ function suite(): void {
   });
 }
 
-async function shownBy({ servers, network }: World, machine: MachineName): Promise<string> {
+async function shownBy({ servers, network }: ReferenceSetup, machine: MachineName): Promise<string> {
   const ca = readFileSync(servers.ca);
   const socket = connect({ port: 7070, host: network.address(machine), ca });
   await once(socket, 'secureConnect');

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request, type Agent } from 'node:https';
 import { join, resolve } from 'node:path';
-import { until } from './database.ts';
+import { waitFor } from './database.ts';
 import { MACHINES, type MachineName, type Network } from './network.ts';
 import { Program } from './program.ts';
 
@@ -98,7 +98,7 @@ export class Servers {
 
   async isReady(machine: MachineName, program = this.program(machine), port = PORT): Promise<void> {
     const ca = readFileSync(this.ca, 'utf8');
-    await until(`the server on ${machine} to be ready`, async () => {
+    await waitFor(`the server on ${machine} to be ready`, async () => {
       if (!program.isRunning) throw new Error(`the server on ${machine} ended:\n${program.output().slice(-3000)}`);
       const answer = await ask(`${this.url(machine, port)}/readyz`, { ca }).catch(() => undefined);
       return answer?.status === 200 ? true : undefined;

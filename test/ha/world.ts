@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureTools } from '../packaging/install.ts';
 import { ensurePostgres } from '../postgres/install.ts';
-import { Database, until } from './database.ts';
+import { Database, waitFor } from './database.ts';
 import { Load } from './load.ts';
 import { MACHINES, Network, signal } from './network.ts';
 import { Servers } from './servers.ts';
 
-export interface World {
+export interface ReferenceSetup {
   readonly network: Network;
   readonly database: Database;
   readonly servers: Servers;
@@ -27,7 +27,7 @@ const TOOLS = [
 ];
 
 /** Why there can be no such set-up here; undefined when there can. */
-export async function whyNot(): Promise<string | undefined> {
+export async function missingRequirement(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'only root can make network namespaces';
   const postgres = await ensurePostgres();
   if (postgres.kind === 'missing') return `PostgreSQL: ${postgres.reason}`;
@@ -35,7 +35,7 @@ export async function whyNot(): Promise<string | undefined> {
   return tools.kind === 'missing' ? tools.reason : undefined;
 }
 
-export async function startWorld(): Promise<World> {
+export async function startReferenceSetup(): Promise<ReferenceSetup> {
   const postgres = await ensurePostgres();
   if (postgres.kind === 'missing') throw new Error(postgres.reason);
   const folder = mkdtempSync(join(tmpdir(), 'muster-ha-'));
@@ -87,14 +87,14 @@ async function startLoad(servers: Servers, name: string): Promise<Load> {
     ca: readFileSync(servers.ca, 'utf8'),
     token: servers.adminToken(),
   });
-  await writesGoOn(load, 50);
+  await waitForWrites(load, 50);
   return load;
 }
 
 /** Until so many more writes were acknowledged. */
-export async function writesGoOn(load: Load, more: number): Promise<void> {
+export async function waitForWrites(load: Load, more: number): Promise<void> {
   const enough = load.writes + more;
-  await until(`${more} more acknowledged writes`, async () => (load.writes >= enough ? true : undefined));
+  await waitFor(`${more} more acknowledged writes`, async () => (load.writes >= enough ? true : undefined));
 }
 
 function userPostgres(): { readonly uid: number; readonly gid: number } {

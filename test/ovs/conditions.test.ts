@@ -18,7 +18,7 @@ import { ovsSuite } from './suite.ts';
 const LOOK_MS = 100;
 const LOOKS = 900;
 
-async function until(what: string, look: () => Promise<boolean> | boolean): Promise<void> {
+async function waitUntil(what: string, look: () => Promise<boolean> | boolean): Promise<void> {
   for (let looks = 0; looks < LOOKS; looks += 1) {
     if (await look()) return;
     await setTimeout(LOOK_MS);
@@ -27,7 +27,7 @@ async function until(what: string, look: () => Promise<boolean> | boolean): Prom
 }
 
 /** A way to a socket that can be cut and mended, as nobody can do it with the socket itself while its daemon runs. */
-class Way {
+class CuttableSocket {
   readonly #path: string;
   readonly #to: string;
   readonly #sockets = new Set<Socket>();
@@ -38,7 +38,7 @@ class Way {
     this.#to = to;
   }
 
-  async mend(): Promise<void> {
+  async restore(): Promise<void> {
     await rm(this.#path, { force: true });
     const server = createServer((near) => {
       const far = connect(this.#to);
@@ -70,7 +70,7 @@ class Way {
 
 ovsSuite('a switch that is out of control', () => {
   let daemons: OvsDaemons;
-  let ways: readonly Way[];
+  let ways: readonly CuttableSocket[];
   let ovs: OvsSwitch;
   let isGone = false;
 
@@ -84,19 +84,19 @@ ovsSuite('a switch that is out of control', () => {
     const near = (name: string): string => join(daemons.folder, `${name}.way`);
     const bare = (address: string): string => address.slice('unix:'.length);
     const sockets = { db: daemons.db, of: daemons.bridgeMgmt('br-int'), ctl: daemons.ctl };
-    ways = Object.entries(sockets).map(([name, to]) => new Way(near(name), bare(to)));
-    for (const way of ways) await way.mend();
+    ways = Object.entries(sockets).map(([name, to]) => new CuttableSocket(near(name), bare(to)));
+    for (const way of ways) await way.restore();
     ovs = new OvsSwitch({
       database: `unix:${near('db')}`,
       openFlow: `unix:${near('of')}`,
       control: `unix:${near('ctl')}`,
       bridge: 'br-int',
       datapath: 'netdev',
-      isGone: () => isGone,
+      isDaemonGone: () => isGone,
       clock: realClock,
       random: Math.random,
     });
-    await until('the switch answers', async () => (await ovs.probe()) === undefined);
+    await waitUntil('the switch answers', async () => (await ovs.probe()) === undefined);
   });
 
   afterEach(async () => {
@@ -109,16 +109,16 @@ ovsSuite('a switch that is out of control', () => {
   test('scale-in-cond-1: its host is degraded while the agent lives, forwards on, and is well again by itself', async () => {
     const plane = new Plane(realClock);
     await plane.start('s1');
-    await until('somebody decides', () => plane.hasLeader);
+    await waitUntil('somebody decides', () => plane.hasLeader);
     await plane.register('c1');
     const token = await plane.joinToken('c1');
     const rack = new Rack(plane, { name: 'c1', joinToken: () => Promise.resolve(token), machine: { switch: ovs } });
     rack.start();
     try {
-      await until('it is in service', () => plane.host('c1')?.state === 'active');
+      await waitUntil('it is in service', () => plane.host('c1')?.state === 'active');
       await daemons.ofctl('add-flow', 'br-int', 'priority=7,ip,actions=drop');
       for (const way of ways) await way.cut();
-      await until('it is degraded', () => plane.host('c1')?.degraded !== undefined);
+      await waitUntil('it is degraded', () => plane.host('c1')?.degraded !== undefined);
       const [condition] = plane.host('c1')?.degraded ?? [];
       expect(condition).toMatchObject({ type: 'switch', code: 'unreachable' });
       expect(condition?.message).toContain('database, OpenFlow, control');
@@ -128,8 +128,8 @@ ovsSuite('a switch that is out of control', () => {
       expect(alarms).toEqual(['host-degraded:c1']);
       // By a socket of its own: losing control of a switch is not losing its data path.
       expect(await daemons.ofctl('dump-flows', 'br-int')).toContain('priority=7');
-      for (const way of ways) await way.mend();
-      await until('it is well', () => plane.host('c1')?.degraded === undefined);
+      for (const way of ways) await way.restore();
+      await waitUntil('it is well', () => plane.host('c1')?.degraded === undefined);
       expect([...plane.leader.journal.fleet.all(ALARM)]).toEqual([]);
     } finally {
       await rack.stop();
@@ -143,25 +143,25 @@ ovsSuite('a switch that is out of control', () => {
     [2, 'control'],
   ])('one-socket-that-is-cut-is-enough, and it is named: %i %s', async (at, name) => {
     await ways[at]?.cut();
-    await until('it is noticed', async () => (await ovs.probe()) !== undefined);
+    await waitUntil('it is noticed', async () => (await ovs.probe()) !== undefined);
     expect(await ovs.probe()).toMatchObject({
       code: 'unreachable',
       message: expect.stringContaining(`its ${name} socket`) as string,
     });
-    await ways[at]?.mend();
-    await until('it answers', async () => (await ovs.probe()) === undefined);
+    await ways[at]?.restore();
+    await waitUntil('it answers', async () => (await ovs.probe()) === undefined);
   });
 
   test('says-that-it-cannot-serve-when-its-daemon-does-not-run', async () => {
     await daemons.killSwitch();
     isGone = true;
-    await until('it is noticed', async () => (await ovs.probe()) !== undefined);
+    await waitUntil('it is noticed', async () => (await ovs.probe()) !== undefined);
     expect(await driverOf().conditions()).toEqual([
       { type: 'switch', code: 'not-running', message: 'ovs-vswitchd is not running', cannotServe: true },
     ]);
     isGone = false;
     await daemons.startSwitch();
-    await until('it answers', async () => (await ovs.probe()) === undefined);
+    await waitUntil('it answers', async () => (await ovs.probe()) === undefined);
   });
 
   test('scale-in-strays: a foreign interface is reported, also without a device, and keeps the host from leaving', async () => {
@@ -181,13 +181,13 @@ ovsSuite('a switch that is out of control', () => {
     await daemons.addDummyPort('br-int', 'foreign0', 12);
     await daemons.vsctl('--no-wait', 'add-port', 'br-int', 'nodevice0');
     const strays = ['interface/foreign0', 'interface/nodevice0'];
-    await until('they are found', async () => (await driver.inspect()).strays.length === 2);
+    await waitUntil('they are found', async () => (await driver.inspect()).strays.length === 2);
     expect((await driver.inspect()).strays).toEqual(strays);
     const fence = { stamp: view.stamp, host: 'c1', serviceVersion: 6, signal };
     const told = await driver.perform({ id: 't', kind: 'leave', args: { force: false } }, fence);
     expect(told).toMatchObject({ outcome: 'failed', facts: { strays, straysInAll: 2 } });
     for (const name of ['foreign0', 'nodevice0']) await daemons.vsctl('del-port', 'br-int', name);
-    await until('they are gone', async () => (await driver.inspect()).strays.length === 0);
+    await waitUntil('they are gone', async () => (await driver.inspect()).strays.length === 0);
     const left = await driver.perform({ id: 't', kind: 'leave', args: { force: false } }, fence);
     expect(left.outcome).toBe('done');
   });

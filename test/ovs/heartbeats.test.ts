@@ -7,12 +7,12 @@ import type { LabHost } from '../../lab/underlay/host.ts';
 import { compile, diff } from '../../src/dataplane/index.ts';
 import { nat, view } from '../../src/dataplane/dataplane-fixture.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
-import type { ShownService } from '../../src/dataplane/shown.ts';
+import type { ServiceView } from '../../src/dataplane/shown.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { ovsSuite } from './suite.ts';
 
 const HOSTS = ['c1', 'c2', 'c3'];
-const ROLES: Readonly<Record<string, ShownService['role']>> = { c1: 'other', c2: 'designated', c3: 'standby' };
+const ROLES: Readonly<Record<string, ServiceView['role']>> = { c1: 'other', c2: 'designated', c3: 'standby' };
 const LOOK_MS = 20;
 const LOOKS = 3000;
 
@@ -55,10 +55,13 @@ ovsSuite('heartbeats between switches', () => {
       peers: others.map((host) => ({ host, tunnelAddress: addressOf(host) })),
       services: [service],
       ports: [],
-      heartbeats: { everyMs: 100, peers: others },
+      bfd: { intervalMs: 100, peers: others },
     });
     const it = switchOf(name);
-    const { contents } = compile(shown, { nextHop: () => '02:00:00:00:00:99', hasHeard: (peer) => it.hasHeard(peer) });
+    const { contents } = compile(shown, {
+      nextHop: () => '02:00:00:00:00:99',
+      hasBfdBeenUp: (peer) => it.hasBfdBeenUp(peer),
+    });
     await it.setUp();
     await it.apply(diff(contents, await it.read()).changes);
     expect(diff(contents, await it.read()).changes).toEqual([]);
@@ -78,7 +81,7 @@ ovsSuite('heartbeats between switches', () => {
     return HOSTS.find((host) => addressOf(host) === address);
   }
 
-  const unheardBy = async (name: string): Promise<string> => (await switchOf(name).unheardPeers())?.join() ?? 'nobody';
+  const unheardBy = async (name: string): Promise<string> => (await switchOf(name).bfdDownPeers())?.join() ?? 'nobody';
 
   test('they-come-up-beside-the-port-for-all-tunnels, and-only-then-are-they-watched', async () => {
     expect(await unheardBy('c1')).toBe('nobody');
@@ -86,7 +89,7 @@ ovsSuite('heartbeats between switches', () => {
     expect((await groupOf('c1'))?.type).toBe('indirect');
     for (const name of HOSTS) {
       const others = HOSTS.filter((other) => other !== name);
-      await until(`${name} hears all`, async () => others.every((other) => switchOf(name).hasHeard(other)));
+      await until(`${name} hears all`, async () => others.every((other) => switchOf(name).hasBfdBeenUp(other)));
       expect(await unheardBy(name)).toBe('');
       await follow(name);
     }
@@ -104,7 +107,7 @@ ovsSuite('heartbeats between switches', () => {
 
   test('a-switch-that-dies-is-missed, its-watchers-send-to-the-standby, and-back-when-it-is-heard-again', async () => {
     let news = 0;
-    const stop = switchOf('c1').onHearing(() => (news += 1));
+    const stop = switchOf('c1').onBfdChange(() => (news += 1));
     await labHost('c2').kill('ovs-vswitchd');
     await until('c1 misses it', async () => (await unheardBy('c1')) === 'c2');
     const missed = news;

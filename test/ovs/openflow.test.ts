@@ -7,11 +7,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { PacketIn } from '../../src/dataplane/openflow/answers.ts';
 import type { Mod } from '../../src/dataplane/openflow/mods.ts';
 import { OpenFlowClient } from '../../src/dataplane/openflow/openflow-client-driver.ts';
-import { namesOf } from '../../src/dataplane/openflow/ports.ts';
+import { portNamesOf } from '../../src/dataplane/openflow/ports.ts';
 import { anyFlow, anyGroup } from '../../src/dataplane/openflow/vocabulary-fixture.ts';
 import { isMalformed } from '../../src/dataplane/packets/malformed.ts';
 import { decodeNdFrame, encodeNdFrame } from '../../src/dataplane/packets/nd-frame.ts';
-import { seedFor } from '../../src/dataplane/packets/seed.ts';
+import { buildConntrackPacket } from '../../src/dataplane/packets/seed.ts';
 import type { Flow, Group } from '../../src/dataplane/switch.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
@@ -38,7 +38,7 @@ async function withPorts(ovs: OvsDaemons, bridge: string): Promise<void> {
 
 function clientOf(ovs: OvsDaemons, bridge = OURS): OpenFlowClient {
   const address = ovs.bridgeMgmt(bridge);
-  const client = new OpenFlowClient({ address, clock: realClock, random: Math.random, names: namesOf(PORTS) });
+  const client = new OpenFlowClient({ address, clock: realClock, random: Math.random, names: portNamesOf(PORTS) });
   onTestFinished(() => client.close());
   return client;
 }
@@ -62,7 +62,7 @@ function toolGroup({ id, type, buckets }: Group): string {
   return numbered(`group_id=${id},type=${type === 'fast-failover' ? 'ff' : type}${texts.join('')}`);
 }
 
-async function shownBy(ovs: OvsDaemons, what: 'dump-flows' | 'dump-groups', bridge: string): Promise<string[]> {
+async function dumpTool(ovs: OvsDaemons, what: 'dump-flows' | 'dump-groups', bridge: string): Promise<string[]> {
   const text = await ovs.ofctl('--no-stats', '--no-names', what, ovs.bridgeMgmt(bridge));
   return text
     .split('\n')
@@ -102,7 +102,7 @@ ovsSuite('OpenFlow on Open vSwitch', () => {
     await writeFile(file, flows.map(toolLine).join('\n'));
     await ovs.ofctl('add-group', ovs.bridgeMgmt(THEIRS), toolGroup(group));
     await ovs.ofctl('add-flows', ovs.bridgeMgmt(THEIRS), file);
-    expect(await shownBy(ovs, 'dump-flows', OURS)).toEqual(await shownBy(ovs, 'dump-flows', THEIRS));
+    expect(await dumpTool(ovs, 'dump-flows', OURS)).toEqual(await dumpTool(ovs, 'dump-flows', THEIRS));
     expect(byPlace(await theirs.flows())).toEqual(flows);
 
     await ours.bundle(flows.map((one) => ({ kind: 'remove-flow', flow: one })));
@@ -120,7 +120,7 @@ ovsSuite('OpenFlow on Open vSwitch', () => {
     expect(byId(await ours.groups())).toEqual(groups);
 
     for (const group of groups) await ovs.ofctl('add-group', ovs.bridgeMgmt(THEIRS), toolGroup(group));
-    expect(await shownBy(ovs, 'dump-groups', OURS)).toEqual(await shownBy(ovs, 'dump-groups', THEIRS));
+    expect(await dumpTool(ovs, 'dump-groups', OURS)).toEqual(await dumpTool(ovs, 'dump-groups', THEIRS));
     expect(byId(await theirs.groups())).toEqual(groups);
 
     await ours.bundle(groups.map(({ id }) => ({ kind: 'remove-group', id })));
@@ -243,7 +243,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('metadata=0x7', 'CONTROLLER:65535', 4)),
     ]);
     const packet = await nextPacket(client, () =>
-      client.packetOut({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
+      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
     );
     expect(packet).toMatchObject({ table: 4, cookie });
     expect(packet.match).toBe('in_port="vm1",tun_id=0x5,metadata=0x7');
@@ -269,7 +269,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('icmp6,icmpv6_type=136', `set_field:${MAC}->nd_tll,CONTROLLER:65535`, 3)),
     ]);
     const { data } = await nextPacket(client, () =>
-      client.packetOut({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
+      client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }),
     );
     const answer = decodeNdFrame(data);
     if (isMalformed(answer)) throw new Error(`not an answer: ${JSON.stringify(answer)}`);
@@ -291,11 +291,17 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
     const ovs = await daemons(OURS);
     const client = clientOf(ovs);
     const packets = Array.from({ length: 500 }, (_, nth) => {
-      const seed = seedFor({ protocol: 'udp', src: '10.0.0.11', dst: '203.0.113.1', sport: 2000 + nth, dport: 53 });
+      const seed = buildConntrackPacket({
+        protocol: 'udp',
+        src: '10.0.0.11',
+        dst: '203.0.113.1',
+        sport: 2000 + nth,
+        dport: 53,
+      });
       if (seed.kind !== 'seed') throw new Error(seed.code);
       return { actions: `ct(commit,zone=7,nat(src=198.51.100.7:${3000 + nth}))`, data: seed.frame };
     });
-    await client.packetOuts(packets);
+    await client.sendPackets(packets);
     const dump = await ovs.appctl('dpctl/dump-conntrack');
     expect(dump.match(/^udp,.*zone=7/gm)).toHaveLength(500);
     expect(dump).toMatch(/orig=\(src=10\.0\.0\.11,.*sport=2499,.*reply=\(.*dst=198\.51\.100\.7,.*dport=3499\)/);
@@ -306,7 +312,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
     await withPorts(ovs, OURS);
     const client = clientOf(ovs);
     const good = { actions: 'ct(commit,zone=7)', data: ASKED };
-    await expect(client.packetOuts([good, { actions: 'group:99', data: ASKED }])).rejects.toThrow('"group:99"');
+    await expect(client.sendPackets([good, { actions: 'group:99', data: ASKED }])).rejects.toThrow('"group:99"');
     expect(await ovs.appctl('dpctl/dump-conntrack')).toBe('');
   });
 
@@ -322,7 +328,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
       putFlow(flow('in_port="vm1"', 'group:1')),
     ]);
     const through = (): Promise<PacketIn> =>
-      nextPacket(client, () => client.packetOut({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }));
+      nextPacket(client, () => client.sendPacket({ inPort: '"vm1"', actions: 'resubmit(,0)', data: ASKED }));
     expect((await through()).match).toContain('reg0=0x1');
     await ovs.appctl('netdev-dummy/set-admin-state', 'muster-tun', 'down');
     await expect.poll(async () => (await client.ports()).find(({ name }) => name === 'muster-tun')?.down).toBe(true);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
-import { connectionsContract } from '../../src/dataplane/switch-connections-contract.ts';
+import { conntrackContract } from '../../src/dataplane/switch-connections-contract.ts';
 import { switchContract, type SwitchUnderTest } from '../../src/dataplane/switch-contract.ts';
-import { compile, diff, WIPED, type SwitchChange } from '../../src/dataplane/index.ts';
+import { compile, diff, EMPTY_COMPILE_RESULT, type SwitchChange } from '../../src/dataplane/index.ts';
 import { C2, nat, subnetService, view } from '../../src/dataplane/dataplane-fixture.ts';
 import { portName } from '../../src/dataplane/keys.ts';
-import type { ShownService } from '../../src/dataplane/shown.ts';
+import type { ServiceView } from '../../src/dataplane/shown.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';
@@ -24,7 +24,7 @@ function openOn(daemons: OvsDaemons, external?: string): OvsSwitch {
 }
 
 /** By the programs that come with the switch, as somebody else would. */
-async function meddle(daemons: OvsDaemons, changes: readonly SwitchChange[]): Promise<void> {
+async function applyForeign(daemons: OvsDaemons, changes: readonly SwitchChange[]): Promise<void> {
   for (const change of changes) {
     if (change.kind === 'set-external-id') {
       await daemons.vsctl('br-set-external-id', 'br-int', change.key, change.value ?? '');
@@ -44,14 +44,14 @@ async function ownPorts(daemons: OvsDaemons): Promise<string[]> {
   return (await portsOf(daemons, 'br-int')).map((name) => `"${name}"`);
 }
 
-const PASSING = { phase: 'switched', other: 'c2', tunnelAddress: C2.tunnelAddress } as const;
+const HANDOVER = { phase: 'switched', other: 'c2', tunnelAddress: C2.tunnelAddress } as const;
 const FLOATING = [{ outside: '198.51.100.20', inside: '10.0.0.11', via: '198.51.100.1' }];
-const ROLES: readonly Partial<ShownService>[] = [
+const ROLES: readonly Partial<ServiceView>[] = [
   {},
   { role: 'designated', designated: { host: 'c1' }, floating: FLOATING },
-  { role: 'preparing', handOver: { ...PASSING, phase: 'preparing' } },
-  { role: 'retiring', handOver: PASSING },
-  { role: 'retiring', handOver: { ...PASSING, phase: 'retiring' } },
+  { role: 'preparing', handOver: { ...HANDOVER, phase: 'preparing' } },
+  { role: 'retiring', handOver: HANDOVER },
+  { role: 'retiring', handOver: { ...HANDOVER, phase: 'retiring' } },
   { standby: 'c3' },
   { role: 'standby', standby: 'c1' },
   { role: 'designated', designated: { host: 'c1' }, standby: 'c3' },
@@ -68,14 +68,14 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
       for (const facts of ROLES) {
         const services = [nat(facts), subnetService('subnet-route', facts), subnetService('dhcp', facts)];
         const { contents } = compile(
-          view({ services, tombstoned: true, heartbeats: { everyMs: 100, peers: ['c2', 'c3'] } }),
+          view({ services, tombstoned: true, bfd: { intervalMs: 100, peers: ['c2', 'c3'] } }),
         );
-        const { changes, missing } = diff(contents, await it.read());
-        expect(missing).toEqual([]);
+        const { changes, missingPorts } = diff(contents, await it.read());
+        expect(missingPorts).toEqual([]);
         await it.apply(changes);
         expect(diff(contents, await it.read()).changes).toEqual([]);
       }
-      await it.apply(diff(WIPED.contents, await it.read()).changes);
+      await it.apply(diff(EMPTY_COMPILE_RESULT.contents, await it.read()).changes);
       expect(await it.read()).toMatchObject({ flows: [], groups: [], tunnels: [] });
     } finally {
       await it.close();
@@ -142,7 +142,7 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
     }
   });
 
-  connectionsContract('Open vSwitch', async () => {
+  conntrackContract('Open vSwitch', async () => {
     const daemons = await start();
     const it = openOn(daemons);
     await it.identity();
@@ -158,16 +158,16 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
   switchContract('Open vSwitch', async (): Promise<SwitchUnderTest> => {
     const daemons = await start();
     const opened: OvsSwitch[] = [];
-    const again = async (): Promise<OvsSwitch> => {
+    const reopen = async (): Promise<OvsSwitch> => {
       const one = openOn(daemons);
       opened.push(one);
       await one.identity();
       return one;
     };
     return {
-      it: await again(),
-      meddle: (changes) => meddle(daemons, changes),
-      again,
+      it: await reopen(),
+      applyForeign: (changes) => applyForeign(daemons, changes),
+      reopen,
       ownPorts: () => ownPorts(daemons),
       close: async () => {
         await Promise.all(opened.map((one) => one.close()));

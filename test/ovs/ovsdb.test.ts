@@ -5,10 +5,10 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { applyTransaction, NotApplied, TABLES_TO_APPLY } from '../../src/dataplane/ovsdb/applied.ts';
 import { ConnectionLost } from '../../src/dataplane/ovsdb/failures.ts';
-import type { LineState } from '../../src/dataplane/ovsdb/line-driver.ts';
+import type { ReconnectState } from '../../src/dataplane/ovsdb/line-driver.ts';
 import type { Operation } from '../../src/dataplane/ovsdb/operation.ts';
 import { OvsdbClient, type OvsdbClientOptions } from '../../src/dataplane/ovsdb/ovsdb-client-driver.ts';
-import { numberIn, textIn, textsIn, uuidsIn } from '../../src/dataplane/ovsdb/read-column.ts';
+import { numberColumn, textColumn, textMapColumn, uuidsColumn } from '../../src/dataplane/ovsdb/read-column.ts';
 import { TransactionRefused } from '../../src/dataplane/ovsdb/refused-transaction.ts';
 import type { RowChange } from '../../src/dataplane/ovsdb/replica.ts';
 import { mapOf, setOf } from '../../src/dataplane/ovsdb/value.ts';
@@ -63,7 +63,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<TransactionRefused>
 }
 
 /** Waits for what the tests themselves have set in motion. */
-async function until(isTrue: () => boolean): Promise<void> {
+async function waitUntil(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await setTimeout(10);
 }
 
@@ -79,15 +79,18 @@ ovsSuite('ovsdb', () => {
     const monitor = await client.monitor(DATABASE, TABLES);
     const applied = await applyTransaction(client, monitor, { operations: addBridge('br-one'), timeoutMs: 20_000 });
     expect(applied.results.map(({ kind }) => kind)).toEqual(['inserted', 'inserted', 'inserted', 'counted']);
-    expect(applied.troubles).toEqual([]);
+    expect(applied.interfaceErrors).toEqual([]);
     expect(await ovs.vsctl('get', 'bridge', 'br-one', 'external_ids')).toBe('{owner=muster}\n');
     expect(await ovs.ofctl('show', 'br-one')).toMatch(/LOCAL\(br-one\)/);
-    const bridge = [...monitor.table('Bridge').values()].find((row) => textIn(row, 'name') === 'br-one');
-    expect([textsIn(bridge, 'external_ids'), textIn(bridge, 'fail_mode')]).toEqual([{ owner: 'muster' }, 'secure']);
-    expect(textIn(bridge, 'datapath_id')).toMatch(/^[0-9a-f]{16}$/);
-    const own = [...monitor.table('Interface').values()].find((row) => textIn(row, 'name') === 'br-one');
-    expect(numberIn(own, 'ofport')).toBe(65_534);
-    expect(uuidsIn([...monitor.table('Open_vSwitch').values()][0], 'bridges')).toHaveLength(1);
+    const bridge = [...monitor.table('Bridge').values()].find((row) => textColumn(row, 'name') === 'br-one');
+    expect([textMapColumn(bridge, 'external_ids'), textColumn(bridge, 'fail_mode')]).toEqual([
+      { owner: 'muster' },
+      'secure',
+    ]);
+    expect(textColumn(bridge, 'datapath_id')).toMatch(/^[0-9a-f]{16}$/);
+    const own = [...monitor.table('Interface').values()].find((row) => textColumn(row, 'name') === 'br-one');
+    expect(numberColumn(own, 'ofport')).toBe(65_534);
+    expect(uuidsColumn([...monitor.table('Open_vSwitch').values()][0], 'bridges')).toHaveLength(1);
   });
 
   test('an-interface-that-the-switch-cannot-open-is-told-of', async () => {
@@ -95,9 +98,9 @@ ovsSuite('ovsdb', () => {
     const client = open(ovs.db);
     const monitor = await client.monitor(DATABASE, TABLES);
     const operations = addPort('br-two', 'nowhere0', '');
-    const { troubles } = await applyTransaction(client, monitor, { operations, timeoutMs: 20_000 });
-    expect(troubles).toMatchObject([{ name: 'nowhere0' }]);
-    expect(troubles[0]?.error).toMatch(/No such device|could not open/);
+    const { interfaceErrors } = await applyTransaction(client, monitor, { operations, timeoutMs: 20_000 });
+    expect(interfaceErrors).toMatchObject([{ name: 'nowhere0' }]);
+    expect(interfaceErrors[0]?.error).toMatch(/No such device|could not open/);
   });
 
   test('changes-by-others-are-told', async () => {
@@ -156,19 +159,22 @@ ovsSuite('ovsdb', () => {
   });
 
   test('after-a-restart-of-the-database-the-copy-is-as-it-is-there', async () => {
-    const states: LineState[] = [];
+    const states: ReconnectState[] = [];
     const client = open(ovs.db, { onState: (state) => states.push(state) });
     const monitor = await client.monitor(DATABASE, { Bridge: ['name'], Open_vSwitch: ['external_ids'] });
     const changes: RowChange[] = [];
     monitor.onChange((told) => changes.push(...told));
     await ovs.killDatabase();
-    await until(() => states.at(-1)?.kind === 'down');
+    await waitUntil(() => states.at(-1)?.kind === 'down');
     await ovs.startDatabase();
     await ovs.vsctl('--no-wait', 'set', 'Open_vSwitch', '.', 'external_ids:while=away');
-    await monitor.until(() => textsIn([...monitor.table('Open_vSwitch').values()][0], 'external_ids')['while'], {
-      what: 'the change is heard of',
-      timeoutMs: 20_000,
-    });
+    await monitor.waitFor(
+      () => textMapColumn([...monitor.table('Open_vSwitch').values()][0], 'external_ids')['while'],
+      {
+        what: 'the change is heard of',
+        timeoutMs: 20_000,
+      },
+    );
     // The rows that are as they were are not told of again.
     expect(changes.map(({ kind, table }) => `${kind} ${table}`)).toEqual(['changed Open_vSwitch']);
     expect(states[0]).toEqual({ kind: 'up' });
@@ -221,7 +227,9 @@ ovsSuite('ovsdb', () => {
     const qos: Operation = { op: 'insert', table: 'QoS', row: { type: 'linux-noop', queues: { map: held } } };
     await client.transact(DATABASE, [...queues, qos]);
     const monitor = await client.monitor(DATABASE, { Queue: ['external_ids'] });
-    const texts = new Set([...monitor.table('Queue').values()].map((row) => textsIn(row, 'external_ids')['text']));
+    const texts = new Set(
+      [...monitor.table('Queue').values()].map((row) => textMapColumn(row, 'external_ids')['text']),
+    );
     expect(texts.size).toBe(10_000);
     expect(texts).toContain(`{"${'x'.repeat(100)}\\\u{1F600}9999`);
   });

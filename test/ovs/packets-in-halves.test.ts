@@ -22,18 +22,18 @@ const flow = (table: number, priority: number, match: string, actions: string): 
 });
 const ip = (nth: number): string => `10.0.0.${nth + 1}`;
 const outside = 'output:"p2"';
-const looked = (nth: number): Flow =>
-  flow(TABLE.classify, 10, `ip,nw_src=${ip(nth)}`, `ct(table=${TABLE.known},zone=${ZONE})`);
-const straight = (nth: number): Flow => flow(TABLE.classify, 10, `ip,nw_src=${ip(nth)}`, outside);
-const behind = flow(TABLE.known, 10, 'ip', outside);
-const idle = flow(TABLE.known, 0, '', 'drop');
+const lookupFlow = (nth: number): Flow =>
+  flow(TABLE.classify, 10, `ip,nw_src=${ip(nth)}`, `ct(table=${TABLE.conntrack},zone=${ZONE})`);
+const directFlow = (nth: number): Flow => flow(TABLE.classify, 10, `ip,nw_src=${ip(nth)}`, outside);
+const recirculatedFlow = flow(TABLE.conntrack, 10, 'ip', outside);
+const idleFlow = flow(TABLE.conntrack, 0, '', 'drop');
 const put = (one: Flow): SwitchChange => ({ kind: 'put-flow', flow: one });
 const all = <T>(of: (nth: number) => T): T[] => Array.from({ length: SENDERS }, (_, nth) => of(nth));
 
 const packet = (nth: number): string =>
   `eth(src=02:00:00:00:00:01,dst=02:00:00:00:00:02),eth_type(0x0800),ipv4(src=${ip(nth)},dst=198.51.100.1,proto=17,tos=0,ttl=64,frag=no),udp(src=5000,dst=7000)`;
 
-async function counted(daemons: OvsDaemons, port: string, way: 'rx' | 'tx'): Promise<number> {
+async function countPackets(daemons: OvsDaemons, port: string, way: 'rx' | 'tx'): Promise<number> {
   const text = await daemons.ofctl('dump-ports', 'br-int', port);
   return Number(new RegExp(`${way} pkts=(\\d+)`).exec(text)?.[1]);
 }
@@ -57,7 +57,7 @@ ovsSuite('packets in halves on Open vSwitch', () => {
       await it.identity();
       await daemons.addDummyPort('br-int', 'p1', 11);
       await daemons.addDummyPort('br-int', 'p2', 12);
-      await it.apply([put(idle), put(behind), ...all((nth) => put(looked(nth)))]);
+      await it.apply([put(idleFlow), put(recirculatedFlow), ...all((nth) => put(lookupFlow(nth)))]);
       const sending = async (): Promise<void> => {
         const packets = all(packet);
         for (let at = 0; !over.signal.aborted; at = (at + BURST) % SENDERS)
@@ -65,15 +65,15 @@ ovsSuite('packets in halves on Open vSwitch', () => {
       };
       const changing = async (): Promise<void> => {
         for (let change = 0; change < CHANGES; change += 1) {
-          await it.apply([...all((nth) => put(straight(nth))), { kind: 'remove-flow', flow: behind }]);
-          await it.apply([put(behind), ...all((nth) => put(looked(nth)))]);
+          await it.apply([...all((nth) => put(directFlow(nth))), { kind: 'remove-flow', flow: recirculatedFlow }]);
+          await it.apply([put(recirculatedFlow), ...all((nth) => put(lookupFlow(nth)))]);
         }
       };
       await Promise.all([sending(), changing().finally(() => over.abort())]);
-      expect(await counted(daemons, 'p1', 'rx')).toBeGreaterThan(CHANGES);
+      expect(await countPackets(daemons, 'p1', 'rx')).toBeGreaterThan(CHANGES);
       // What the port that they come in by has no room for has not come.
       const lost = async (): Promise<number> =>
-        (await counted(daemons, 'p1', 'rx')) - (await counted(daemons, 'p2', 'tx'));
+        (await countPackets(daemons, 'p1', 'rx')) - (await countPackets(daemons, 'p2', 'tx'));
       await expect.poll(lost).toBe(0);
     } finally {
       await sender.close();

@@ -5,7 +5,7 @@ import { poolConfig } from '../../src/journal/postgres-connections-store.ts';
 import { batch, mustWrite, put, readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import { type Store, StoreUnavailable } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
-import { again, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
+import { withRetries, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
 
 const NOBODY_LISTENS = 1;
 
@@ -34,7 +34,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     expect(failure).toMatchObject({ outcome: 'failed' });
     proxy.pointTo(Number(new URL(url).port));
     expect(await snapshotOf(direct)).toEqual(before);
-    expect(await again(() => mustWrite(store, batch([put('a')])))).toBe(before.position.revision + 1);
+    expect(await withRetries(() => mustWrite(store, batch([put('a')])))).toBe(before.position.revision + 1);
   });
 
   test('a-server-that-gives-up-on-the-head-has-failed-and-nothing-is-there', async () => {
@@ -92,7 +92,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
       await cutSessions(url);
       await Promise.all(writes);
     }
-    const there = new Set((await again(() => readAll(store, position))).map((one) => one.id));
+    const there = new Set((await withRetries(() => readAll(store, position))).map((one) => one.id));
     for (const [id, outcome] of outcomes) {
       if (outcome !== 'unknown') expect([id, there.has(id)]).toEqual([id, outcome === 'written']);
     }
@@ -104,10 +104,10 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     await cutSessions(url);
     // Woken by the listener's return, then, from the head on, only by a notification of the other store's commit.
     await follower.changed(Number.MAX_SAFE_INTEGER, AbortSignal.timeout(30_000));
-    const { position } = await again(() => snapshotOf(follower));
+    const { position } = await withRetries(() => snapshotOf(follower));
     const giveUp = AbortSignal.timeout(30_000);
     const woken = follower.changed(position.revision, giveUp);
-    await again(() => mustWrite(writer, batch([put('heard')])));
+    await withRetries(() => mustWrite(writer, batch([put('heard')])));
     await woken;
     expect(giveUp.aborted).toBe(false);
   });

@@ -6,7 +6,7 @@ import { batch, mustWrite, put } from '../../src/journal/store-contract-world.ts
 import type { Fence, Lease, LeaseRequest, Store } from '../../src/journal/store.ts';
 import { Proxy } from './proxy.ts';
 import { primaryAndStandby, untilReplayed } from './standby-pair.ts';
-import { again, freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
+import { withRetries, freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 
 const LONG_MS = 600_000;
 const SHORT_MS = 1000;
@@ -57,7 +57,7 @@ postgresSuite('postgres-failover', (postgres) => {
     expect(second.epoch).toBe(first.epoch + 1);
     // The holder's other connections are as good as ever.
     expect(await writeUnder(holder, first)).toMatchObject({ conflict: { kind: 'lease', actualEpoch: second.epoch } });
-    expect(await again(() => holder.renewLease({ ...by('s1'), epoch: first.epoch }))).toMatchObject({
+    expect(await withRetries(() => holder.renewLease({ ...by('s1'), epoch: first.epoch }))).toMatchObject({
       kind: 'refused',
       lease: { holder: 's2' },
     });
@@ -72,7 +72,9 @@ postgresSuite('postgres-failover', (postgres) => {
     await endHoldersSession();
     await told;
     expect(giveUp.aborted).toBe(false);
-    expect(await again(() => holder.renewLease({ ...by('s1'), epoch: first.epoch }))).toMatchObject({ kind: 'held' });
+    expect(await withRetries(() => holder.renewLease({ ...by('s1'), epoch: first.epoch }))).toMatchObject({
+      kind: 'held',
+    });
     expect(await follower.acquireLease(by('s2'))).toMatchObject({ kind: 'refused', lease: { holder: 's1' } });
     expect(await writeUnder(holder, first)).toMatchObject({ kind: 'written' });
   });
@@ -159,8 +161,8 @@ postgresSuite('postgres-failover', (postgres) => {
     const silenced = store.write({ batches: [batch([put('lost')])] }).catch((error: unknown) => error);
     await sql(standby.url, 'SELECT pg_promote()');
     // Whoever asks for the lease finds out; the write that waits is told with it.
-    expect(await again(() => take(store, by('s1')))).toMatchObject({ holder: 's1' });
+    expect(await withRetries(() => take(store, by('s1')))).toMatchObject({ holder: 's1' });
     expect(await silenced).toMatchObject({ code: 'store-unavailable', outcome: 'unknown' });
-    expect(await again(() => mustWrite(store, batch([put('after')])))).toBe(2);
+    expect(await withRetries(() => mustWrite(store, batch([put('after')])))).toBe(2);
   });
 });

@@ -8,7 +8,7 @@ import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/st
 import type { Cluster } from './cluster.ts';
 import { freePort } from '../free-port.ts';
 import { primaryAndStandby, untilReplayed } from './standby-pair.ts';
-import { again, openForTest, postgresSuite, sql } from './suite.ts';
+import { withRetries, openForTest, postgresSuite, sql } from './suite.ts';
 
 /** The URL of the first with the addresses of all. */
 function listed(cluster: Cluster, ports: readonly number[], query = ''): string {
@@ -55,11 +55,11 @@ postgresSuite('postgres-hosts', (postgres) => {
     await primary.stop();
     await sql(standby.url, 'SELECT pg_promote()');
 
-    expect(await again(() => mustWrite(writer, batch([put('after')])))).toBe(2);
-    expect((await again(() => readAll(follower))).map((one) => one.revision)).toEqual([1, 2]);
+    expect(await withRetries(() => mustWrite(writer, batch([put('after')])))).toBe(2);
+    expect((await withRetries(() => readAll(follower))).map((one) => one.revision)).toEqual([1, 2]);
     // Notifications come from the new primary too.
     const giveUp = AbortSignal.timeout(30_000);
-    await heard(follower, giveUp, () => mustWrite(writer, batch([put('heard')])));
+    await readEvents(follower, giveUp, () => mustWrite(writer, batch([put('heard')])));
     expect(giveUp.aborted).toBe(false);
   });
 
@@ -74,14 +74,14 @@ postgresSuite('postgres-hosts', (postgres) => {
     const readOnly = `SELECT current_setting('default_transaction_read_only') AS value`;
     while ((await sql<{ value: string }>(primary.url, readOnly))[0]?.value !== 'on') await setTimeout(20);
 
-    expect(await again(() => mustWrite(store, batch([put('after')])))).toBe(2);
+    expect(await withRetries(() => mustWrite(store, batch([put('after')])))).toBe(2);
     expect(await sql(standby.url, 'SELECT revision::int FROM muster.head')).toEqual([{ revision: 2 }]);
     expect(await sql(primary.url, 'SELECT revision::int FROM muster.head')).toEqual([{ revision: 1 }]);
   });
 });
 
 /** Writes until a notification of it wakes the follower: the listener may still be on its way to the new primary. */
-async function heard(
+async function readEvents(
   follower: Awaited<ReturnType<typeof openForTest>>,
   giveUp: AbortSignal,
   write: () => Promise<unknown>,

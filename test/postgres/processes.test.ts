@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { readAll, replay, snapshotOf } from '../../src/journal/store-contract-world.ts';
 import type { Position, ReadCommit, Store } from '../../src/journal/store.ts';
-import { again, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
+import { withRetries, cutSessions, freshDatabase, openForTest, postgresSuite } from './suite.ts';
 import type { WriterLine } from './writer.ts';
 
 const run = promisify(execFile);
@@ -27,7 +27,7 @@ postgresSuite('postgres-processes', (postgres) => {
       await cutSessions(url);
     }
     const lines = (await writers).flat();
-    const commits = await again(() => readAll(store));
+    const commits = await withRetries(() => readAll(store));
     done.abort();
     expect(await following).toEqual([]);
     expect(commits.map((one) => one.revision)).toEqual(commits.map((_, index) => index + 1));
@@ -49,7 +49,7 @@ async function follow(store: Store, signal: AbortSignal): Promise<string[]> {
   let at: Position = { revision: 0 };
   while (!signal.aborted) {
     const from = at;
-    const answer = await again(() => store.read(from, 50));
+    const answer = await withRetries(() => store.read(from, 50));
     if (answer.kind !== 'commits') return [...jumps, `${answer.kind} at ${at.revision}`];
     for (const { revision, id } of answer.commits) {
       if (revision !== at.revision + 1) jumps.push(`${at.revision} to ${revision}`);

@@ -4,7 +4,7 @@ import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/st
 import type { Cluster } from './cluster.ts';
 import { Proxy } from './proxy.ts';
 import { primaryAndStandby, stopReceiving, untilReplayed } from './standby-pair.ts';
-import { again, openForTest, postgresSuite, sql } from './suite.ts';
+import { withRetries, openForTest, postgresSuite, sql } from './suite.ts';
 
 postgresSuite('postgres-standby', (postgres) => {
   test('a-promoted-standby-that-lagged-is-noticed-by-the-commit-id', async () => {
@@ -21,7 +21,7 @@ postgresSuite('postgres-standby', (postgres) => {
     await sql(standby.url, 'SELECT pg_promote()');
     proxy.pointTo(standby.port);
 
-    expect(await again(() => store.read(position, 10))).toEqual({ kind: 'diverged', head: common });
+    expect(await withRetries(() => store.read(position, 10))).toEqual({ kind: 'diverged', head: common });
     // Once the new primary has grown past the position only the commit id tells.
     const others = ['c', 'd', 'e'].map((id) => batch([put(id)]));
     expect(await mustWrite(store, ...others)).toBe(common + 3);
@@ -36,7 +36,7 @@ postgresSuite('postgres-standby', (postgres) => {
     await mustWrite(store, batch([put('a')]));
     await untilReplayed(primary, standby);
     proxy.pointTo(standby.port);
-    await again(() => store.read({ revision: 0 }, 10));
+    await withRetries(() => store.read({ revision: 0 }, 10));
     await expect(store.write({ batches: [batch([put('b')])] })).rejects.toMatchObject({ outcome: 'failed' });
   });
 });

@@ -57,7 +57,7 @@ export async function cutSessions(url: string): Promise<void> {
 const TRIES_MAX = 100;
 
 /** Tries again while the store is unavailable: the next call may still meet a session that was cut. */
-export async function again<T>(work: () => Promise<T>): Promise<T> {
+export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();

@@ -1,19 +1,19 @@
 // Answers of RESTCONF that are as large as the fleet: made and sent in pieces, with the text that they always had.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { idIn } from '../api/every-route.ts';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 
 const HOSTS = 3000;
 const TOPOLOGY = '/restconf/data/network-topology:network-topology';
 const INVENTORY = '/restconf/data/opendaylight-inventory:nodes';
 const ACCEPT = { accept: 'application/yang-data+json' };
 
-let world: World;
+let world: ApiTestServer;
 let url: string;
 let viewer: string;
 
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startApiTestServer();
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
   viewer = await world.token('viewer');

@@ -1,14 +1,14 @@
 // The RESTCONF surface as a client sees it: discovery, the trees, the operations, and every way to be refused.
 import { expect, onTestFinished, test } from 'vitest';
-import { hostChange, populate, startWorld, type World } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/world.ts';
 
 const YANG = 'application/yang-data+json';
 const ANSWER_TYPE = `${YANG}; charset=utf-8`;
 const UUID = 'b8f2c6f0-5f0e-4b1c-9a3e-0c2d4e6f8a10';
 const DATAPATH = 'fedcba9876543210';
 
-async function prepared(): Promise<World & { readonly secret: string }> {
-  const world = await startWorld();
+async function prepared(): Promise<ApiTestServer & { readonly secret: string }> {
+  const world = await startApiTestServer();
   onTestFinished(() => world.close());
   await populate(world);
   const identity = { datapathId: DATAPATH, systemId: 'sys-0', bridge: UUID };
@@ -19,12 +19,12 @@ async function prepared(): Promise<World & { readonly secret: string }> {
   return { ...world, secret: await world.token('operator') };
 }
 
-const get = async (world: World & { readonly secret: string }, url: string) => {
+const get = async (world: ApiTestServer & { readonly secret: string }, url: string) => {
   const answer = await world.call(world.secret, { url: `/restconf${url}` });
   return { status: answer.statusCode, type: answer.headers['content-type'], body: answer.json<never>() as unknown };
 };
 
-const post = async (world: World & { readonly secret: string }, rpc: string, payload: string, type = YANG) => {
+const post = async (world: ApiTestServer & { readonly secret: string }, rpc: string, payload: string, type = YANG) => {
   const url = `/restconf/operations/scalein-api:${rpc}`;
   const answer = await world.call(world.secret, { method: 'POST', url, headers: { 'content-type': type }, payload });
   return { status: answer.statusCode, body: answer.json<{ 'ietf-restconf:errors'?: { error: object[] } }>() };

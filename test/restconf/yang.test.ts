@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostChange, populate, startWorld } from '../api/world.ts';
+import { hostChange, populate, startApiTestServer } from '../api/world.ts';
 import { REQUESTS, type RpcName } from './examples.ts';
 import { ensureYanglint } from './install.ts';
 
@@ -56,7 +56,7 @@ describe.skipIf(yanglint.kind === 'missing' && process.env['CI'] !== 'true')(tit
   });
 
   test('what-the-server-answers-is-valid', async () => {
-    const world = await startWorld();
+    const world = await startApiTestServer();
     onTestFinished(() => world.close());
     await populate(world);
     await world.commit(hostChange('central-1', { connection: { state: 'down', sinceMs: 1 } }));

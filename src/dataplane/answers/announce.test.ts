@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decodeArpFrame } from '../packets/arp.ts';
 import { decodeNdFrame } from '../packets/nd-frame.ts';
-import { announcementFrames, nextAnnouncement, type Announcing } from './announce.ts';
+import { announcementFrames, nextAnnouncement, type AnnouncementState } from './announce.ts';
 
 const MAC = '02:00:00:00:00:01';
 
@@ -33,7 +33,7 @@ describe('announcements', () => {
 describe('when', () => {
   /** The times at which somebody who looks at these times announces. */
   function announcedAt(looks: readonly number[]): number[] {
-    let announcing: Announcing = { sinceMs: 1000, done: 0 };
+    let announcing: AnnouncementState = { sinceMs: 1000, sent: 0 };
     return looks.filter((nowMs) => {
       const next = nextAnnouncement(announcing, nowMs);
       if (next.kind === 'now') announcing = next.after;
@@ -48,7 +48,7 @@ describe('when', () => {
 
   test('who looks at the times it is told misses none, and is told when it is over', () => {
     const told: number[] = [];
-    let announcing: Announcing = { sinceMs: 1000, done: 0 };
+    let announcing: AnnouncementState = { sinceMs: 1000, sent: 0 };
     let nowMs = 1000;
     for (;;) {
       const next = nextAnnouncement(announcing, nowMs);

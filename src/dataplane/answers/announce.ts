@@ -3,7 +3,7 @@ import { ALL_NODES, BROADCAST_MAC, isIpv6, NO_MAC } from '../packets/address.ts'
 import { encodeArpFrame } from '../packets/arp.ts';
 import { encodeNdFrame } from '../packets/nd-frame.ts';
 
-export interface Announced {
+export interface AnnouncedAddress {
   readonly ip: string;
   readonly mac: string;
   /** Of IPv6: whether others may send through it. */
@@ -13,12 +13,12 @@ export interface Announced {
 }
 
 /** Of IPv4 in both forms, request and reply: some listen to the one and some to the other. */
-export function announcementFrames(announced: Announced): readonly Uint8Array[] {
+export function announcementFrames(announced: AnnouncedAddress): readonly Uint8Array[] {
   if (isIpv6(announced.ip)) return [neighbourAnnouncement(announced)];
   return [arpAnnouncement(announced, 'request'), arpAnnouncement(announced, 'reply')];
 }
 
-function arpAnnouncement({ ip, mac }: Announced, form: 'request' | 'reply'): Uint8Array {
+function arpAnnouncement({ ip, mac }: AnnouncedAddress, form: 'request' | 'reply'): Uint8Array {
   const targetMac = form === 'request' ? NO_MAC : mac;
   return encodeArpFrame({
     link: { srcMac: mac, dstMac: BROADCAST_MAC },
@@ -26,7 +26,7 @@ function arpAnnouncement({ ip, mac }: Announced, form: 'request' | 'reply'): Uin
   });
 }
 
-function neighbourAnnouncement({ ip, mac, router = false }: Announced): Uint8Array {
+function neighbourAnnouncement({ ip, mac, router = false }: AnnouncedAddress): Uint8Array {
   return encodeNdFrame({
     link: { srcMac: mac, dstMac: BROADCAST_MAC },
     between: { src: ip, dst: ALL_NODES },
@@ -37,22 +37,22 @@ function neighbourAnnouncement({ ip, mac, router = false }: Announced): Uint8Arr
 /** After the address came here. */
 const ANNOUNCE_AFTER_MS: readonly number[] = [0, 200, 1000, 3000];
 
-export interface Announcing {
+export interface AnnouncementState {
   readonly sinceMs: number;
   /** How many of the times are behind it. */
-  readonly done: number;
+  readonly sent: number;
 }
 
 export type NextAnnouncement =
-  | { readonly kind: 'now'; readonly after: Announcing }
+  | { readonly kind: 'now'; readonly after: AnnouncementState }
   | { readonly kind: 'at'; readonly atMs: number }
   | { readonly kind: 'over' };
 
 /** What to do now. Times that were missed are made good for by one announcement, not by many at once. */
-export function nextAnnouncement({ sinceMs, done }: Announcing, nowMs: number): NextAnnouncement {
-  const afterMs = ANNOUNCE_AFTER_MS[done];
+export function nextAnnouncement({ sinceMs, sent }: AnnouncementState, nowMs: number): NextAnnouncement {
+  const afterMs = ANNOUNCE_AFTER_MS[sent];
   if (afterMs === undefined) return { kind: 'over' };
   if (nowMs < sinceMs + afterMs) return { kind: 'at', atMs: sinceMs + afterMs };
   const past = ANNOUNCE_AFTER_MS.filter((eachMs) => sinceMs + eachMs <= nowMs).length;
-  return { kind: 'now', after: { sinceMs, done: past } };
+  return { kind: 'now', after: { sinceMs, sent: past } };
 }

@@ -6,14 +6,14 @@ import { decodeIpFrame, encodeIpFrame, type IpFrame } from '../packets/ip-frame.
 import { isMalformed } from '../packets/malformed.ts';
 import { decodeUdp, encodeUdp, type Udp } from '../packets/udp.ts';
 import type { DhcpAnswer } from './dhcp.ts';
-import type { LeasedSubnet } from './leased-subnet.ts';
+import type { DhcpSubnet } from './leased-subnet.ts';
 
 export const CLIENT = '02:00:00:00:00:0b';
 export const SERVER = '02:00:00:00:00:02';
 export const RELAY = '02:00:00:00:00:0e';
 export const IP = '10.0.0.11';
 
-export const KNOWN: LeasedSubnet = {
+export const KNOWN: DhcpSubnet = {
   cidr: '10.0.0.0/24',
   gateway: '10.0.0.1',
   dns: ['192.0.2.53', '192.0.2.54'],
@@ -22,7 +22,7 @@ export const KNOWN: LeasedSubnet = {
   leaseS: 3600,
   serverId: '10.0.0.2',
   serverMac: SERVER,
-  ports: new Map([
+  reservations: new Map([
     [CLIENT, { ip: IP, hostname: 'vm1' }],
     ['02:00:00:00:00:0c', { ip: '10.0.0.12' }],
   ]),
@@ -30,7 +30,7 @@ export const KNOWN: LeasedSubnet = {
 
 type Option = readonly [code: number, octets: Uint8Array];
 
-interface Asked {
+interface DhcpRequestOptions {
   readonly fields?: Partial<Dhcp>;
   readonly options?: readonly Option[];
   readonly src?: string;
@@ -40,7 +40,10 @@ interface Asked {
   readonly dport?: number;
 }
 
-export function ask(type: DhcpType, { fields = {}, options = [], ...way }: Asked = {}): Uint8Array {
+export function encodeRequest(
+  type: DhcpType,
+  { fields = {}, options = [], ...way }: DhcpRequestOptions = {},
+): Uint8Array {
   const message: Dhcp = {
     op: 'request',
     xid: 0x12345678,
@@ -55,10 +58,10 @@ export function ask(type: DhcpType, { fields = {}, options = [], ...way }: Asked
     options: new Map([[DHCP_OPTION.type, typeOption(type)], ...options]),
     ...fields,
   };
-  return sent(encodeDhcp(message), way);
+  return encodeFrame(encodeDhcp(message), way);
 }
 
-export function sent(payload: Uint8Array, way: Omit<Asked, 'fields' | 'options'> = {}): Uint8Array {
+export function encodeFrame(payload: Uint8Array, way: Omit<DhcpRequestOptions, 'fields' | 'options'> = {}): Uint8Array {
   const { src = '0.0.0.0', dst = '255.255.255.255', srcMac = CLIENT, vlan, dport = 67 } = way;
   const between = { src, dst };
   return encodeIpFrame({
@@ -67,16 +70,16 @@ export function sent(payload: Uint8Array, way: Omit<Asked, 'fields' | 'options'>
   });
 }
 
-export const requested = (ip: string): Option => [DHCP_OPTION.requested, ipOctets(ip)];
+export const requestedOption = (ip: string): Option => [DHCP_OPTION.requested, ipOctets(ip)];
 export const server = (ip: string): Option => [DHCP_OPTION.serverId, ipOctets(ip)];
-export const wants = (...codes: number[]): Option => [DHCP_OPTION.parameters, Uint8Array.from(codes)];
+export const parametersOption = (...codes: number[]): Option => [DHCP_OPTION.parameters, Uint8Array.from(codes)];
 
 interface Reply extends IpFrame {
   readonly udp: Udp;
   readonly message: Dhcp;
 }
 
-export function replyOf(answer: DhcpAnswer): Reply {
+export function decodeReply(answer: DhcpAnswer): Reply {
   if (answer.kind !== 'reply') throw new Error(answer.code);
   const frame = decodeIpFrame(answer.frame);
   if (isMalformed(frame)) throw new Error(frame.malformed);

@@ -1,16 +1,16 @@
 // What a DHCP server says to a client (RFC 2131), for one subnet. It gives nothing out and remembers nothing: a port has the address that
 // the fleet gave it, and hears of that one or of none.
-import { ANY, EVERYBODY, isWithin, lastOf, prefixOf } from '../packets/address.ts';
+import { UNSPECIFIED_IPV4, BROADCAST_IPV4, isInPrefix, lastOf, parsePrefix } from '../packets/address.ts';
 import { decodeDhcp, DHCP_PORT, type Dhcp } from '../packets/dhcp.ts';
 import { addressIn, DHCP_OPTION, typeIn } from '../packets/dhcp-options.ts';
 import { decodeIpFrame } from '../packets/ip-frame.ts';
 import { PROTOCOL } from '../packets/ipv4.ts';
 import { isMalformed, malformed, type Malformed, type MalformedCode } from '../packets/malformed.ts';
 import { decodeUdp } from '../packets/udp.ts';
-import { replyFrame, type Heard, type ReplyType } from './dhcp-reply.ts';
-import type { LeasedPort, LeasedSubnet } from './leased-subnet.ts';
+import { replyFrame, type DhcpRequest, type ReplyType } from './dhcp-reply.ts';
+import type { DhcpReservation, DhcpSubnet } from './leased-subnet.ts';
 
-export type DhcpSilence =
+export type DhcpDropReason =
   | MalformedCode
   | 'not-for-us' // to another server, or not to a server at all
   | 'other-server' // the client took another server's offer
@@ -30,23 +30,23 @@ export type DhcpAnswer =
     }
   /** The client said something that changes nothing: it found the address in use, or needs it no more. */
   | { readonly kind: 'noted'; readonly code: 'declined' | 'released'; readonly mac: string; readonly ip: string }
-  | { readonly kind: 'silence'; readonly code: DhcpSilence; readonly mac?: string };
+  | { readonly kind: 'silence'; readonly code: DhcpDropReason; readonly mac?: string };
 
-export function answerDhcp(frame: Uint8Array, known: LeasedSubnet): DhcpAnswer {
-  const heard = decodeHeard(frame);
-  if (isMalformed(heard)) return { kind: 'silence', code: heard.malformed };
-  const { mac } = heard.message;
-  const problem = problemOf(heard, known);
+export function answerDhcp(frame: Uint8Array, subnet: DhcpSubnet): DhcpAnswer {
+  const request = decodeRequest(frame);
+  if (isMalformed(request)) return { kind: 'silence', code: request.malformed };
+  const { mac } = request.message;
+  const problem = problemOf(request, subnet);
   if (problem !== undefined) return { kind: 'silence', code: problem, mac };
-  const port = known.ports.get(mac);
+  const port = subnet.reservations.get(mac);
   if (port === undefined) return { kind: 'silence', code: 'unknown-mac', mac };
-  const said = saying(heard, known, port);
-  if (said === 'declined' || said === 'released') return { kind: 'noted', code: said, mac, ip: port.ip };
-  if (said !== 'offer' && said !== 'ack' && said !== 'nak') return { kind: 'silence', code: said, mac };
-  return { kind: 'reply', type: said, mac, ip: port.ip, frame: replyFrame(said, { heard, known, port }) };
+  const decision = decideReply(request, subnet, port);
+  if (decision === 'declined' || decision === 'released') return { kind: 'noted', code: decision, mac, ip: port.ip };
+  if (decision !== 'offer' && decision !== 'ack' && decision !== 'nak') return { kind: 'silence', code: decision, mac };
+  return { kind: 'reply', type: decision, mac, ip: port.ip, frame: replyFrame(decision, { request, subnet, port }) };
 }
 
-function decodeHeard(octets: Uint8Array): Heard | Malformed {
+function decodeRequest(octets: Uint8Array): DhcpRequest | Malformed {
   const frame = decodeIpFrame(octets);
   if (isMalformed(frame)) return frame;
   const { link, packet } = frame;
@@ -59,33 +59,35 @@ function decodeHeard(octets: Uint8Array): Heard | Malformed {
 }
 
 /** Why this server has nothing to do with a message, whatever it asks. */
-function problemOf({ link, dst, message }: Heard, { cidr, serverId }: LeasedSubnet): DhcpSilence | undefined {
-  const subnet = prefixOf(cidr);
-  const toUs = dst === EVERYBODY || dst === serverId || dst === lastOf(subnet);
+function problemOf({ link, dst, message }: DhcpRequest, { cidr, serverId }: DhcpSubnet): DhcpDropReason | undefined {
+  const subnet = parsePrefix(cidr);
+  const toUs = dst === BROADCAST_IPV4 || dst === serverId || dst === lastOf(subnet);
   if (message.op !== 'request' || !toUs) return 'not-for-us';
-  if (message.giaddr !== ANY) return isWithin(subnet, message.giaddr) ? undefined : 'other-subnet';
+  if (message.giaddr !== UNSPECIFIED_IPV4) return isInPrefix(subnet, message.giaddr) ? undefined : 'other-subnet';
   return link.srcMac === message.mac ? undefined : 'borrowed-mac';
 }
 
-function saying(
-  heard: Heard,
-  known: LeasedSubnet,
-  port: LeasedPort,
-): ReplyType | 'declined' | 'released' | DhcpSilence {
-  const { message } = heard;
+function decideReply(
+  request: DhcpRequest,
+  subnet: DhcpSubnet,
+  port: DhcpReservation,
+): ReplyType | 'declined' | 'released' | DhcpDropReason {
+  const { message } = request;
   const server = addressIn(message.options, DHCP_OPTION.serverId);
   switch (typeIn(message.options)) {
     case 'discover':
       return 'offer';
     case 'request':
-      return server === undefined || server === known.serverId ? sayingToRequest(message, port) : 'other-server';
+      return server === undefined || server === subnet.serverId ? decideRequestReply(message, port) : 'other-server';
     case 'inform':
       // Those who leave their address out are at the one that they send from.
-      return (message.ciaddr === ANY ? heard.src : message.ciaddr) === port.ip ? 'ack' : 'not-its-address';
+      return (message.ciaddr === UNSPECIFIED_IPV4 ? request.src : message.ciaddr) === port.ip
+        ? 'ack'
+        : 'not-its-address';
     case 'decline':
-      return server === undefined || server === known.serverId ? 'declined' : 'other-server';
+      return server === undefined || server === subnet.serverId ? 'declined' : 'other-server';
     case 'release':
-      return server === undefined || server === known.serverId ? 'released' : 'other-server';
+      return server === undefined || server === subnet.serverId ? 'released' : 'other-server';
     default:
       return 'not-for-us';
   }
@@ -95,8 +97,8 @@ function saying(
  * Selecting and after a reboot a client names the address as an option, renewing and rebinding it has it. In each case there is one
  * right answer: the fleet knows every address of the subnet, so "no" can be said for sure.
  */
-function sayingToRequest({ options, ciaddr }: Dhcp, { ip }: LeasedPort): ReplyType | DhcpSilence {
+function decideRequestReply({ options, ciaddr }: Dhcp, { ip }: DhcpReservation): ReplyType | DhcpDropReason {
   const wanted = addressIn(options, DHCP_OPTION.requested) ?? ciaddr;
-  if (wanted === ANY) return 'no-address-asked';
-  return wanted === ip && (ciaddr === ANY || ciaddr === ip) ? 'ack' : 'nak';
+  if (wanted === UNSPECIFIED_IPV4) return 'no-address-asked';
+  return wanted === ip && (ciaddr === UNSPECIFIED_IPV4 || ciaddr === ip) ? 'ack' : 'nak';
 }

@@ -1,24 +1,24 @@
 // What the agent of a host does by packets of its own: whom it answers DHCP and router solicitations, which next hops outside it must
 // know, and which addresses outside it tells everybody are here. Derived from the view alone.
-import { givingOf } from '../compile-nat-ends.ts';
-import { isAnswering } from '../compile-nat.ts';
-import { nextHopOf } from '../compile-subnet-services.ts';
-import { within } from '../in-subnet.ts';
+import { newConnectionPolicyOf } from '../compile-nat-ends.ts';
+import { isAddressResponder } from '../compile-nat.ts';
+import { advertisedNextHopOf } from '../compile-subnet-services.ts';
+import { subnetMatcher } from '../in-subnet.ts';
 import { macOf } from '../keys.ts';
-import { domainOf, type DataplaneView, type ShownDomain, type ShownService, type ShownSubnet } from '../shown.ts';
-import { isV6 } from '../words.ts';
-import type { Announced } from './announce.ts';
-import type { LeasedSubnet } from './leased-subnet.ts';
-import type { NeighbourNetwork } from './neighbour.ts';
+import { domainOf, type DataplaneView, type DomainView, type ServiceView, type SubnetView } from '../shown.ts';
+import { isIpv6 } from '../words.ts';
+import type { AnnouncedAddress } from './announce.ts';
+import type { DhcpSubnet } from './leased-subnet.ts';
+import type { NdNetwork } from './neighbour.ts';
 
-export interface Duties {
+export interface ResponderConfig {
   /** Hardware address of this host outside, for questions of its own. */
   readonly mac: string;
   readonly nextHops: readonly string[];
-  readonly announced: readonly Announced[];
+  readonly announcedAddresses: readonly AnnouncedAddress[];
   /** By the key of the domain. */
-  readonly leases: ReadonlyMap<number, readonly LeasedSubnet[]>;
-  readonly gateways: ReadonlyMap<number, NeighbourNetwork>;
+  readonly dhcpSubnets: ReadonlyMap<number, readonly DhcpSubnet[]>;
+  readonly ndNetworks: ReadonlyMap<number, NdNetwork>;
 }
 
 /** Leaves room for the largest header of a tunnel in a frame of 1500 bytes. */
@@ -29,58 +29,58 @@ const ROUTER_LIFETIME_S = 1800;
 /** Who renews by unicast where there is no gateway is answered when he asks everybody. */
 const SERVER_WITHOUT_GATEWAY = '169.254.169.254';
 
-export function dutiesOf(view: DataplaneView): Duties {
+export function responderConfigOf(view: DataplaneView): ResponderConfig {
   const { host, services, networks } = view;
   return {
     mac: macOf('host', host),
     nextHops: [...new Set(services.flatMap(hopsOf))].sort(),
-    announced: services.flatMap(announcedBy),
-    leases: leasesOf(view),
-    gateways: new Map(networks.domains.flatMap((domain) => gatewayOf(view, domain))),
+    announcedAddresses: services.flatMap(announcedAddressesOf),
+    dhcpSubnets: dhcpSubnetsOf(view),
+    ndNetworks: new Map(networks.domains.flatMap((domain) => ndNetworkOf(view, domain))),
   };
 }
 
-function hopsOf({ type, role, via, floating = [] }: ShownService): string[] {
+function hopsOf({ type, role, via, floating = [] }: ServiceView): string[] {
   const own = type === 'dhcp' || role === 'other' || via === undefined ? [] : [via];
   return [...own, ...floating.flatMap((one) => one.via ?? via ?? [])];
 }
 
 /** Only what is here for certain: the old host of a hand-over answers on, and says nothing unasked. */
-function announcedBy(service: ShownService): Announced[] {
+function announcedAddressesOf(service: ServiceView): AnnouncedAddress[] {
   const { id, type, role, nat, subnets, floating = [] } = service;
-  const mine = role === 'designated' && isAnswering(service);
+  const mine = role === 'designated' && isAddressResponder(service);
   const [subnet] = subnets;
   return [
     ...(mine && nat !== undefined
-      ? [{ ip: nat.ip, mac: macOf('service', id), ...(givingOf(service) === 'asks' && { shared: true }) }]
+      ? [{ ip: nat.ip, mac: macOf('service', id), ...(newConnectionPolicyOf(service) === 'asks' && { shared: true }) }]
       : []),
-    ...(mine && type === 'subnet-route' && subnet !== undefined && isV6(subnet.cidr)
-      ? [{ ...nextHopOf(id), router: true }]
+    ...(mine && type === 'subnet-route' && subnet !== undefined && isIpv6(subnet.cidr)
+      ? [{ ...advertisedNextHopOf(id), router: true }]
       : []),
     ...floating.map(({ outside }) => ({ ip: outside, mac: macOf('floating', outside) })),
   ];
 }
 
-function leasesOf(view: DataplaneView): Map<number, LeasedSubnet[]> {
-  const leases = new Map<number, LeasedSubnet[]>();
+function dhcpSubnetsOf(view: DataplaneView): Map<number, DhcpSubnet[]> {
+  const leases = new Map<number, DhcpSubnet[]>();
   for (const { id, type, role, subnets } of view.services) {
     const [subnet] = subnets;
     const domain = view.networks.domains.find((one) => one.id === subnet?.domain);
     if (type !== 'dhcp' || role === 'other' || subnet === undefined || domain === undefined) continue;
-    leases.set(domain.key, [...(leases.get(domain.key) ?? []), leaseOf(view, { id, subnet, domain })]);
+    leases.set(domain.key, [...(leases.get(domain.key) ?? []), dhcpSubnetOf(view, { id, subnet, domain })]);
   }
   return leases;
 }
 
 interface Leased {
   readonly id: string;
-  readonly subnet: ShownSubnet;
-  readonly domain: ShownDomain;
+  readonly subnet: SubnetView;
+  readonly domain: DomainView;
 }
 
-function leaseOf({ ports, networks }: DataplaneView, { id, subnet, domain }: Leased): LeasedSubnet {
+function dhcpSubnetOf({ ports, networks }: DataplaneView, { id, subnet, domain }: Leased): DhcpSubnet {
   const router = networks.routers.find(({ subnets }) => subnets.some((one) => one.id === subnet.id));
-  const isInside = within(subnet.cidr);
+  const isInside = subnetMatcher(subnet.cidr);
   const all = [...ports.filter((port) => domainOf(port) === domain.id), ...domain.ports];
   const leased = all.flatMap(({ mac, addresses }) => {
     const ip = addresses.find(isInside);
@@ -94,13 +94,13 @@ function leaseOf({ ports, networks }: DataplaneView, { id, subnet, domain }: Lea
     leaseS: LEASE_S,
     serverId: subnet.gateway ?? SERVER_WITHOUT_GATEWAY,
     serverMac: router === undefined ? macOf('service', id) : macOf('gateway', router.id),
-    ports: new Map(leased),
+    reservations: new Map(leased),
   };
 }
 
-function gatewayOf({ networks }: DataplaneView, { id, key }: ShownDomain): [number, NeighbourNetwork][] {
+function ndNetworkOf({ networks }: DataplaneView, { id, key }: DomainView): [number, NdNetwork][] {
   for (const router of networks.routers) {
-    const routed = router.subnets.filter(({ domain, cidr }) => domain === id && isV6(cidr));
+    const routed = router.subnets.filter(({ domain, cidr }) => domain === id && isIpv6(cidr));
     if (routed.length === 0) continue;
     const gateway = { mac: macOf('gateway', router.id), addresses: routed.flatMap((subnet) => subnet.gateway ?? []) };
     const prefixes = routed.map(({ cidr }) => ({ cidr, addressing: 'managed' as const }));

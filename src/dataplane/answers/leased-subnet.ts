@@ -1,13 +1,13 @@
 // What the clients of one subnet of IPv4 are told by DHCP.
 import type { Route } from '../packets/dhcp-options.ts';
 
-export interface LeasedPort {
+export interface DhcpReservation {
   readonly ip: string;
   readonly hostname?: string;
 }
 
 /** What one subnet of IPv4 says to its clients. */
-export interface LeasedSubnet {
+export interface DhcpSubnet {
   readonly cidr: string;
   readonly gateway?: string;
   readonly dns?: readonly string[];
@@ -20,5 +20,5 @@ export interface LeasedSubnet {
   readonly serverId: string;
   readonly serverMac: string;
   /** By MAC address, in lower case. */
-  readonly ports: ReadonlyMap<string, LeasedPort>;
+  readonly reservations: ReadonlyMap<string, DhcpReservation>;
 }

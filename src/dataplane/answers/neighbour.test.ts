@@ -4,15 +4,15 @@ import { linkLocalOf, solicitedNodeOf } from '../packets/address.ts';
 import { isMalformed } from '../packets/malformed.ts';
 import type { NdMessage } from '../packets/nd.ts';
 import { decodeNdFrame, encodeNdFrame, type NdFrame } from '../packets/nd-frame.ts';
-import { fuzzed } from '../packets/octets-fixture.ts';
-import { answerNeighbour, routerAdvertisement, type NeighbourAnswer, type NeighbourNetwork } from './neighbour.ts';
+import { fuzzOctets } from '../packets/octets-fixture.ts';
+import { answerNd, unsolicitedRouterAdvertisement, type NdAnswer, type NdNetwork } from './neighbour.ts';
 
 const GATEWAY = '02:00:00:00:00:01';
 const ASKER = '02:00:00:00:00:0b';
 const OTHER = '02:00:00:00:00:0c';
 const FROM = '2001:db8::b';
 
-const KNOWN: NeighbourNetwork = {
+const KNOWN: NdNetwork = {
   gateway: { mac: GATEWAY, addresses: ['2001:db8::1', '2001:db8:1::1'] },
   prefixes: [
     { cidr: '2001:db8::/64', addressing: 'managed' },
@@ -45,14 +45,14 @@ function asked(
 
 const solicit = (target: string): NdMessage => ({ kind: 'neighbour-solicitation', target });
 
-function frameOf(answer: NeighbourAnswer): NdFrame {
+function frameOf(answer: NdAnswer): NdFrame {
   if (answer.kind !== 'reply') throw new Error(answer.code);
   const frame = decodeNdFrame(answer.frame);
   if (isMalformed(frame)) throw new Error(frame.malformed);
   return frame;
 }
 
-function shown(answer: NeighbourAnswer): string {
+function shown(answer: NdAnswer): string {
   if (answer.kind !== 'reply') return `silence: ${answer.code}`;
   const { link, between, message } = frameOf(answer);
   const to = `from ${between.src} ${link.srcMac} to ${between.dst} ${link.dstMac}`;
@@ -113,11 +113,11 @@ describe('who asks for a neighbour', () => {
     ],
     ['nothing-at-all', new Uint8Array(10), 'silence: truncated'],
   ])('%s', (_name, frame, line) => {
-    expect(shown(answerNeighbour(frame, KNOWN))).toBe(line);
+    expect(shown(answerNd(frame, KNOWN))).toBe(line);
   });
 
   test('is answered in the VLAN that the question came in', () => {
-    expect(frameOf(answerNeighbour(asked(solicit('2001:db8::1'), { vlan: 9 }), KNOWN)).link.vlan).toBe(9);
+    expect(frameOf(answerNd(asked(solicit('2001:db8::1'), { vlan: 9 }), KNOWN)).link.vlan).toBe(9);
   });
 });
 
@@ -138,7 +138,7 @@ describe('who asks for a router', () => {
   const FROM_GATEWAY = linkLocalOf(GATEWAY);
 
   test('is told of the gateway and of the prefixes', () => {
-    const answer = answerNeighbour(asked({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
+    const answer = answerNd(asked({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
     expect(frameOf(answer)).toMatchObject({
       link: { srcMac: GATEWAY, dstMac: ASKER },
       between: { src: FROM_GATEWAY, dst: 'fe80::b' },
@@ -147,21 +147,21 @@ describe('who asks for a router', () => {
   });
 
   test('from nowhere is answered together with all others', () => {
-    const answer = answerNeighbour(asked({ kind: 'router-solicitation' }, { src: '::' }), KNOWN);
+    const answer = answerNd(asked({ kind: 'router-solicitation' }, { src: '::' }), KNOWN);
     expect(frameOf(answer)).toMatchObject({ link: { dstMac: '33:33:00:00:00:01' }, between: { dst: 'ff02::1' } });
   });
 
   test('hears nothing where there is no gateway', () => {
     const { gateway: _gateway, ...without } = KNOWN;
-    expect(answerNeighbour(asked({ kind: 'router-solicitation' }), without)).toEqual({
+    expect(answerNd(asked({ kind: 'router-solicitation' }), without)).toEqual({
       kind: 'silence',
       code: 'no-gateway',
     });
-    expect(routerAdvertisement(without)).toBeUndefined();
+    expect(unsolicitedRouterAdvertisement(without)).toBeUndefined();
   });
 
   test('and who does not ask is told the same from time to time', () => {
-    const frame = decodeNdFrame(routerAdvertisement(KNOWN)!);
+    const frame = decodeNdFrame(unsolicitedRouterAdvertisement(KNOWN)!);
     expect(frame).toMatchObject({
       link: { srcMac: GATEWAY, dstMac: '33:33:00:00:00:01' },
       between: { src: FROM_GATEWAY, dst: 'ff02::1' },
@@ -171,15 +171,15 @@ describe('who asks for a router', () => {
 
   test('is not sent to look for addresses elsewhere when all prefixes are for instances to use', () => {
     const known = { ...KNOWN, prefixes: KNOWN.prefixes.slice(1) };
-    expect(decodeNdFrame(routerAdvertisement(known)!)).toMatchObject({ message: { managed: false } });
+    expect(decodeNdFrame(unsolicitedRouterAdvertisement(known)!)).toMatchObject({ message: { managed: false } });
   });
 });
 
 test('never: a frame from nowhere makes it throw', () => {
   const good = [asked(solicit('2001:db8::1')), asked({ kind: 'router-solicitation' }, { vlan: 3 })];
   fc.assert(
-    fc.property(fuzzed(good), (frame) => {
-      expect(['reply', 'silence']).toContain(answerNeighbour(frame, KNOWN).kind);
+    fc.property(fuzzOctets(good), (frame) => {
+      expect(['reply', 'silence']).toContain(answerNd(frame, KNOWN).kind);
     }),
     { numRuns: 300 },
   );

@@ -1,12 +1,12 @@
 // What is said to those who look for neighbours and routers on a network of IPv6: the fleet knows who is there, so that nobody has to be
 // asked. For one layer-2 network.
 import { ALL_NODES, linkLocalOf, UNSPECIFIED } from '../packets/address.ts';
-import type { Link } from '../packets/ethernet.ts';
+import type { LinkHeader } from '../packets/ethernet.ts';
 import { isMalformed, type MalformedCode } from '../packets/malformed.ts';
 import type { NeighbourSolicitation, RouterAdvertisement } from '../packets/nd.ts';
 import { decodeNdFrame, encodeNdFrame, type NdFrame } from '../packets/nd-frame.ts';
 
-export interface Gateway {
+export interface NdGateway {
   readonly mac: string;
   /** Its addresses in the subnets; the one of the link is made of its MAC address. */
   readonly addresses: readonly string[];
@@ -18,8 +18,8 @@ export interface RoutedPrefix {
   readonly addressing: 'managed' | 'autonomous';
 }
 
-export interface NeighbourNetwork {
-  readonly gateway?: Gateway;
+export interface NdNetwork {
+  readonly gateway?: NdGateway;
   readonly prefixes: readonly RoutedPrefix[];
   readonly mtu: number;
   /** For how long instances keep the gateway as their default router after they heard of it. */
@@ -28,47 +28,47 @@ export interface NeighbourNetwork {
   readonly ports: ReadonlyMap<string, string>;
 }
 
-export type NeighbourSilence =
+export type NdDropReason =
   | MalformedCode
   | 'unknown-target'
   | 'own-address' // who asks has it
   | 'no-gateway'
   | 'not-a-question';
 
-export type NeighbourAnswer =
+export type NdAnswer =
   | { readonly kind: 'reply'; readonly type: 'neighbour' | 'taken' | 'router'; readonly frame: Uint8Array }
-  | { readonly kind: 'silence'; readonly code: NeighbourSilence };
+  | { readonly kind: 'silence'; readonly code: NdDropReason };
 
-export function answerNeighbour(frame: Uint8Array, known: NeighbourNetwork): NeighbourAnswer {
-  const heard = decodeNdFrame(frame);
-  if (isMalformed(heard)) return silence(heard.malformed);
-  switch (heard.message.kind) {
+export function answerNd(frame: Uint8Array, network: NdNetwork): NdAnswer {
+  const received = decodeNdFrame(frame);
+  if (isMalformed(received)) return drop(received.malformed);
+  switch (received.message.kind) {
     case 'neighbour-solicitation':
-      return answerSolicitation(heard, heard.message, known);
+      return answerSolicitation(received, received.message, network);
     case 'router-solicitation':
-      return answerRouterSolicitation(heard, known);
+      return answerRouterSolicitation(received, network);
     case 'neighbour-advertisement':
     case 'router-advertisement':
-      return silence('not-a-question');
+      return drop('not-a-question');
   }
 }
 
-function silence(code: NeighbourSilence): NeighbourAnswer {
+function drop(code: NdDropReason): NdAnswer {
   return { kind: 'silence', code };
 }
 
 function answerSolicitation(
   { link, between }: NdFrame,
   { target }: NeighbourSolicitation,
-  known: NeighbourNetwork,
-): NeighbourAnswer {
-  const owner = ownerOf(target, known);
-  if (owner === undefined) return silence('unknown-target');
-  if (owner.mac === link.srcMac) return silence('own-address');
+  network: NdNetwork,
+): NdAnswer {
+  const owner = ownerOf(target, network);
+  if (owner === undefined) return drop('unknown-target');
+  if (owner.mac === link.srcMac) return drop('own-address');
   // From nowhere: the asker wants the address for itself, and cannot be spoken to but with all others.
   const wantsIt = between.src === UNSPECIFIED;
   const answer = encodeNdFrame({
-    link: back(link, owner.mac),
+    link: replyLink(link, owner.mac),
     between: { src: target, dst: wantsIt ? ALL_NODES : between.src },
     message: {
       kind: 'neighbour-advertisement',
@@ -84,7 +84,7 @@ function answerSolicitation(
 
 function ownerOf(
   target: string,
-  { gateway, ports }: NeighbourNetwork,
+  { gateway, ports }: NdNetwork,
 ): { readonly mac: string; readonly router: boolean } | undefined {
   if (gateway !== undefined && (gateway.addresses.includes(target) || linkLocalOf(gateway.mac) === target)) {
     return { mac: gateway.mac, router: true };
@@ -94,38 +94,38 @@ function ownerOf(
 }
 
 /** The way that a question came, with the one who answers in front. */
-function back({ srcMac, vlan }: Link, mac: string): Link {
+function replyLink({ srcMac, vlan }: LinkHeader, mac: string): LinkHeader {
   return { srcMac: mac, dstMac: srcMac, ...(vlan === undefined ? {} : { vlan }) };
 }
 
-function answerRouterSolicitation({ link, between }: NdFrame, known: NeighbourNetwork): NeighbourAnswer {
-  const { gateway } = known;
-  if (gateway === undefined) return silence('no-gateway');
-  if (link.srcMac === gateway.mac) return silence('own-address');
+function answerRouterSolicitation({ link, between }: NdFrame, network: NdNetwork): NdAnswer {
+  const { gateway } = network;
+  if (gateway === undefined) return drop('no-gateway');
+  if (link.srcMac === gateway.mac) return drop('own-address');
   const dst = between.src === UNSPECIFIED ? ALL_NODES : between.src;
   return {
     kind: 'reply',
     type: 'router',
-    frame: advertisementFrame(known, gateway, { dst, link: back(link, gateway.mac) }),
+    frame: advertisementFrame(network, gateway, { dst, link: replyLink(link, gateway.mac) }),
   };
 }
 
 /** The advertisement that nobody asked for, to everybody; undefined when there is no gateway to speak of. */
-export function routerAdvertisement(known: NeighbourNetwork): Uint8Array | undefined {
-  const { gateway } = known;
+export function unsolicitedRouterAdvertisement(network: NdNetwork): Uint8Array | undefined {
+  const { gateway } = network;
   if (gateway === undefined) return undefined;
-  return advertisementFrame(known, gateway, { dst: ALL_NODES, link: { srcMac: gateway.mac, dstMac: gateway.mac } });
+  return advertisementFrame(network, gateway, { dst: ALL_NODES, link: { srcMac: gateway.mac, dstMac: gateway.mac } });
 }
 
 function advertisementFrame(
-  known: NeighbourNetwork,
-  gateway: Gateway,
-  { dst, link }: { readonly dst: string; readonly link: Link },
+  network: NdNetwork,
+  gateway: NdGateway,
+  { dst, link }: { readonly dst: string; readonly link: LinkHeader },
 ): Uint8Array {
   return encodeNdFrame({
     link,
     between: { src: linkLocalOf(gateway.mac), dst },
-    message: advertisementOf(known, gateway),
+    message: advertisementOf(network, gateway),
   });
 }
 
@@ -134,7 +134,7 @@ const HOP_LIMIT = 64;
 const VALID_S = 30 * 24 * 3600;
 const PREFERRED_S = 7 * 24 * 3600;
 
-function advertisementOf({ prefixes, mtu, routerLifetimeS }: NeighbourNetwork, { mac }: Gateway): RouterAdvertisement {
+function advertisementOf({ prefixes, mtu, routerLifetimeS }: NdNetwork, { mac }: NdGateway): RouterAdvertisement {
   return {
     kind: 'router-advertisement',
     hopLimit: HOP_LIMIT,

@@ -1,23 +1,23 @@
 // Asks who has an address outside, and reads the answers. The question comes from a MAC address that only this host has and from no
 // address of IPv4 at all: a question with the address and the MAC address that hosts share would teach the switches outside a wrong place.
-import { ANY, BROADCAST_MAC, isIpv6, linkLocalOf, NO_MAC, solicitedNodeOf } from '../packets/address.ts';
+import { UNSPECIFIED_IPV4, BROADCAST_MAC, isIpv6, linkLocalOf, NO_MAC, solicitedNodeOf } from '../packets/address.ts';
 import { decodeArpFrame, encodeArpFrame } from '../packets/arp.ts';
 import { isMalformed } from '../packets/malformed.ts';
 import { decodeNdFrame, encodeNdFrame } from '../packets/nd-frame.ts';
 
-export interface Question {
+export interface AddressQuery {
   /** The host's own. */
   readonly mac: string;
   readonly target: string;
 }
 
 /** ARP for an address of IPv4, a solicitation for one of IPv6. */
-export function questionFrame({ mac, target }: Question): Uint8Array {
+export function encodeAddressQuery({ mac, target }: AddressQuery): Uint8Array {
   const link = { srcMac: mac, dstMac: BROADCAST_MAC };
   if (!isIpv6(target)) {
     return encodeArpFrame({
       link,
-      arp: { operation: 'request', senderMac: mac, senderIp: ANY, targetMac: NO_MAC, targetIp: target },
+      arp: { operation: 'request', senderMac: mac, senderIp: UNSPECIFIED_IPV4, targetMac: NO_MAC, targetIp: target },
     });
   }
   // From the host's own address on the link: a question from nowhere would claim the address.
@@ -28,7 +28,7 @@ export function questionFrame({ mac, target }: Question): Uint8Array {
   });
 }
 
-export interface Said {
+export interface NeighbourBinding {
   readonly ip: string;
   readonly mac: string;
 }
@@ -37,20 +37,20 @@ export interface Said {
  * Who says in a frame where it is: an answer, or an announcement that nobody asked for. Questions of others are not taken for it:
  * anybody may put any sender in them.
  */
-export function saidIn(frame: Uint8Array): Said | undefined {
+export function readBinding(frame: Uint8Array): NeighbourBinding | undefined {
   const arp = decodeArpFrame(frame);
   if (!isMalformed(arp)) {
     const { operation, senderIp, senderMac, targetIp } = arp.arp;
-    return operation === 'reply' || senderIp === targetIp ? usable({ ip: senderIp, mac: senderMac }) : undefined;
+    return operation === 'reply' || senderIp === targetIp ? checkBinding({ ip: senderIp, mac: senderMac }) : undefined;
   }
   const nd = decodeNdFrame(frame);
   if (isMalformed(nd) || nd.message.kind !== 'neighbour-advertisement') return undefined;
   const { target, targetMac = nd.link.srcMac } = nd.message;
-  return usable({ ip: target, mac: targetMac });
+  return checkBinding({ ip: target, mac: targetMac });
 }
 
 /** A group's MAC address is nobody's place. */
-function usable(said: Said): Said | undefined {
+function checkBinding(said: NeighbourBinding): NeighbourBinding | undefined {
   const first = Number.parseInt(said.mac.slice(0, 2), 16);
-  return said.ip === ANY || said.mac === NO_MAC || (first & 1) === 1 ? undefined : said;
+  return said.ip === UNSPECIFIED_IPV4 || said.mac === NO_MAC || (first & 1) === 1 ? undefined : said;
 }

@@ -4,7 +4,7 @@ import { putActions } from './actions-to-wire.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import type { PortNames } from './ports.ts';
 
-interface Written {
+interface CachedActions {
   readonly bytes: Uint8Array;
   /** The ports that the text names, with the numbers that were written for them. */
   readonly ports: readonly (readonly [string, number])[];
@@ -14,7 +14,7 @@ interface Written {
 const TEXTS_MAX = 4096;
 
 export class ActionCache {
-  #written = new Map<string, Written>();
+  #written = new Map<string, CachedActions>();
 
   put(writer: BytesWriter, text: string, names: PortNames): void {
     const known = this.#written.get(text);
@@ -24,14 +24,14 @@ export class ActionCache {
     }
     const start = writer.length;
     const ports: [string, number][] = [];
-    putActions(writer, text, noted(names, ports));
+    putActions(writer, text, recordLookups(names, ports));
     if (this.#written.size >= TEXTS_MAX) this.#written = new Map();
     this.#written.set(text, { bytes: writer.copy(start), ports });
   }
 }
 
 /** Answers as `names` does, and writes down what was asked. */
-function noted(names: PortNames, ports: [string, number][]): PortNames {
+function recordLookups(names: PortNames, ports: [string, number][]): PortNames {
   return {
     number: (name) => {
       const number = names.number(name);

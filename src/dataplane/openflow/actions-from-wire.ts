@@ -19,7 +19,7 @@ import { CONTROLLER, longPort, portText, type PortNames } from './ports.ts';
 import { ProtocolError } from './troubles.ts';
 import { hexText, maskedText, valueText } from './values.ts';
 
-type Show = (reader: BytesReader, names: PortNames, depth: number) => string | undefined;
+type ActionReader = (reader: BytesReader, names: PortNames, depth: number) => string | undefined;
 
 /** Actions may be inside of actions, but nobody writes them deeper than this. */
 const DEPTH_MAX = 4;
@@ -33,7 +33,7 @@ export function readActions(reader: BytesReader, names: PortNames, depth = 0): s
     const [type, length] = [reader.u16(), reader.u16()];
     if (length < 8 || length % 8 !== 0) throw new ProtocolError(`an action of ${length} bytes`);
     const body = reader.sub(length - 4);
-    const text = shown({ type, body, depth }, names);
+    const text = actionText({ type, body, depth }, names);
     texts.push(text ?? `unknown(${new BytesReader(reader.bytes, start, reader.at).hex(length)})`);
   }
   return texts;
@@ -51,7 +51,7 @@ interface Action {
 }
 
 /** What is inside an action may be of a kind that is not known; its own bounds hold all the same. */
-function shown({ type, body, depth }: Action, names: PortNames): string | undefined {
+function actionText({ type, body, depth }: Action, names: PortNames): string | undefined {
   try {
     if (type !== ACTION.experimenter) return STANDARD.get(type)?.(body, names, depth);
     if (body.u32() !== NICIRA) return undefined;
@@ -62,7 +62,7 @@ function shown({ type, body, depth }: Action, names: PortNames): string | undefi
   }
 }
 
-const STANDARD = new Map<number, Show>([
+const STANDARD = new Map<number, ActionReader>([
   [ACTION.output, output],
   [ACTION.pushVlan, (reader) => `push_vlan:0x${reader.hex(2)}`],
   [ACTION.popVlan, () => 'pop_vlan'],
@@ -72,7 +72,7 @@ const STANDARD = new Map<number, Show>([
   [ACTION.setField, setField],
 ]);
 
-const EXTENSIONS = new Map<number, Show>([
+const EXTENSIONS = new Map<number, ActionReader>([
   [NICIRA_ACTION.resubmit, (reader, names) => `resubmit:${portText(longPort(reader.u16()), names)}`],
   [NICIRA_ACTION.resubmitTable, resubmitTable],
   [NICIRA_ACTION.move, move],

@@ -33,7 +33,7 @@ export function putIpv4(writer: BytesWriter, text: string): void {
   writer.u32(value);
 }
 
-export function ipv4(reader: BytesReader): string {
+export function readIpv4(reader: BytesReader): string {
   return `${reader.u8()}.${reader.u8()}.${reader.u8()}.${reader.u8()}`;
 }
 
@@ -48,7 +48,7 @@ export function putMac(writer: BytesWriter, text: string): void {
   }
 }
 
-export function mac(reader: BytesReader): string {
+export function readMac(reader: BytesReader): string {
   const hex = reader.hex(6);
   let text = hex.slice(0, 2);
   for (let at = 2; at < 12; at += 2) text += `:${hex.slice(at, at + 2)}`;
@@ -90,7 +90,7 @@ function quad(text: string, whole: string): number[] {
   return [a * 256 + b, c * 256 + d];
 }
 
-export function ipv6(reader: BytesReader): string {
+export function readIpv6(reader: BytesReader): string {
   const all = Array.from({ length: 8 }, () => reader.u16());
   const { from, length } = longestZeros(all);
   if (length < 2) return all.map(hex).join(':');

@@ -5,7 +5,7 @@ import { VERSION } from './message-codes.ts';
 import type { PortNames } from './ports.ts';
 import { ProtocolError } from './troubles.ts';
 
-export interface Port {
+export interface OpenFlowPort {
   readonly number: number;
   readonly name: string;
   readonly mac: string;
@@ -29,7 +29,7 @@ const LINK_DOWN = 1;
 const MORE = 1;
 
 /** Whether the peer's greeting leaves room for 1.4. */
-export function speaksOurVersion(version: number, body: BytesReader): boolean {
+export function hasCommonVersion(version: number, body: BytesReader): boolean {
   while (body.left >= 4) {
     const [type, length] = [body.u16(), body.u16()];
     if (length < 4) throw new ProtocolError(`a greeting with an element of ${length} bytes`);
@@ -52,7 +52,7 @@ export function readPart(body: BytesReader): Part {
   return { type, more: (flags & MORE) === MORE };
 }
 
-export function readPort(reader: BytesReader): Port {
+export function readPort(reader: BytesReader): OpenFlowPort {
   const [number, length] = [reader.u32(), reader.u16()];
   if (length < 40) throw new ProtocolError(`a port of ${length} bytes`);
   const entry = reader.sub(length - 6);

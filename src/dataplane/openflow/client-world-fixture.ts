@@ -9,16 +9,19 @@ import { putMatch } from './match.ts';
 import type { Mod } from './mods.ts';
 import { OpenFlowClient, type OpenFlowLimits } from './openflow-client-driver.ts';
 
-export interface World {
+export interface ClientHarness {
   readonly clock: HandClock;
   readonly fake: FakeSwitch;
   readonly client: OpenFlowClient;
   /** What the listeners were told: `up`, or why it is down. */
-  readonly told: string[];
+  readonly events: string[];
 }
 
-export function start(prepare: (fake: FakeSwitch) => void = () => {}, limits: Partial<OpenFlowLimits> = {}): World {
-  const [clock, fake, told] = [new HandClock(), new FakeSwitch(), new Array<string>()];
+export function start(
+  prepare: (fake: FakeSwitch) => void = () => {},
+  limits: Partial<OpenFlowLimits> = {},
+): ClientHarness {
+  const [clock, fake, events] = [new HandClock(), new FakeSwitch(), new Array<string>()];
   prepare(fake);
   const client = new OpenFlowClient({
     address: 'unix:/not/used',
@@ -26,12 +29,12 @@ export function start(prepare: (fake: FakeSwitch) => void = () => {}, limits: Pa
     clock,
     random: () => 1,
     names: NAMES,
-    limits: { connectMs: 1000, answerMs: 1000, bulkMs: 2000, quietMs: 3000, ...limits },
+    limits: { connectTimeoutMs: 1000, requestTimeoutMs: 1000, bulkTimeoutMs: 2000, probeAfterMs: 3000, ...limits },
   });
-  client.onUp(() => told.push('up'));
-  client.onDown((why) => told.push(why.message));
+  client.onUp(() => events.push('up'));
+  client.onDown((why) => events.push(why.message));
   onTestFinished(() => client.close());
-  return { clock, fake, client, told };
+  return { clock, fake, client, events };
 }
 
 /** The error that a promise ends with; made before anybody waits. */
@@ -51,7 +54,7 @@ export function puts(count: number): Mod[] {
 }
 
 /** Whether the body of a change has this match in it. */
-export function isAbout(match: string): (body: Uint8Array) => boolean {
+export function hasMatch(match: string): (body: Uint8Array) => boolean {
   const writer = new BytesWriter();
   putMatch(writer, match, NAMES);
   const wanted = Buffer.from(writer.copy(4)).toString('hex');

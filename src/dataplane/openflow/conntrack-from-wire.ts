@@ -1,6 +1,6 @@
 // Connection tracking and address translation, from wire to text.
 import { NO_TABLE } from './action-codes.ts';
-import { ipv4, ipv6 } from './addresses.ts';
+import { readIpv4, readIpv6 } from './addresses.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import { ALGS, CT_FLAG, NAT_FLAG, NAT_HAS } from './conntrack-codes.ts';
 import { fieldBitsText } from './field-bits.ts';
@@ -58,5 +58,5 @@ export function natText(reader: BytesReader): string {
 }
 
 function address(reader: BytesReader, v4: number, v6: number): string | undefined {
-  return v4 > 0 ? ipv4(reader) : v6 > 0 ? ipv6(reader) : undefined;
+  return v4 > 0 ? readIpv4(reader) : v6 > 0 ? readIpv6(reader) : undefined;
 }

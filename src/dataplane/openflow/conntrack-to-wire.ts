@@ -40,11 +40,11 @@ export function putCt(writer: BytesWriter, text: string, { names, putActions }: 
 
 function parse(text: string): Ct {
   const ct: Ct = { flags: 0, table: NO_TABLE, zone: 0, alg: 0, nat: undefined, exec: undefined };
-  for (const piece of text === '' ? [] : split(text, text)) take(ct, piece, text);
+  for (const piece of text === '' ? [] : split(text, text)) parseCtArgument(ct, piece, text);
   return ct;
 }
 
-function take(ct: Ct, piece: string, whole: string): void {
+function parseCtArgument(ct: Ct, piece: string, whole: string): void {
   if (piece === 'commit') ct.flags |= CT_FLAG.commit;
   else if (piece === 'force') ct.flags |= CT_FLAG.force;
   else if (piece.startsWith('table=')) ct.table = number(piece.slice(6), 254, whole);

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { actionsText, readActions } from './actions-from-wire.ts';
-import { readPacketIn, readPart, readPort, speaksOurVersion } from './answers.ts';
+import { readPacketIn, readPart, readPort, hasCommonVersion } from './answers.ts';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { errorName } from './error-codec.ts';
@@ -11,7 +11,7 @@ import { readFlow } from './flow-codec.ts';
 import { readGroup } from './group-codec.ts';
 import { flowBytes, groupBytes, NAMES } from './listed-fixture.ts';
 import { matchText, putMatch } from './match.ts';
-import { MessageCutter } from './message-frame.ts';
+import { MessageFramer } from './message-frame.ts';
 import { ProtocolError } from './troubles.ts';
 import { anyFlow, anyGroup } from './vocabulary-fixture.ts';
 
@@ -27,8 +27,8 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   part: readPart,
   'packet-in': (reader) => readPacketIn(reader, NAMES),
   error: errorName,
-  hello: (reader) => speaksOurVersion(5, reader),
-  stream: (reader) => new MessageCutter().push(reader.rest()),
+  hello: (reader) => hasCommonVersion(5, reader),
+  stream: (reader) => new MessageFramer().push(reader.rest()),
 };
 
 function packetInBytes(match: string): Uint8Array {

@@ -5,9 +5,9 @@ import { ConnectionLost } from '../ovsdb/failures.ts';
 import type { Dial } from '../ovsdb/socket-driver.ts';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
-import { listedFlow, listedGroup } from './listed-fixture.ts';
+import { flowStatsEntry, groupStatsEntry } from './listed-fixture.ts';
 import { BUNDLE, HEADER_BYTES, MESSAGE, MULTIPART } from './message-codes.ts';
-import { beginMessage, endMessage, MessageCutter, type Message } from './message-frame.ts';
+import { beginMessage, endMessage, MessageFramer, type Message } from './message-frame.ts';
 
 export interface FakeFaults {
   /** Nobody answers at its address. */
@@ -34,7 +34,7 @@ export class FakeSwitch {
     refuses: () => undefined,
   };
   /** The types of what it was sent, in order. */
-  readonly heard: number[] = [];
+  readonly received: number[] = [];
   /** Changes that are in force: the bodies of flows, groups and packets. */
   readonly changes: { readonly type: number; readonly body: Uint8Array }[] = [];
   /** So many entries in one part of a list. */
@@ -42,14 +42,14 @@ export class FakeSwitch {
   connections = 0;
   #stream: Duplex | undefined;
   #bundle: { xid: number; type: number; body: Uint8Array }[] = [];
-  #cutter = new MessageCutter();
+  #cutter = new MessageFramer();
 
   readonly dial: Dial = async () => {
     this.connections += 1;
     if (this.faults.unreachable) throw new ConnectionLost('nobody is there');
     const [client, stream] = duplexPair();
     this.#stream = stream;
-    this.#cutter = new MessageCutter();
+    this.#cutter = new MessageFramer();
     stream.on('error', () => {});
     stream.on('data', (chunk: Uint8Array) => {
       for (const message of this.#cutter.push(chunk)) this.#take(message);
@@ -92,7 +92,7 @@ export class FakeSwitch {
   }
 
   #take({ type, xid, body }: Message): void {
-    this.heard.push(type);
+    this.received.push(type);
     if (this.faults.mute || this.faults.silentTo.has(type)) return;
     switch (type) {
       case MESSAGE.echoRequest:
@@ -158,8 +158,8 @@ export class FakeSwitch {
 
   #list(xid: number, kind: number): void {
     const entries = this.changes.flatMap(({ type, body }) => {
-      if (kind === MULTIPART.flows) return type === MESSAGE.flowMod ? [listedFlow(body)] : [];
-      return kind === MULTIPART.groups && type === MESSAGE.groupMod ? [listedGroup(body)] : [];
+      if (kind === MULTIPART.flows) return type === MESSAGE.flowMod ? [flowStatsEntry(body)] : [];
+      return kind === MULTIPART.groups && type === MESSAGE.groupMod ? [groupStatsEntry(body)] : [];
     });
     do {
       const part = entries.splice(0, this.entriesInPart);

@@ -5,7 +5,7 @@ import { BytesReader } from './bytes-reader.ts';
 import { FlowCache } from './flow-cache.ts';
 import { readFlow } from './flow-codec.ts';
 import { flowBytes, NAMES } from './listed-fixture.ts';
-import { namesOf } from './ports.ts';
+import { portNamesOf } from './ports.ts';
 import { ProtocolError } from './troubles.ts';
 import { anyFlow } from './vocabulary-fixture.ts';
 
@@ -70,7 +70,7 @@ test('a-port-that-has-another-name-by-now-is-shown-by-it', () => {
   const flow: Flow = { table: 0, priority: 1, match: 'in_port="vm1"', actions: 'drop', cookie: '4d55000000000001' };
   const entry = flowBytes(flow);
   expect(listed(cache, [entry])).toEqual([flow]);
-  const renamed = namesOf([{ name: 'vm2', number: 1 }]);
+  const renamed = portNamesOf([{ name: 'vm2', number: 1 }]);
   expect(listed(cache, [entry], renamed)).toEqual([{ ...flow, match: 'in_port="vm2"' }]);
 });
 

@@ -6,7 +6,7 @@ import type { BytesReader } from './bytes-reader.ts';
 import { readFlow } from './flow-codec.ts';
 import type { PortNames } from './ports.ts';
 
-interface Read {
+interface CachedFlow {
   readonly flow: Flow;
   /** The numbers of ports in it, with the names that were shown for them. */
   readonly ports: readonly (readonly [number, string | undefined])[];
@@ -22,18 +22,18 @@ const REST_AT = 48;
 const FLOWS_MAX = 20_000;
 
 export class FlowCache {
-  #before: ReadonlyMap<string, Read> = new Map();
+  #before: ReadonlyMap<string, CachedFlow> = new Map();
 
   /** Reads one list of flows. What is not in it is forgotten when it is over. */
   list(names: PortNames): { readonly read: (reader: BytesReader) => Flow; readonly over: () => void } {
     const before = this.#before;
-    const seen = new Map<string, Read>();
+    const seen = new Map<string, CachedFlow>();
     return {
       read: (reader) => {
         const key = keyOf(reader);
         const known = before.get(key);
         const isSame = known !== undefined && known.ports.every(([number, name]) => names.name(number) === name);
-        const read = isSame ? skipped(reader, known) : readAnew(reader, names);
+        const read = isSame ? reuseCached(reader, known) : readAndRecord(reader, names);
         if (seen.size < FLOWS_MAX) seen.set(key, read);
         return read.flow;
       },
@@ -60,12 +60,12 @@ function lengthOf({ bytes, at }: BytesReader): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0);
 }
 
-function skipped(reader: BytesReader, known: Read): Read {
+function reuseCached(reader: BytesReader, known: CachedFlow): CachedFlow {
   reader.skip(lengthOf(reader));
   return known;
 }
 
-function readAnew(reader: BytesReader, names: PortNames): Read {
+function readAndRecord(reader: BytesReader, names: PortNames): CachedFlow {
   const ports: [number, string | undefined][] = [];
   const noted: PortNames = {
     number: (name) => names.number(name),

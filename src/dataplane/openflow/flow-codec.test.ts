@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SwitchRefused, type Flow } from '../switch.ts';
 import { BytesReader } from './bytes-reader.ts';
-import { flowBytes, groupReadBack, readBack } from './listed-fixture.ts';
+import { flowBytes, roundTripGroup, roundTripFlow } from './listed-fixture.ts';
 import { readFlow } from './flow-codec.ts';
-import { namesOf, type PortNames } from './ports.ts';
+import { portNamesOf, type PortNames } from './ports.ts';
 import { BadFlowText, UnknownPort } from './troubles.ts';
 import { anyFlow, anyGroup } from './vocabulary-fixture.ts';
 
@@ -96,16 +96,16 @@ const ACTIONS = [
 
 describe('flows between text and wire', () => {
   test.each(MATCHES)('the-match "%s" is read as it was put', (text) => {
-    expect(readBack(flow(text))).toEqual(flow(text));
+    expect(roundTripFlow(flow(text))).toEqual(flow(text));
   });
 
   test.each(ACTIONS)('the-action "%s" is read as it was put', (text) => {
-    expect(readBack(flow('', text))).toEqual(flow('', text));
+    expect(roundTripFlow(flow('', text))).toEqual(flow('', text));
   });
 
   test('many-actions-in-a-row', () => {
     const all = ACTIONS.filter((one) => one !== 'drop').join(',');
-    expect(readBack(flow('ip', all)).actions).toBe(all);
+    expect(roundTripFlow(flow('ip', all)).actions).toBe(all);
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe('flows between text and wire', () => {
     ['reg0=5', 'reg0=0x5'],
     ['ipv6,ipv6_src=FD00:0:0:0::1', 'ipv6,ipv6_src=fd00::1'],
   ])('the-match "%s" is read as "%s"', (put, read) => {
-    expect(readBack(flow(put)).match).toBe(read);
+    expect(roundTripFlow(flow(put)).match).toBe(read);
   });
 
   test.each([
@@ -127,13 +127,13 @@ describe('flows between text and wire', () => {
     ['ct(commit,nat(src=[fd00::1]))', 'ct(commit,nat(src=fd00::1))'],
     ['move:NXM_NX_REG0[0..31]->NXM_NX_REG1[]', 'move:NXM_NX_REG0[]->NXM_NX_REG1[]'],
   ])('the-action "%s" is read as "%s"', (put, read) => {
-    expect(readBack(flow('', put)).actions).toBe(read);
+    expect(roundTripFlow(flow('', put)).actions).toBe(read);
   });
 
   test('never: a flow of the vocabulary is read as another', () => {
     fc.assert(
       fc.property(anyFlow, (one) => {
-        expect(readBack(one)).toEqual(one);
+        expect(roundTripFlow(one)).toEqual(one);
       }),
     );
   });
@@ -168,7 +168,7 @@ describe('what cannot be written is refused by name', () => {
     'in_port=70000',
     ',',
   ])('the-match "%s"', (text) => {
-    expect(() => readBack(flow(text))).toThrow(BadFlowText);
+    expect(() => roundTripFlow(flow(text))).toThrow(BadFlowText);
   });
 
   test.each([
@@ -203,7 +203,7 @@ describe('what cannot be written is refused by name', () => {
     'controller(odd=1)',
     'unknown(ffff0010000023200008010200000000)',
   ])('the-action "%s"', (text) => {
-    expect(() => readBack(flow('', text))).toThrow(BadFlowText);
+    expect(() => roundTripFlow(flow('', text))).toThrow(BadFlowText);
   });
 
   test.each([
@@ -212,11 +212,11 @@ describe('what cannot be written is refused by name', () => {
     { ...flow(''), priority: 0.5 },
     { ...flow(''), cookie: '4D55' },
   ])('table-priority-and-cookie %#', (one) => {
-    expect(() => readBack(one)).toThrow(BadFlowText);
+    expect(() => roundTripFlow(one)).toThrow(BadFlowText);
   });
 
   test('a-port-that-the-switch-does-not-have is named', () => {
-    const put = (): unknown => readBack(flow('', 'output:"gone"'));
+    const put = (): unknown => roundTripFlow(flow('', 'output:"gone"'));
     expect(put).toThrow(UnknownPort);
     expect(put).toThrow('the switch has no port "gone"');
     expect(put).toThrow(SwitchRefused);
@@ -226,17 +226,17 @@ describe('what cannot be written is refused by name', () => {
 describe('ports', () => {
   test('a-number-without-a-name is shown as the number', () => {
     const bytes = flowBytes(flow('in_port="vm1"', 'output:"muster-ext"'));
-    const nobody = namesOf([]);
+    const nobody = portNamesOf([]);
     expect(readFlow(new BytesReader(bytes), nobody)).toMatchObject({ match: 'in_port=1', actions: 'output:200' });
   });
 
   test('a-name-that-could-not-be-read-back is shown as the number', () => {
-    const odd = namesOf([{ name: 'a"b', number: 1 }]);
+    const odd = portNamesOf([{ name: 'a"b', number: 1 }]);
     expect(readFlow(new BytesReader(flowBytes(flow('in_port="vm1"'))), odd).match).toBe('in_port=1');
   });
 
   test('a-name-may-have-commas-and-parentheses', () => {
-    const odd = namesOf([{ name: 'a,b(c', number: 1 }]);
+    const odd = portNamesOf([{ name: 'a,b(c', number: 1 }]);
     const shown = readFlow(new BytesReader(flowBytes(flow('in_port="vm1",tun_id=0x1', 'output:"vm1",IN_PORT'))), odd);
     expect(shown.match).toBe('in_port="a,b(c",tun_id=0x1');
     expect(shown.actions).toBe('output:"a,b(c",IN_PORT');
@@ -271,13 +271,13 @@ describe('groups between text and wire', () => {
     },
     { id: 3, type: 'all', buckets: [] },
   ] as const)('$type with $buckets.length buckets is read as it was put', (group) => {
-    expect(groupReadBack(group)).toEqual(group);
+    expect(roundTripGroup(group)).toEqual(group);
   });
 
   test('never: a group of the vocabulary is read as another', () => {
     fc.assert(
       fc.property(anyGroup, (group) => {
-        expect(groupReadBack(group)).toEqual(group);
+        expect(roundTripGroup(group)).toEqual(group);
       }),
     );
   });
@@ -288,6 +288,6 @@ describe('groups between text and wire', () => {
     { id: 1, type: 'fast-failover', buckets: ['watch_port:"vm1"'] },
     { id: 1, type: 'all', buckets: ['odd'] },
   ] as const)('what-cannot-be-written is refused %#', (group) => {
-    expect(() => groupReadBack(group)).toThrow(BadFlowText);
+    expect(() => roundTripGroup(group)).toThrow(BadFlowText);
   });
 });

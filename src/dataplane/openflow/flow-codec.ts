@@ -10,7 +10,7 @@ import { BadFlowText, ProtocolError } from './troubles.ts';
 import { hexText } from './values.ts';
 
 export type FlowKey = Pick<Flow, 'table' | 'priority' | 'match'>;
-type Removed = FlowKey & Partial<Flow>;
+type FlowToRemove = FlowKey & Partial<Flow>;
 
 const COMMAND = { add: 0, deleteStrict: 4 } as const;
 const INSTRUCTION = { goto: 1, writeMetadata: 2, write: 3, apply: 4, clear: 5, meter: 6 } as const;
@@ -38,7 +38,7 @@ export function putFlowAdd(writer: BytesWriter, flow: Flow, names: PortNames): v
 }
 
 /** The body of a message that removes the flow with this table, priority and match: one with this cookie, or whosever it is. */
-export function putFlowRemove(writer: BytesWriter, flow: Removed, names: PortNames): void {
+export function putFlowRemove(writer: BytesWriter, flow: FlowToRemove, names: PortNames): void {
   if (flow.cookie === undefined) writer.zeros(16);
   else {
     putCookie(writer, flow.cookie);

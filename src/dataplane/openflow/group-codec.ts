@@ -9,7 +9,7 @@ import { ANY, portNumber, portText, type PortNames } from './ports.ts';
 import { BadFlowText, ProtocolError } from './troubles.ts';
 
 /** As read: others may have groups of kinds that ours never are. */
-export interface ShownGroup {
+export interface ListedGroup {
   readonly id: number;
   readonly type: Group['type'] | 'select' | 'unknown';
   readonly buckets: readonly string[];
@@ -54,7 +54,7 @@ function putBucket(writer: BytesWriter, text: string, names: PortNames): void {
 }
 
 /** One entry of an answer that lists groups. */
-export function readGroup(reader: BytesReader, names: PortNames): ShownGroup {
+export function readGroup(reader: BytesReader, names: PortNames): ListedGroup {
   const length = reader.u16();
   if (length < 8) throw new ProtocolError(`a group of ${length} bytes`);
   const entry = reader.sub(length - 2);

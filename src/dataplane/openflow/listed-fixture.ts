@@ -3,17 +3,17 @@ import type { Flow, Group } from '../switch.ts';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { putFlowAdd, readFlow } from './flow-codec.ts';
-import { putGroup, readGroup, type ShownGroup } from './group-codec.ts';
-import { namesOf } from './ports.ts';
+import { putGroup, readGroup, type ListedGroup } from './group-codec.ts';
+import { portNamesOf } from './ports.ts';
 
-export const NAMES = namesOf([
+export const NAMES = portNamesOf([
   { name: 'vm1', number: 1 },
   { name: 'muster-tun', number: 100 },
   { name: 'muster-ext', number: 200 },
 ]);
 
 /** The body of a message that puts a flow, as an entry of the list of flows. */
-export function listedFlow(body: Uint8Array): Uint8Array {
+export function flowStatsEntry(body: Uint8Array): Uint8Array {
   const writer = new BytesWriter();
   writer.u16(0);
   writer.u8(body[16] ?? 0);
@@ -28,7 +28,7 @@ export function listedFlow(body: Uint8Array): Uint8Array {
 }
 
 /** The body of a message that puts a group, as an entry of the list of groups. */
-export function listedGroup(body: Uint8Array): Uint8Array {
+export function groupStatsEntry(body: Uint8Array): Uint8Array {
   const writer = new BytesWriter();
   writer.u16(body.length);
   writer.put(body.subarray(2));
@@ -38,20 +38,20 @@ export function listedGroup(body: Uint8Array): Uint8Array {
 export function flowBytes(flow: Flow, names = NAMES): Uint8Array {
   const writer = new BytesWriter(16);
   putFlowAdd(writer, flow, names);
-  return listedFlow(writer.copy());
+  return flowStatsEntry(writer.copy());
 }
 
 export function groupBytes(group: Group): Uint8Array {
   const writer = new BytesWriter(16);
   putGroup(writer, group, NAMES);
-  return listedGroup(writer.copy());
+  return groupStatsEntry(writer.copy());
 }
 
 /** As it is read after it was put. */
-export function readBack(flow: Flow): Flow {
+export function roundTripFlow(flow: Flow): Flow {
   return readFlow(new BytesReader(flowBytes(flow)), NAMES);
 }
 
-export function groupReadBack(group: Group): ShownGroup {
+export function roundTripGroup(group: Group): ListedGroup {
   return readGroup(new BytesReader(groupBytes(group)), NAMES);
 }

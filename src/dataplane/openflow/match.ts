@@ -83,25 +83,25 @@ function putField(writer: BytesWriter, field: Field, value: { text: string; name
   writer.bytes[start + 3] = field.bytes * 2;
 }
 
-interface Shown {
+interface OxmText {
   readonly place: number;
   readonly text: string;
 }
 
 /** Reads the whole structure, with its padding. */
 export function matchText(reader: BytesReader, names: PortNames): string {
-  const { ethernet, ip, shown } = readFields(reader, names);
+  const { ethernet, ip, texts } = readFields(reader, names);
   const protocol = ethernet === undefined ? undefined : WORDS.get(protocolKey(ethernet, ip));
   const words: string[] = [];
   if (protocol !== undefined) words.push(protocol);
-  else words.push(...unusual(ethernet, ip));
-  if (shown.length > 1) shown.sort((one, other) => one.place - other.place);
-  for (const { text } of shown) words.push(text);
+  else words.push(...unnamedProtocol(ethernet, ip));
+  if (texts.length > 1) texts.sort((one, other) => one.place - other.place);
+  for (const { text } of texts) words.push(text);
   return words.join(',');
 }
 
 /** A protocol that has no word of its own. */
-function unusual(ethernet: number | undefined, ip: number | undefined): string[] {
+function unnamedProtocol(ethernet: number | undefined, ip: number | undefined): string[] {
   if (ethernet === undefined) return ip === undefined ? [] : [`nw_proto=${ip}`];
   const word = WORDS.get(protocolKey(ethernet, undefined)) ?? `dl_type=0x${ethernet.toString(16).padStart(4, '0')}`;
   return ip === undefined ? [word] : [word, `nw_proto=${ip}`];
@@ -110,7 +110,7 @@ function unusual(ethernet: number | undefined, ip: number | undefined): string[]
 interface Fields {
   readonly ethernet: number | undefined;
   readonly ip: number | undefined;
-  readonly shown: Shown[];
+  readonly texts: OxmText[];
 }
 
 function readFields(reader: BytesReader, names: PortNames): Fields {
@@ -118,16 +118,16 @@ function readFields(reader: BytesReader, names: PortNames): Fields {
   if (type !== STANDARD_MATCH || length < 4) throw new ProtocolError(`a match of type ${type} and length ${length}`);
   const fields = reader.sub(length - 4);
   reader.skip((8 - (length % 8)) % 8);
-  const shown: Shown[] = [];
+  const texts: OxmText[] = [];
   let [ethernet, ip]: (number | undefined)[] = [];
   while (fields.left > 0) {
     const start = fields.at;
     const entry = readEntry(fields);
     if (entry.code === ETHERNET_CODE && entry.plain) ethernet = entry.value.u16();
     else if (entry.code === IP_CODE && entry.plain) ip = entry.value.u8();
-    else shown.push(entryShown(entry, { names, whole: () => hexOf(fields, start) }));
+    else texts.push(oxmText(entry, { names, whole: () => hexOf(fields, start) }));
   }
-  return { ethernet, ip, shown };
+  return { ethernet, ip, texts };
 }
 
 export interface Entry {
@@ -146,7 +146,7 @@ export function readEntry(reader: BytesReader): Entry {
   return { code, field, masked, plain: !masked && field?.bytes === length, value: reader.sub(length) };
 }
 
-function entryShown(entry: Entry, how: { readonly names: PortNames; readonly whole: () => string }): Shown {
+function oxmText(entry: Entry, how: { readonly names: PortNames; readonly whole: () => string }): OxmText {
   const { field, masked, plain, value } = entry;
   const fits = plain || (masked && value.left === (field?.bytes ?? 0) * 2);
   if (field === undefined || field.word === '' || !fits) {

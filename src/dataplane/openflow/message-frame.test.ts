@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
-import { ipv6, putIpv6 } from './addresses.ts';
-import { beginMessage, endMessage, MessageCutter } from './message-frame.ts';
+import { readIpv6, putIpv6 } from './addresses.ts';
+import { beginMessage, endMessage, MessageFramer } from './message-frame.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { BadFlowText } from './troubles.ts';
 
@@ -23,7 +23,7 @@ describe('messages in a stream', () => {
     fc.assert(
       fc.property(bodies, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 }), (all, cuts) => {
         const bytes = stream(all);
-        const cutter = new MessageCutter();
+        const cutter = new MessageFramer();
         const read: Uint8Array[] = [];
         for (let [at, nth] = [0, 0]; at < bytes.length; nth += 1) {
           const end = at + (cuts[nth % cuts.length] ?? 1);
@@ -58,7 +58,7 @@ describe('IPv6 addresses are written as the C library does', () => {
   ])('%s', (put, read) => {
     const writer = new BytesWriter();
     putIpv6(writer, put);
-    expect(ipv6(new BytesReader(writer.copy()))).toBe(read);
+    expect(readIpv6(new BytesReader(writer.copy()))).toBe(read);
   });
 });
 

@@ -28,14 +28,14 @@ export interface Message {
 }
 
 /** Cuts what arrives into messages. Keeps at most one that is not whole yet. */
-export class MessageCutter {
+export class MessageFramer {
   #kept: Uint8Array = new Uint8Array();
 
   /** The messages that are whole by now. Their bodies are views of `chunk`. */
   push(chunk: Uint8Array): Message[] {
     // As plain bytes: a slice of a Buffer is no copy.
     const plain = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const bytes = this.#kept.length === 0 ? plain : joined(this.#kept, plain);
+    const bytes = this.#kept.length === 0 ? plain : concat(this.#kept, plain);
     const messages: Message[] = [];
     let at = 0;
     while (bytes.length - at >= HEADER_BYTES) {
@@ -51,7 +51,7 @@ export class MessageCutter {
   }
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
+function concat(one: Uint8Array, other: Uint8Array): Uint8Array {
   const all = new Uint8Array(one.length + other.length);
   all.set(one);
   all.set(other, one.length);

@@ -9,7 +9,7 @@ import { putBundleControl, putBundled, type BundleRef } from './requests.ts';
 import { ProtocolError, RefusedBySwitch } from './troubles.ts';
 
 /** What goes into a bundle. */
-export interface Contents {
+export interface BundleContents {
   readonly count: number;
   /** Writes the message `nth`. Throws when it cannot be written. */
   readonly put: (writer: BytesWriter, nth: number, xid: number) => void;
@@ -26,7 +26,7 @@ interface Refusal {
   readonly error: string;
 }
 
-export async function runBundle(connection: OpenFlowConnection, contents: Contents): Promise<void> {
+export async function runBundle(connection: OpenFlowConnection, contents: BundleContents): Promise<void> {
   const first = connection.xids(contents.count + 4);
   const bundle = new Bundle(connection, contents, first);
   try {
@@ -39,13 +39,13 @@ export async function runBundle(connection: OpenFlowConnection, contents: Conten
 
 class Bundle {
   readonly #connection: OpenFlowConnection;
-  readonly #contents: Contents;
+  readonly #contents: BundleContents;
   readonly #first: number;
   readonly #unwatch: () => void;
   #opened: Promise<true> | undefined;
   #refusal: Refusal | undefined;
 
-  constructor(connection: OpenFlowConnection, contents: Contents, first: number) {
+  constructor(connection: OpenFlowConnection, contents: BundleContents, first: number) {
     this.#connection = connection;
     this.#contents = contents;
     this.#first = first;
@@ -134,11 +134,11 @@ class Bundle {
   /** Who waits for something else first must not leave this one unheard. */
   #expect(type: number): Promise<true> {
     const { count, timeoutMs } = this.#contents;
-    const answer = this.#connection.expect({
+    const answer = this.#connection.awaitReply({
       what: `a bundle of ${count} changes`,
       timeoutMs,
       xid: this.#ref(type).xid,
-      take: (message) => taken(message, type + 1),
+      take: (message) => checkControlReply(message, type + 1),
     });
     answer.catch(() => {});
     return answer;
@@ -149,7 +149,7 @@ class Bundle {
   }
 }
 
-function taken({ type, body }: Message, wanted: number): true {
+function checkControlReply({ type, body }: Message, wanted: number): true {
   if (type !== MESSAGE.bundleControl) throw new ProtocolError(`a message of type ${type} in answer to a bundle`);
   body.skip(4);
   const answer = body.u16();

@@ -4,19 +4,19 @@ import type { Clock } from '../../journal/index.ts';
 import { parseAddress } from '../ovsdb/address.ts';
 import { dialSocket, type Dial } from '../ovsdb/socket-driver.ts';
 import type { Flow } from '../switch.ts';
-import { readPacketIn, readPart, readPort, type PacketIn, type Port } from './answers.ts';
+import { readPacketIn, readPart, readPort, type PacketIn, type OpenFlowPort } from './answers.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { FlowCache } from './flow-cache.ts';
-import { readGroup, type ShownGroup } from './group-codec.ts';
+import { readGroup, type ListedGroup } from './group-codec.ts';
 import { MESSAGE, MULTIPART } from './message-codes.ts';
 import type { Message } from './message-frame.ts';
 import { modText, packetOutText, putMod, putPacketOut, type Mod, type PacketOut } from './mods.ts';
-import { runBundle, type Contents } from './openflow-bundle-driver.ts';
+import { runBundle, type BundleContents } from './openflow-bundle-driver.ts';
 import type { OpenFlowConnection } from './openflow-connection-driver.ts';
-import { OpenFlowLine } from './openflow-line-driver.ts';
+import { ReconnectingConnection } from './openflow-line-driver.ts';
 import type { PortNames } from './ports.ts';
-import { putBarrier, putMultipart, putWantPackets } from './requests.ts';
+import { putBarrier, putMultipart, putEnablePacketIns } from './requests.ts';
 import { TokenBucket, type Rate } from './token-bucket.ts';
 import { ProtocolError, RefusedBySwitch } from './troubles.ts';
 
@@ -34,28 +34,28 @@ export interface OpenFlowOptions {
 }
 
 export interface OpenFlowLimits {
-  readonly connectMs: number;
-  readonly answerMs: number;
+  readonly connectTimeoutMs: number;
+  readonly requestTimeoutMs: number;
   /** For a list, and for each step of a bundle: the switch may have 10^5 flows to look at. */
-  readonly bulkMs: number;
+  readonly bulkTimeoutMs: number;
   /** Twice as long without a word, and the switch is given up. */
-  readonly quietMs: number;
+  readonly probeAfterMs: number;
   /** Packets beyond this are dropped and counted: a flood must not keep the agent from its work. */
   readonly packetIns: Rate;
 }
 
 const LIMITS: OpenFlowLimits = {
-  connectMs: 5000,
-  answerMs: 10_000,
-  bulkMs: 60_000,
-  quietMs: 5000,
+  connectTimeoutMs: 5000,
+  requestTimeoutMs: 10_000,
+  bulkTimeoutMs: 60_000,
+  probeAfterMs: 5000,
   packetIns: { perSecond: 1000, burst: 500 },
 };
 
 export class OpenFlowClient {
   readonly #options: OpenFlowOptions;
   readonly #limits: OpenFlowLimits;
-  readonly #line: OpenFlowLine;
+  readonly #connection: ReconnectingConnection;
   readonly #packetListeners = new Set<(packet: PacketIn) => void>();
   readonly #packetRate: TokenBucket;
   readonly #flows = new FlowCache();
@@ -67,19 +67,19 @@ export class OpenFlowClient {
     this.#options = options;
     this.#limits = { ...LIMITS, ...options.limits };
     this.#packetRate = new TokenBucket(this.#limits.packetIns, options.clock.nowMs());
-    this.#line = new OpenFlowLine({
+    this.#connection = new ReconnectingConnection({
       ...this.#limits,
       clock: options.clock,
       random: options.random,
       dial: options.dial ?? dialSocket(parseAddress(options.address)),
-      onMessage: (message) => this.#unasked(message),
+      onMessage: (message) => this.#onUnsolicited(message),
     });
-    this.#line.onUp((connection) => this.#askForPackets(connection));
+    this.#connection.onUp((connection) => this.#enablePacketIns(connection));
   }
 
   /** Whether the switch can be spoken to now. */
   get isUp(): boolean {
-    return this.#line.current !== undefined;
+    return this.#connection.current !== undefined;
   }
 
   /** Packets that came faster than they may. */
@@ -89,23 +89,23 @@ export class OpenFlowClient {
 
   /** Told at once if it is up, and each time that it comes back. Call the answer to hear no more. */
   onUp(listener: () => void): () => void {
-    return this.#line.onUp(() => listener());
+    return this.#connection.onUp(() => listener());
   }
 
   /** Told each time that the connection is lost or cannot be made. */
   onDown(listener: (why: Error) => void): () => void {
-    return this.#line.onDown(listener);
+    return this.#connection.onDown(listener);
   }
 
   /** What flows send to the controller. */
   onPacketIn(listener: (packet: PacketIn) => void): () => void {
     this.#packetListeners.add(listener);
-    if (this.#line.current !== undefined) this.#askForPackets(this.#line.current);
+    if (this.#connection.current !== undefined) this.#enablePacketIns(this.#connection.current);
     return () => this.#packetListeners.delete(listener);
   }
 
   async close(): Promise<void> {
-    await this.#line.close();
+    await this.#connection.close();
   }
 
   /** All of them in this order, or none: then it rejects and says which one was refused. */
@@ -118,11 +118,11 @@ export class OpenFlowClient {
         if (mod !== undefined) putMod(writer, mod, { xid, names });
       },
       text: (nth) => modText(mods[nth] ?? { kind: 'remove-group', id: nth }),
-      timeoutMs: this.#limits.bulkMs,
+      timeoutMs: this.#limits.bulkTimeoutMs,
     });
   }
 
-  async packetOuts(packets: readonly PacketOut[]): Promise<void> {
+  async sendPackets(packets: readonly PacketOut[]): Promise<void> {
     const { names } = this.#options;
     await this.#bundle({
       count: packets.length,
@@ -131,17 +131,17 @@ export class OpenFlowClient {
         if (packet !== undefined) putPacketOut(writer, packet, { xid, names });
       },
       text: (nth) => packetOutText(packets[nth] ?? { actions: '', data: new Uint8Array() }),
-      timeoutMs: this.#limits.bulkMs,
+      timeoutMs: this.#limits.bulkTimeoutMs,
     });
   }
 
-  async packetOut(packet: PacketOut): Promise<void> {
-    await this.packetOuts([packet]);
+  async sendPacket(packet: PacketOut): Promise<void> {
+    await this.sendPackets([packet]);
   }
 
   /** Resolves when the switch has done all that it was sent before. */
   async barrier(): Promise<void> {
-    await this.#barrier(await this.#line.connection(), () => {});
+    await this.#barrier(await this.#connection.acquire(), () => {});
   }
 
   async flows(): Promise<readonly Flow[]> {
@@ -151,20 +151,20 @@ export class OpenFlowClient {
     return flows;
   }
 
-  async groups(): Promise<readonly ShownGroup[]> {
+  async groups(): Promise<readonly ListedGroup[]> {
     return this.#list('groups', (reader) => readGroup(reader, this.#options.names));
   }
 
-  async ports(): Promise<readonly Port[]> {
+  async ports(): Promise<readonly OpenFlowPort[]> {
     return this.#list('ports', readPort);
   }
 
-  async #bundle(contents: Contents): Promise<void> {
+  async #bundle(contents: BundleContents): Promise<void> {
     if (contents.count === 0) return;
     const before = this.#bundles;
     const run = async (): Promise<void> => {
       await before;
-      const connection = await this.#line.connection();
+      const connection = await this.#connection.acquire();
       await (contents.count === 1 ? this.#single(connection, contents) : runBundle(connection, contents));
     };
     const done = run();
@@ -173,7 +173,7 @@ export class OpenFlowClient {
   }
 
   /** One change is made as a whole anyway: without a bundle it takes one answer and not two. */
-  async #single(connection: OpenFlowConnection, { put, text }: Contents): Promise<void> {
+  async #single(connection: OpenFlowConnection, { put, text }: BundleContents): Promise<void> {
     const first = connection.xids();
     let refusal: string | undefined;
     const refused = (_: number, error: string): void => {
@@ -191,7 +191,7 @@ export class OpenFlowClient {
   async #barrier(connection: OpenFlowConnection, before: (writer: BytesWriter) => void): Promise<void> {
     await connection.request({
       what: 'a barrier',
-      timeoutMs: this.#limits.answerMs,
+      timeoutMs: this.#limits.requestTimeoutMs,
       put: (writer, xid) => {
         before(writer);
         putBarrier(writer, xid);
@@ -204,11 +204,11 @@ export class OpenFlowClient {
   }
 
   async #list<T>(kind: keyof typeof MULTIPART, read: (reader: BytesReader) => T): Promise<readonly T[]> {
-    const connection = await this.#line.connection();
+    const connection = await this.#connection.acquire();
     const entries: T[] = [];
     return connection.request({
       what: `the list of ${kind}`,
-      timeoutMs: this.#limits.bulkMs,
+      timeoutMs: this.#limits.bulkTimeoutMs,
       put: (writer, xid) => putMultipart(writer, xid, kind),
       take: ({ type, body }) => {
         if (type !== MESSAGE.multipartReply)
@@ -221,11 +221,11 @@ export class OpenFlowClient {
     });
   }
 
-  #askForPackets(connection: OpenFlowConnection): void {
-    if (this.#packetListeners.size > 0) connection.send(putWantPackets);
+  #enablePacketIns(connection: OpenFlowConnection): void {
+    if (this.#packetListeners.size > 0) connection.send(putEnablePacketIns);
   }
 
-  #unasked({ type, body }: Message): void {
+  #onUnsolicited({ type, body }: Message): void {
     if (type !== MESSAGE.packetIn || this.#packetListeners.size === 0) return;
     if (!this.#packetRate.take(this.#options.clock.nowMs())) {
       this.#packetsDropped += 1;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ClientClosed, ConnectionLost, RequestTimedOut } from '../ovsdb/failures.ts';
 import type { Group } from '../switch.ts';
 import type { PacketIn } from './answers.ts';
-import { failureOf, flowNr, isAbout, packetIn, puts, start } from './client-world-fixture.ts';
+import { failureOf, flowNr, hasMatch, packetIn, puts, start } from './client-world-fixture.ts';
 import type { FakeSwitch } from './fake-switch-fixture.ts';
 import { MESSAGE } from './message-codes.ts';
 import { BadFlowText, ProtocolError, RefusedBySwitch, UnknownPort } from './troubles.ts';
@@ -32,7 +32,7 @@ describe('changes', () => {
 
   test.each(['add', 'commit'] as const)('one-refused-at-%s: nothing is applied, and it is named', async (at) => {
     const { client, fake } = start();
-    const isThird = isAbout('reg0=0x3');
+    const isThird = hasMatch('reg0=0x3');
     fake.faults.refuses = (body) => (isThird(body) ? { at, error: BAD_GROUP } : undefined);
     const failure = await failureOf(client.bundle(puts(5)));
     expect(failure).toBeInstanceOf(RefusedBySwitch);
@@ -81,7 +81,7 @@ describe('changes', () => {
     const { client, fake, clock } = start();
     await client.bundle([]);
     await clock.pass(1);
-    expect(fake.heard).toEqual([MESSAGE.hello]);
+    expect(fake.received).toEqual([MESSAGE.hello]);
   });
 });
 
@@ -90,8 +90,8 @@ describe('packets', () => {
 
   test('go-out-alone-or-many-in-one-bundle', async () => {
     const { client, fake } = start();
-    await client.packetOut({ actions: 'output:"vm1"', data });
-    await client.packetOuts([
+    await client.sendPacket({ actions: 'output:"vm1"', data });
+    await client.sendPackets([
       { inPort: '"vm1"', actions: 'resubmit(,0)', data },
       { inPort: 'LOCAL', actions: 'drop', data },
     ]);
@@ -106,7 +106,7 @@ describe('packets', () => {
   test('one-that-is-refused is named', async () => {
     const { client, fake } = start();
     fake.faults.refuses = () => ({ at: 'add', error: BAD_GROUP });
-    await expect(client.packetOut({ actions: 'group:5', data })).rejects.toThrow(
+    await expect(client.sendPacket({ actions: 'group:5', data })).rejects.toThrow(
       'a packet of 3 bytes from CONTROLLER with the actions "group:5": OFPBAC_BAD_OUT_GROUP',
     );
   });
@@ -115,10 +115,10 @@ describe('packets', () => {
     const { client, fake, clock } = start();
     const packets: PacketIn[] = [];
     await clock.pass(1);
-    expect(fake.heard).not.toContain(MESSAGE.setConfig);
+    expect(fake.received).not.toContain(MESSAGE.setConfig);
     const stop = client.onPacketIn((packet) => packets.push(packet));
     await clock.pass(1);
-    expect(fake.heard).toContain(MESSAGE.setConfig);
+    expect(fake.received).toContain(MESSAGE.setConfig);
     fake.send(MESSAGE.packetIn, 0, packetIn('in_port="vm1",metadata=0x7', [9, 8, 7]));
     await clock.pass(1);
     stop();
@@ -152,7 +152,7 @@ describe('packets', () => {
 
 describe('the connection', () => {
   test('a-switch-without-1.4 is told what to set', async () => {
-    const { client, clock, told } = start((fake) => {
+    const { client, clock, events } = start((fake) => {
       fake.faults.versions = (1 << 1) | (1 << 4);
     });
     const failure = await failureOf(client.flows());
@@ -160,7 +160,7 @@ describe('the connection', () => {
     expect(String(failure)).toContain('does not speak OpenFlow 1.4: its column "protocols"');
     await clock.pass(1);
     expect(client.isUp).toBe(false);
-    expect(told).toHaveLength(1);
+    expect(events).toHaveLength(1);
   });
 
   test('echoes-are-answered-with-what-they-said', async () => {
@@ -168,35 +168,35 @@ describe('the connection', () => {
     await client.barrier();
     fake.send(MESSAGE.echoRequest, 77, [1, 2, 3]);
     await clock.pass(1);
-    expect(fake.heard.at(-1)).toBe(MESSAGE.echoReply);
+    expect(fake.received.at(-1)).toBe(MESSAGE.echoReply);
   });
 
   test('a-quiet-switch is asked, and stays while it answers', async () => {
-    const { fake, clock, client, told } = start();
+    const { fake, clock, client, events } = start();
     await clock.pass(20_000);
-    expect(fake.heard.filter((type) => type === MESSAGE.echoRequest).length).toBeGreaterThan(2);
-    expect([client.isUp, told]).toEqual([true, ['up']]);
+    expect(fake.received.filter((type) => type === MESSAGE.echoRequest).length).toBeGreaterThan(2);
+    expect([client.isUp, events]).toEqual([true, ['up']]);
   });
 
   test('a-switch-that-says-nothing-more is given up and tried again', async () => {
-    const { fake, clock, client, told } = start();
+    const { fake, clock, client, events } = start();
     await clock.pass(1);
     fake.faults.silentTo = new Set([MESSAGE.echoRequest]);
     await clock.pass(9000);
-    expect(told).toEqual(['up', 'the switch said nothing for 6000 ms']);
+    expect(events).toEqual(['up', 'the switch said nothing for 6000 ms']);
     fake.faults.silentTo = new Set();
     await clock.pass(200);
-    expect([client.isUp, told.at(-1), fake.connections]).toEqual([true, 'up', 2]);
+    expect([client.isUp, events.at(-1), fake.connections]).toEqual([true, 'up', 2]);
   });
 
   test('a-question-without-an-answer ends in time, and the connection with it', async () => {
-    const { fake, clock, client, told } = start((one) => {
+    const { fake, clock, client, events } = start((one) => {
       one.faults.silentTo = new Set([MESSAGE.barrierRequest]);
     });
     const failure = failureOf(client.barrier());
     await clock.pass(1001);
     expect(await failure).toBeInstanceOf(RequestTimedOut);
-    expect(told.at(-1)).toContain('did not answer within 1000 ms');
+    expect(events.at(-1)).toContain('did not answer within 1000 ms');
     fake.faults.silentTo = new Set();
     await clock.pass(500);
     await client.barrier();
@@ -206,10 +206,10 @@ describe('the connection', () => {
     const prepare = (fake: FakeSwitch): void => {
       fake.faults.silentTo = new Set([MESSAGE.multipartRequest, MESSAGE.echoRequest]);
     };
-    const { clock, client, told } = start(prepare, { bulkMs: 30_000 });
+    const { clock, client, events } = start(prepare, { bulkTimeoutMs: 30_000 });
     const failure = failureOf(client.flows());
     await clock.pass(29_000);
-    expect(told).toEqual(['up']);
+    expect(events).toEqual(['up']);
     await clock.pass(1001);
     expect(await failure).toBeInstanceOf(RequestTimedOut);
   });
@@ -234,7 +234,7 @@ describe('the connection', () => {
   });
 
   test('what-was-on-its-way-when-the-switch-went fails; a new connection is made with longer and longer pauses', async () => {
-    const { fake, clock, client, told } = start((one) => {
+    const { fake, clock, client, events } = start((one) => {
       one.faults.silentTo = new Set([MESSAGE.multipartRequest]);
     });
     const failure = failureOf(client.flows());
@@ -251,7 +251,7 @@ describe('the connection', () => {
     fake.faults.unreachable = false;
     await clock.pass(5000);
     expect(client.isUp).toBe(true);
-    expect(told.filter((one) => one === 'up')).toHaveLength(2);
+    expect(events.filter((one) => one === 'up')).toHaveLength(2);
   });
 
   test('after-a-new-connection packets are asked for again', async () => {
@@ -260,17 +260,17 @@ describe('the connection', () => {
     await clock.pass(1);
     fake.hangUp();
     await clock.pass(200);
-    expect(fake.heard.filter((type) => type === MESSAGE.setConfig)).toHaveLength(2);
+    expect(fake.received.filter((type) => type === MESSAGE.setConfig)).toHaveLength(2);
   });
 
   test('a-switch-that-takes-a-connection-and-does-not-greet is given up', async () => {
-    const { clock, client, told } = start((fake) => {
+    const { clock, client, events } = start((fake) => {
       fake.faults.mute = true;
     });
     const failure = failureOf(client.barrier());
     await clock.pass(1001);
     expect(await failure).toMatchObject({ message: 'no connection within 1000 ms' });
-    expect(told).toEqual(['no connection within 1000 ms']);
+    expect(events).toEqual(['no connection within 1000 ms']);
   });
 
   test.each([

@@ -2,39 +2,39 @@
 // reason. It never comes back; the client makes a new one.
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../journal/index.ts';
-import { within } from '../ovsdb/deadline.ts';
+import { withTimeout } from '../ovsdb/deadline.ts';
 import { ClientClosed, ConnectionLost, RequestTimedOut } from '../ovsdb/failures.ts';
-import { speaksOurVersion } from './answers.ts';
+import { hasCommonVersion } from './answers.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { errorName } from './error-codec.ts';
 import { MESSAGE, VERSION } from './message-codes.ts';
-import { MessageCutter, type Message } from './message-frame.ts';
+import { MessageFramer, type Message } from './message-frame.ts';
 import { putEcho, putHello } from './requests.ts';
 import { ProtocolError, RefusedBySwitch } from './troubles.ts';
 
-export interface ConnectionOptions {
+export interface OpenFlowConnectionOptions {
   readonly clock: Clock;
   /** When nothing was heard for so long, the switch is asked for a sign of life, and given up when none comes in that time. */
-  readonly quietMs: number;
+  readonly probeAfterMs: number;
   /** What nobody asked for. */
   readonly onMessage: (message: Message) => void;
 }
 
 /** Somebody who waits for messages with one number. */
-interface Waiter {
+interface PendingReply {
   readonly what: string;
   readonly take: (message: Message) => void;
   readonly fail: (why: Error) => void;
 }
 
 /** Messages with numbers in a row, of which each may be refused by itself. */
-export interface Sent {
+export interface SentBatch {
   readonly first: number;
   readonly count: number;
   readonly refused: (nth: number, error: string) => void;
 }
 
-export interface Expected<T> {
+export interface ExpectedReply<T> {
   readonly what: string;
   readonly timeoutMs: number;
   /** Undefined while there is more to come. */
@@ -42,7 +42,7 @@ export interface Expected<T> {
   readonly xid: number;
 }
 
-export interface Wanted<T> extends Omit<Expected<T>, 'xid'> {
+export interface OpenFlowRequest<T> extends Omit<ExpectedReply<T>, 'xid'> {
   readonly put: (writer: BytesWriter, xid: number) => void;
 }
 
@@ -50,21 +50,21 @@ const XID_MAX = 0xffff_ffff;
 
 export class OpenFlowConnection {
   readonly #stream: Duplex;
-  readonly #options: ConnectionOptions;
-  readonly #cutter = new MessageCutter();
-  readonly #waiters = new Map<number, Waiter>();
-  readonly #sent = new Set<Sent>();
+  readonly #options: OpenFlowConnectionOptions;
+  readonly #cutter = new MessageFramer();
+  readonly #pending = new Map<number, PendingReply>();
+  readonly #sent = new Set<SentBatch>();
   readonly #ended = new AbortController();
   readonly #closed = Promise.withResolvers<Error>();
-  readonly #greeted = Promise.withResolvers<undefined>();
+  readonly #handshake = Promise.withResolvers<undefined>();
   #isGreeted = false;
   #nextXid = 1;
   #heard = 0;
 
-  constructor(stream: Duplex, options: ConnectionOptions) {
+  constructor(stream: Duplex, options: OpenFlowConnectionOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#greeted.promise.catch(() => {});
+    this.#handshake.promise.catch(() => {});
     stream.on('data', (chunk: Uint8Array) => this.#read(chunk));
     stream.on('error', (cause: Error) => this.end(new ConnectionLost(cause.message, { cause })));
     stream.on('end', () => this.end(new ConnectionLost('the switch closed the connection')));
@@ -79,17 +79,17 @@ export class OpenFlowConnection {
   }
 
   /** Resolves when the switch has said that it speaks 1.4 too. */
-  get greeted(): Promise<undefined> {
-    return this.#greeted.promise;
+  get handshake(): Promise<undefined> {
+    return this.#handshake.promise;
   }
 
   end(why: Error): void {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort(why);
     this.#stream.destroy();
-    this.#greeted.reject(why);
-    for (const { what, fail } of [...this.#waiters.values()]) fail(lost(what, why));
-    this.#waiters.clear();
+    this.#handshake.reject(why);
+    for (const { what, fail } of [...this.#pending.values()]) fail(toConnectionLost(what, why));
+    this.#pending.clear();
     this.#closed.resolve(why);
   }
 
@@ -120,46 +120,46 @@ export class OpenFlowConnection {
   }
 
   /** Told of what is refused until the answer is called. */
-  watch(sent: Sent): () => void {
+  watch(sent: SentBatch): () => void {
     this.#sent.add(sent);
     return () => this.#sent.delete(sent);
   }
 
   /** Waits for the answer to a message that somebody else writes. */
-  async expect<T>({ what, timeoutMs, take, xid }: Expected<T>): Promise<T> {
+  async awaitReply<T>({ what, timeoutMs, take, xid }: ExpectedReply<T>): Promise<T> {
     this.#check();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const taken = (message: Message): void => {
       const answer = take(message);
       if (answer !== undefined) resolve(answer);
     };
-    this.#waiters.set(xid, { what, take: taken, fail: reject });
+    this.#pending.set(xid, { what, take: taken, fail: reject });
     // A switch that does not answer in time is given up: nobody knows what it has done.
     const failure = (): Error => {
       const late = new RequestTimedOut(`${what}: the switch did not answer within ${timeoutMs} ms`);
-      this.#waiters.delete(xid);
+      this.#pending.delete(xid);
       this.end(new ConnectionLost(late.message, { cause: late }));
       return late;
     };
     try {
-      return await within(promise, { clock: this.#options.clock, timeoutMs, failure });
+      return await withTimeout(promise, { clock: this.#options.clock, timeoutMs, failure });
     } finally {
-      this.#waiters.delete(xid);
+      this.#pending.delete(xid);
     }
   }
 
-  async request<T>(wanted: Wanted<T>): Promise<T> {
+  async request<T>(wanted: OpenFlowRequest<T>): Promise<T> {
     this.#check();
     const xid = this.xids();
     const writer = new BytesWriter(256);
     wanted.put(writer, xid);
-    const answer = this.expect({ ...wanted, xid });
+    const answer = this.awaitReply({ ...wanted, xid });
     this.#stream.write(writer.bytes.subarray(0, writer.length));
     return answer;
   }
 
   #check(): void {
-    if (this.#ended.signal.aborted) throw lost('not sent', this.#ended.signal.reason);
+    if (this.#ended.signal.aborted) throw toConnectionLost('not sent', this.#ended.signal.reason);
   }
 
   #read(chunk: Uint8Array): void {
@@ -182,22 +182,22 @@ export class OpenFlowConnection {
       this.#stream.write(echoOf(message));
       return;
     }
-    if (message.type === MESSAGE.error) return this.#refused(message.xid, errorName(message.body));
-    const waiter = this.#waiters.get(message.xid);
+    if (message.type === MESSAGE.error) return this.#onError(message.xid, errorName(message.body));
+    const waiter = this.#pending.get(message.xid);
     // What a switch sends by itself has the number 0, or any.
     if (waiter === undefined || message.type === MESSAGE.packetIn) this.#options.onMessage(message);
     else waiter.take(message);
   }
 
   #greet({ type, version, body }: Message): void {
-    const speaks = type === MESSAGE.hello && speaksOurVersion(version, body);
+    const speaks = type === MESSAGE.hello && hasCommonVersion(version, body);
     if (!speaks) throw new ConnectionLost(NO_COMMON_VERSION);
     this.#isGreeted = true;
-    this.#greeted.resolve(undefined);
+    this.#handshake.resolve(undefined);
   }
 
-  #refused(xid: number, error: string): void {
-    const waiter = this.#waiters.get(xid);
+  #onError(xid: number, error: string): void {
+    const waiter = this.#pending.get(xid);
     if (waiter !== undefined) waiter.fail(new RefusedBySwitch(error, waiter.what));
     for (const { first, count, refused } of this.#sent) {
       if (xid >= first && xid < first + count) refused(xid - first, error);
@@ -205,17 +205,17 @@ export class OpenFlowConnection {
   }
 
   async #probe(): Promise<void> {
-    const { clock, quietMs } = this.#options;
+    const { clock, probeAfterMs } = this.#options;
     const { signal } = this.#ended;
     while (!signal.aborted) {
       const heard = this.#heard;
-      await clock.sleep(quietMs, signal);
+      await clock.sleep(probeAfterMs, signal);
       // Who waits for an answer has a deadline of his own: a switch with much to do is not a dead one.
-      if (signal.aborted || this.#heard !== heard || this.#waiters.size > 0) continue;
+      if (signal.aborted || this.#heard !== heard || this.#pending.size > 0) continue;
       this.send((writer, xid) => putEcho(writer, xid));
-      await clock.sleep(quietMs, signal);
+      await clock.sleep(probeAfterMs, signal);
       if (!signal.aborted && this.#heard === heard) {
-        this.end(new ConnectionLost(`the switch said nothing for ${2 * quietMs} ms`));
+        this.end(new ConnectionLost(`the switch said nothing for ${2 * probeAfterMs} ms`));
       }
     }
   }
@@ -230,7 +230,7 @@ function echoOf({ xid, body }: Message): Uint8Array {
   return writer.bytes.subarray(0, writer.length);
 }
 
-function lost(what: string, why: unknown): Error {
+function toConnectionLost(what: string, why: unknown): Error {
   if (why instanceof ClientClosed) return why;
   const message = why instanceof Error ? why.message : String(why);
   return new ConnectionLost(`${what}: ${message}`, { cause: why, mayBeDone: true });

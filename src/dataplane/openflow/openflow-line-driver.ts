@@ -1,21 +1,21 @@
 // A connection to a switch that comes back: when it is lost it is made anew, with longer and longer pauses. Who needs it while it is
 // being made waits for it; who needs it during a pause is told at once that there is none.
-import { backOffMs } from '../ovsdb/backoff.ts';
-import { within } from '../ovsdb/deadline.ts';
+import { backoffMs } from '../ovsdb/backoff.ts';
+import { withTimeout } from '../ovsdb/deadline.ts';
 import { ClientClosed, ConnectionLost } from '../ovsdb/failures.ts';
 import type { Dial } from '../ovsdb/socket-driver.ts';
-import { OpenFlowConnection, type ConnectionOptions } from './openflow-connection-driver.ts';
+import { OpenFlowConnection, type OpenFlowConnectionOptions } from './openflow-connection-driver.ts';
 
-export interface LineOptions extends ConnectionOptions {
+export interface ReconnectOptions extends OpenFlowConnectionOptions {
   readonly dial: Dial;
   /** From 0 to 1. */
   readonly random: () => number;
   /** Until the switch has greeted. */
-  readonly connectMs: number;
+  readonly connectTimeoutMs: number;
 }
 
-export class OpenFlowLine {
-  readonly #options: LineOptions;
+export class ReconnectingConnection {
+  readonly #options: ReconnectOptions;
   readonly #closing = new AbortController();
   readonly #upListeners = new Set<(connection: OpenFlowConnection) => void>();
   readonly #downListeners = new Set<(why: Error) => void>();
@@ -24,7 +24,7 @@ export class OpenFlowLine {
   #current: OpenFlowConnection | undefined;
   #last: Error = new ConnectionLost('no connection was tried yet');
 
-  constructor(options: LineOptions) {
+  constructor(options: ReconnectOptions) {
     this.#options = options;
     this.#running = this.#run();
   }
@@ -44,7 +44,7 @@ export class OpenFlowLine {
     return () => this.#downListeners.delete(listener);
   }
 
-  async connection(): Promise<OpenFlowConnection> {
+  async acquire(): Promise<OpenFlowConnection> {
     if (this.#closing.signal.aborted) throw new ClientClosed();
     if (this.#current !== undefined) return this.#current;
     if (this.#attempt !== undefined) return this.#attempt;
@@ -65,7 +65,7 @@ export class OpenFlowLine {
       failures = wasUp ? 0 : failures + 1;
       if (signal.aborted) return;
       for (const listener of [...this.#downListeners]) listener(this.#last);
-      await this.#options.clock.sleep(backOffMs(failures, this.#options.random), signal);
+      await this.#options.clock.sleep(backoffMs(failures, this.#options.random), signal);
     }
   }
 
@@ -88,12 +88,12 @@ export class OpenFlowLine {
   }
 
   async #connect(): Promise<OpenFlowConnection> {
-    const { clock, dial, connectMs: timeoutMs } = this.#options;
+    const { clock, dial, connectTimeoutMs: timeoutMs } = this.#options;
     const giveUp = new AbortController();
     const failure = (): Error => new ConnectionLost(`no connection within ${timeoutMs} ms`);
     const opening = this.#greet(dial, AbortSignal.any([giveUp.signal, this.#closing.signal]));
     try {
-      return await within(opening, { clock, timeoutMs, failure });
+      return await withTimeout(opening, { clock, timeoutMs, failure });
     } catch (error) {
       giveUp.abort();
       opening.catch(() => {}); // it was given up
@@ -106,7 +106,7 @@ export class OpenFlowLine {
     const giveUp = (): void => connection.end(new ClientClosed());
     signal.addEventListener('abort', giveUp, { once: true });
     if (signal.aborted) giveUp();
-    await connection.greeted;
+    await connection.handshake;
     signal.removeEventListener('abort', giveUp);
     return connection;
   }

@@ -64,7 +64,7 @@ export function longPort(short: number): number {
 }
 
 /** From what a switch says of its own ports. */
-export function namesOf(ports: Iterable<{ readonly name: string; readonly number: number }>): PortNames {
+export function portNamesOf(ports: Iterable<{ readonly name: string; readonly number: number }>): PortNames {
   const all = [...ports];
   const numbers = new Map(all.map(({ name, number }) => [name, number]));
   const names = new Map(all.map(({ name, number }) => [number, name]));

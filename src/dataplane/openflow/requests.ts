@@ -25,7 +25,7 @@ export function putEcho(writer: BytesWriter, xid: number, answered?: Uint8Array)
 }
 
 /** Until this is said a management connection gets no packets. */
-export function putWantPackets(writer: BytesWriter, xid: number): void {
+export function putEnablePacketIns(writer: BytesWriter, xid: number): void {
   const start = beginMessage(writer, MESSAGE.setConfig, xid);
   writer.u16(0);
   writer.u16(NO_BUFFER_LENGTH);

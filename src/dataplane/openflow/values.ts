@@ -1,6 +1,6 @@
 // Values of fields between text and bytes, with and without masks. A number that is shown in hexadecimal is `0` when it is zero: that
 // is how a switch shows it.
-import { ipv4, ipv6, mac, putIpv4, putIpv6, putMac } from './addresses.ts';
+import { readIpv4, readIpv6, readMac, putIpv4, putIpv6, putMac } from './addresses.ts';
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { ctStateText, putCtState } from './ct-state.ts';
@@ -102,11 +102,11 @@ export function valueText(reader: BytesReader, field: Field, names: PortNames): 
     case 'decimal':
       return `${field.bytes === 1 ? reader.u8() : field.bytes === 2 ? reader.u16() : reader.u32()}`;
     case 'mac':
-      return mac(reader);
+      return readMac(reader);
     case 'ipv4':
-      return ipv4(reader);
+      return readIpv4(reader);
     case 'ipv6':
-      return ipv6(reader);
+      return readIpv6(reader);
     case 'port':
       return portText(field.bytes === 2 ? longPort(reader.u16()) : reader.u32(), names);
     case 'ct-state':

@@ -27,7 +27,7 @@ function tablesWith(ports: Readonly<Record<string, number>>): {
 test('ports-have-the-names-that-flows-have-for-them', () => {
   const ports = new BridgePorts(PLAN);
   expect([ports.number('mp1'), ports.name(1), ports.all()]).toEqual([undefined, undefined, []]);
-  ports.changed(tablesWith({ 'br-int': 65534, mp1: 1, eth1: 2 }));
+  ports.update(tablesWith({ 'br-int': 65534, mp1: 1, eth1: 2 }));
   expect([ports.number('mp1'), ports.number('muster-ext'), ports.number('eth1')]).toEqual([1, 2, undefined]);
   expect([ports.name(1), ports.name(2), ports.name(9)]).toEqual(['mp1', 'muster-ext', undefined]);
   expect(ports.all()).toEqual(['mp1', 'muster-ext']);
@@ -36,10 +36,10 @@ test('ports-have-the-names-that-flows-have-for-them', () => {
 test('they-are-looked-up-once-for-each-change', () => {
   const ports = new BridgePorts(PLAN);
   const before = tablesWith({ mp1: 1, mp2: 2 });
-  ports.changed(before);
+  ports.update(before);
   for (let time = 0; time < 100; time += 1) ports.name(1);
   expect(before.reads).toBe(2);
   const after = tablesWith({ mp1: 7 });
-  ports.changed(after);
+  ports.update(after);
   expect([ports.number('mp1'), ports.number('mp2'), ports.name(1)]).toEqual([7, undefined, undefined]);
 });

@@ -2,26 +2,26 @@
 // flows is asked for one of them hundreds of times while it is read.
 import type { PortNames } from '../openflow/ports.ts';
 import type { Monitor } from '../ovsdb/monitor.ts';
-import { EXTERNAL_NAME, externalIn, portsIn, type BridgePlan } from './bridge.ts';
+import { EXTERNAL_NAME, externalPortName, readPorts, type BridgePlan } from './bridge.ts';
 
-interface Known {
+interface PortTable {
   readonly numbers: ReadonlyMap<string, number>;
   readonly names: ReadonlyMap<number, string>;
 }
 
-const NONE: Known = { numbers: new Map(), names: new Map() };
+const NONE: PortTable = { numbers: new Map(), names: new Map() };
 
 export class BridgePorts implements PortNames {
   readonly #plan: BridgePlan;
   #tables: Pick<Monitor, 'table'> | undefined;
-  #known: Known | undefined;
+  #known: PortTable | undefined;
 
   constructor(plan: BridgePlan) {
     this.#plan = plan;
   }
 
   /** The tables are others, or say something else. */
-  changed(tables: Pick<Monitor, 'table'>): void {
+  update(tables: Pick<Monitor, 'table'>): void {
     this.#tables = tables;
     this.#known = undefined;
   }
@@ -38,15 +38,15 @@ export class BridgePorts implements PortNames {
     return [...this.#look().numbers.keys()];
   }
 
-  #look(): Known {
-    return (this.#known ??= this.#tables === undefined ? NONE : known(this.#tables, this.#plan));
+  #look(): PortTable {
+    return (this.#known ??= this.#tables === undefined ? NONE : readPortTable(this.#tables, this.#plan));
   }
 }
 
 /** The way out has one name everywhere. */
-function known(tables: Pick<Monitor, 'table'>, plan: BridgePlan): Known {
-  const external = externalIn(tables, plan);
-  const ports = portsIn(tables, plan.bridge).map(({ name, ofport }) => {
+function readPortTable(tables: Pick<Monitor, 'table'>, plan: BridgePlan): PortTable {
+  const external = externalPortName(tables, plan);
+  const ports = readPorts(tables, plan.bridge).map(({ name, ofport }) => {
     return { name: name === external ? EXTERNAL_NAME : name, ofport };
   });
   return {

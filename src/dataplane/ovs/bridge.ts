@@ -2,10 +2,10 @@
 import type { Monitor, MonitoredTables } from '../ovsdb/monitor.ts';
 import type { Operation } from '../ovsdb/operation.ts';
 import type { RowChange } from '../ovsdb/replica.ts';
-import { numberIn, textIn, textsIn, uuidsIn } from '../ovsdb/read-column.ts';
+import { numberColumn, textColumn, textMapColumn, uuidsColumn } from '../ovsdb/read-column.ts';
 import { mapOf, setOf, type Row } from '../ovsdb/value.ts';
-import type { Identity, Tunnel } from '../switch.ts';
-import { heartbeatPort } from '../keys.ts';
+import type { SwitchIdentity, Tunnel } from '../switch.ts';
+import { bfdPortName } from '../keys.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../tables.ts';
 
 export const DATABASE = 'Open_vSwitch';
@@ -25,10 +25,10 @@ export interface BridgePlan {
   readonly datapath: 'system' | 'netdev';
 }
 
-const bare = (quoted: string): string => quoted.slice(1, -1);
-const TUNNEL_NAME = bare(TUNNEL_PORT);
-export const EXTERNAL_NAME = bare(EXTERNAL_PORT);
-const FAR_EXTERNAL_NAME = `${EXTERNAL_NAME}-far`;
+const unquote = (quoted: string): string => quoted.slice(1, -1);
+const TUNNEL_NAME = unquote(TUNNEL_PORT);
+export const EXTERNAL_NAME = unquote(EXTERNAL_PORT);
+const EXTERNAL_PATCH_PEER = `${EXTERNAL_NAME}-far`;
 
 type Tables = Pick<Monitor, 'table'>;
 interface Found {
@@ -36,20 +36,20 @@ interface Found {
   readonly row: Row;
 }
 
-function named(tables: Tables, table: string, name: string): Found | undefined {
-  for (const [uuid, row] of tables.table(table)) if (textIn(row, 'name') === name) return { uuid, row };
+function findRow(tables: Tables, table: string, name: string): Found | undefined {
+  for (const [uuid, row] of tables.table(table)) if (textColumn(row, 'name') === name) return { uuid, row };
   return undefined;
 }
 
-export function bridgeIn(tables: Tables, name: string): Found | undefined {
-  return named(tables, 'Bridge', name);
+export function findBridge(tables: Tables, name: string): Found | undefined {
+  return findRow(tables, 'Bridge', name);
 }
 
-export function identityIn(tables: Tables, bridge: string): Identity {
+export function readIdentity(tables: Tables, bridge: string): SwitchIdentity {
   const [root] = tables.table('Open_vSwitch').values();
-  const systemId = textsIn(root, 'external_ids')['system-id'];
-  const found = bridgeIn(tables, bridge);
-  const datapathId = textIn(found?.row, 'datapath_id');
+  const systemId = textMapColumn(root, 'external_ids')['system-id'];
+  const found = findBridge(tables, bridge);
+  const datapathId = textColumn(found?.row, 'datapath_id');
   return {
     ...(datapathId !== undefined && datapathId !== '' && { datapathId }),
     ...(systemId !== undefined && { systemId }),
@@ -64,62 +64,62 @@ export interface PortRow {
 }
 
 /** The interfaces of the bridge that packets can go through. */
-export function portsIn(tables: Tables, bridge: string): PortRow[] {
-  const interfaces = uuidsIn(bridgeIn(tables, bridge)?.row, 'ports').flatMap((port) =>
-    uuidsIn(tables.table('Port').get(port), 'interfaces'),
+export function readPorts(tables: Tables, bridge: string): PortRow[] {
+  const interfaces = uuidsColumn(findBridge(tables, bridge)?.row, 'ports').flatMap((port) =>
+    uuidsColumn(tables.table('Port').get(port), 'interfaces'),
   );
   return interfaces.flatMap((uuid) => {
     const row = tables.table('Interface').get(uuid);
-    const [name, ofport] = [textIn(row, 'name'), numberIn(row, 'ofport')];
+    const [name, ofport] = [textColumn(row, 'name'), numberColumn(row, 'ofport')];
     if (row === undefined || name === undefined || ofport === undefined || ofport < 1 || name === bridge) return [];
     return [{ name, ofport, row }];
   });
 }
 
 /** The interfaces of the bridge that are not there for the bridge itself, also those that have no device behind them. */
-export function pluggedIn(tables: Tables, plan: BridgePlan): string[] {
+export function readPluggedInterfaces(tables: Tables, plan: BridgePlan): string[] {
   const { bridge } = plan;
-  const heartbeats = idsIn(tables, bridge).tunnels.map(({ peer }) => heartbeatName(peer));
-  const own = new Set([bridge, TUNNEL_NAME, EXTERNAL_NAME, externalIn(tables, plan), ...heartbeats]);
-  const interfaces = uuidsIn(bridgeIn(tables, bridge)?.row, 'ports').flatMap((port) =>
-    uuidsIn(tables.table('Port').get(port), 'interfaces'),
+  const heartbeats = readBridgeIds(tables, bridge).tunnels.map(({ peer }) => bfdInterfaceName(peer));
+  const own = new Set([bridge, TUNNEL_NAME, EXTERNAL_NAME, externalPortName(tables, plan), ...heartbeats]);
+  const interfaces = uuidsColumn(findBridge(tables, bridge)?.row, 'ports').flatMap((port) =>
+    uuidsColumn(tables.table('Port').get(port), 'interfaces'),
   );
-  const names = interfaces.flatMap((uuid) => textIn(tables.table('Interface').get(uuid), 'name') ?? []);
+  const names = interfaces.flatMap((uuid) => textColumn(tables.table('Interface').get(uuid), 'name') ?? []);
   return names.filter((name) => !own.has(name)).sort();
 }
 
 /** The way out by its own name, or the patch to the bridge that it is. */
-export function externalIn(tables: Tables, { external }: BridgePlan): string | undefined {
+export function externalPortName(tables: Tables, { external }: BridgePlan): string | undefined {
   if (external === undefined) return undefined;
-  return bridgeIn(tables, external) === undefined ? external : EXTERNAL_NAME;
+  return findBridge(tables, external) === undefined ? external : EXTERNAL_NAME;
 }
 
 /** What it takes to have the bridge, without any port of ours. Nothing when it is there. */
-export function bridgeChange(tables: Tables, plan: BridgePlan): Operation[] {
-  const found = bridgeIn(tables, plan.bridge);
-  return found === undefined ? newBridge(plan) : keptBridge(found);
+export function bridgeOperations(tables: Tables, plan: BridgePlan): Operation[] {
+  const found = findBridge(tables, plan.bridge);
+  return found === undefined ? createBridgeOperations(plan) : adjustBridgeOperations(found);
 }
 
 /** What it takes to have the tunnel port and the way out, once the bridge is there. Nothing when they are. */
-export function settingUp(tables: Tables, plan: BridgePlan): Operation[] {
-  const here = { uuid: bridgeIn(tables, plan.bridge)?.uuid, name: plan.bridge };
+export function setUpOperations(tables: Tables, plan: BridgePlan): Operation[] {
+  const here = { uuid: findBridge(tables, plan.bridge)?.uuid, name: plan.bridge };
   return [
-    ...missingPort(tables, here, {
+    ...ensurePortOperations(tables, here, {
       name: TUNNEL_NAME,
       row: { type: 'vxlan', options: mapOf({ remote_ip: 'flow', key: 'flow' }) },
     }),
-    ...wayOut(tables, plan, here),
+    ...externalPortOperations(tables, plan, here),
   ];
 }
 
 /** What it takes to have none of them any more. An interface that somebody else plugged in is left where it is. */
-export function tearingDown(tables: Tables, { bridge, external }: BridgePlan): Operation[] {
-  const isOurs = external !== undefined && isMadeByUs(named(tables, 'Port', external)?.row);
+export function tearDownOperations(tables: Tables, { bridge, external }: BridgePlan): Operation[] {
+  const isOurs = external !== undefined && isMadeByUs(findRow(tables, 'Port', external)?.row);
   return [
-    ...unplugging(tables, bridge, TUNNEL_NAME),
-    ...unplugging(tables, bridge, EXTERNAL_NAME),
-    ...(external === undefined ? [] : unplugging(tables, external, FAR_EXTERNAL_NAME)),
-    ...(isOurs ? unplugging(tables, bridge, external) : []),
+    ...unplugOperations(tables, bridge, TUNNEL_NAME),
+    ...unplugOperations(tables, bridge, EXTERNAL_NAME),
+    ...(external === undefined ? [] : unplugOperations(tables, external, EXTERNAL_PATCH_PEER)),
+    ...(isOurs ? unplugOperations(tables, bridge, external) : []),
   ];
 }
 
@@ -127,7 +127,7 @@ export function tearingDown(tables: Tables, { bridge, external }: BridgePlan): O
 const MADE_BY = { 'made-by': 'muster' } as const;
 
 function isMadeByUs(row: Row | undefined): boolean {
-  return textsIn(row, 'external_ids')['made-by'] === MADE_BY['made-by'];
+  return textMapColumn(row, 'external_ids')['made-by'] === MADE_BY['made-by'];
 }
 
 interface At {
@@ -135,14 +135,14 @@ interface At {
   readonly name: string;
 }
 
-function wayOut(tables: Tables, plan: BridgePlan, here: At): Operation[] {
+function externalPortOperations(tables: Tables, plan: BridgePlan, here: At): Operation[] {
   const { external } = plan;
   if (external === undefined) return [];
-  const there = bridgeIn(tables, external);
-  if (there === undefined) return missingPort(tables, here, { name: external, row: {}, ids: MADE_BY });
+  const there = findBridge(tables, external);
+  if (there === undefined) return ensurePortOperations(tables, here, { name: external, row: {}, ids: MADE_BY });
   return [
-    ...missingPort(tables, here, patch(EXTERNAL_NAME, FAR_EXTERNAL_NAME)),
-    ...missingPort(tables, { uuid: there.uuid, name: external }, patch(FAR_EXTERNAL_NAME, EXTERNAL_NAME)),
+    ...ensurePortOperations(tables, here, patch(EXTERNAL_NAME, EXTERNAL_PATCH_PEER)),
+    ...ensurePortOperations(tables, { uuid: there.uuid, name: external }, patch(EXTERNAL_PATCH_PEER, EXTERNAL_NAME)),
   ];
 }
 
@@ -152,7 +152,7 @@ function patch(name: string, peer: string): PortPlan {
 
 const PROTOCOLS = ['OpenFlow10', 'OpenFlow13', 'OpenFlow14'];
 
-function newBridge({ bridge, datapath }: BridgePlan): Operation[] {
+function createBridgeOperations({ bridge, datapath }: BridgePlan): Operation[] {
   return [
     { op: 'insert', table: 'Interface', name: 'ours_interface', row: { name: bridge, type: 'internal' } },
     {
@@ -183,13 +183,13 @@ function newBridge({ bridge, datapath }: BridgePlan): Operation[] {
 }
 
 /** Without a controller a bridge would forward by itself; and it must speak what we speak. */
-function keptBridge({ uuid, row }: Found): Operation[] {
+function adjustBridgeOperations({ uuid, row }: Found): Operation[] {
   const where = [['_uuid', '==', { uuid }]] as const;
   const spoken = row['protocols'];
   const speaks = JSON.stringify(spoken ?? '').includes('OpenFlow14');
   const speaksAll = typeof spoken === 'object' && 'set' in spoken && spoken.set.length === 0;
   return [
-    ...(textIn(row, 'fail_mode') === 'secure'
+    ...(textColumn(row, 'fail_mode') === 'secure'
       ? []
       : [{ op: 'update', table: 'Bridge', where, row: { fail_mode: 'secure' } } as const]),
     ...(speaks || speaksAll
@@ -213,12 +213,12 @@ interface PortPlan {
   readonly ids?: Readonly<Record<string, string>>;
 }
 
-function missingPort(tables: Tables, at: At, plan: PortPlan): Operation[] {
-  return named(tables, 'Port', plan.name) === undefined ? newPort(at, plan) : [];
+function ensurePortOperations(tables: Tables, at: At, plan: PortPlan): Operation[] {
+  return findRow(tables, 'Port', plan.name) === undefined ? createPortOperations(at, plan) : [];
 }
 
 /** A port with one interface of the same name. */
-function newPort({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan): Operation[] {
+function createPortOperations({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan): Operation[] {
   const id = name.replaceAll(/[^A-Za-z0-9]/g, '_');
   const inserted: Operation[] = [
     { op: 'insert', table: 'Interface', name: `if_${id}`, row: { name, ...row } },
@@ -234,95 +234,96 @@ function newPort({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan):
   return [...inserted, { op: 'mutate', table: 'Bridge', where, mutations: added }];
 }
 
-export function plugging(tables: Tables, bridge: string, name: string): Operation[] {
-  return missingPort(tables, { uuid: bridgeIn(tables, bridge)?.uuid, name: bridge }, { name, row: {} });
+export function plugOperations(tables: Tables, bridge: string, name: string): Operation[] {
+  return ensurePortOperations(tables, { uuid: findBridge(tables, bridge)?.uuid, name: bridge }, { name, row: {} });
 }
 
 /** The database forgets a port that no bridge has. */
-export function unplugging(tables: Tables, bridge: string, name: string): Operation[] {
-  const port = named(tables, 'Port', name);
+export function unplugOperations(tables: Tables, bridge: string, name: string): Operation[] {
+  const port = findRow(tables, 'Port', name);
   if (port === undefined) return [];
   const mutations = [['ports', 'delete', setOf([{ uuid: port.uuid }])]] as const;
   return [{ op: 'mutate', table: 'Bridge', where: [['name', '==', bridge]], mutations }];
 }
 
 /** Not VXLAN: a port per peer would take what the one for all is there for. Its key tells it from others' tunnels. */
-const HEARTBEAT_KEY = '1';
+const BFD_TUNNEL_KEY = '1';
 
-const heartbeatName = (peer: string): string => bare(heartbeatPort(peer));
+const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));
 
-function heartbeatRow({ address, heartbeatMs }: Tunnel): Row {
-  const ms = String(heartbeatMs);
+function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): Row {
+  const ms = String(bfdIntervalMs);
   return {
     type: 'geneve',
-    options: mapOf({ remote_ip: address, key: HEARTBEAT_KEY }),
+    options: mapOf({ remote_ip: address, key: BFD_TUNNEL_KEY }),
     bfd: mapOf({ enable: 'true', min_tx: ms, min_rx: ms }),
   };
 }
 
 /** What it takes to exchange heartbeats with a peer as often as is said, or not at all. */
-export function heartbeatChange(tables: Tables, bridge: string, tunnel: Tunnel): Operation[] {
-  const name = heartbeatName(tunnel.peer);
-  if (tunnel.heartbeatMs === undefined) return unplugging(tables, bridge, name);
-  const row = heartbeatRow(tunnel);
-  const found = bridgeIn(tables, bridge);
-  if (named(tables, 'Port', name) === undefined) return newPort({ uuid: found?.uuid, name: bridge }, { name, row });
+export function bfdPortOperations(tables: Tables, bridge: string, tunnel: Tunnel): Operation[] {
+  const name = bfdInterfaceName(tunnel.peer);
+  if (tunnel.bfdIntervalMs === undefined) return unplugOperations(tables, bridge, name);
+  const row = bfdInterfaceRow(tunnel);
+  const found = findBridge(tables, bridge);
+  if (findRow(tables, 'Port', name) === undefined)
+    return createPortOperations({ uuid: found?.uuid, name: bridge }, { name, row });
   return [{ op: 'update', table: 'Interface', where: [['name', '==', name]], row }];
 }
 
 /** By their names: there may be as many as peers. */
 function interfacesIn(tables: Tables): ReadonlyMap<string, Row> {
-  return new Map([...tables.table('Interface').values()].map((row) => [textIn(row, 'name') ?? '', row]));
+  return new Map([...tables.table('Interface').values()].map((row) => [textColumn(row, 'name') ?? '', row]));
 }
 
-function heartbeatMsOf(row: Row | undefined, address: string): number | undefined {
-  const { enable, min_tx: ms } = textsIn(row, 'bfd');
-  return enable === 'true' && textsIn(row, 'options')['remote_ip'] === address ? Number(ms) : undefined;
+function bfdIntervalMsOf(row: Row | undefined, address: string): number | undefined {
+  const { enable, min_tx: ms } = textMapColumn(row, 'bfd');
+  return enable === 'true' && textMapColumn(row, 'options')['remote_ip'] === address ? Number(ms) : undefined;
 }
 
-export interface Listening {
+export interface BfdSession {
   readonly peer: string;
   /** Since the port is there: who was never heard may just not have begun. */
-  readonly hasHeard: boolean;
-  readonly hears: boolean;
+  readonly hasBeenUp: boolean;
+  readonly isUp: boolean;
 }
 
 /** Whom this host listens for, in the order of names. */
-export function listeningIn(tables: Tables, bridge: string): Listening[] {
+export function readBfdSessions(tables: Tables, bridge: string): BfdSession[] {
   const interfaces = interfacesIn(tables);
-  return idsIn(tables, bridge).tunnels.flatMap(({ peer, heartbeatMs }) => {
-    if (heartbeatMs === undefined) return [];
-    const status = textsIn(interfaces.get(heartbeatName(peer)), 'bfd_status');
+  return readBridgeIds(tables, bridge).tunnels.flatMap(({ peer, bfdIntervalMs }) => {
+    if (bfdIntervalMs === undefined) return [];
+    const status = textMapColumn(interfaces.get(bfdInterfaceName(peer)), 'bfd_status');
     // It counts every change between forwarding and not.
-    return [{ peer, hasHeard: Number(status['flap_count'] ?? 0) > 0, hears: status['forwarding'] === 'true' }];
+    return [{ peer, hasBeenUp: Number(status['flap_count'] ?? 0) > 0, isUp: status['forwarding'] === 'true' }];
   });
 }
 
 /** With flow-based tunnels there is no port per peer: whom the host has tunnels with is written down beside the bridge. */
-const TUNNEL_ID = 'muster-tunnel:';
+const TUNNEL_ID_PREFIX = 'muster-tunnel:';
 
-export interface OutsideIds {
+export interface BridgeIds {
   readonly tunnels: readonly Tunnel[];
   readonly externalIds: Readonly<Record<string, string>>;
 }
 
-export function idsIn(tables: Tables, bridge: string): OutsideIds {
-  const ids = Object.entries(textsIn(bridgeIn(tables, bridge)?.row, 'external_ids'));
+export function readBridgeIds(tables: Tables, bridge: string): BridgeIds {
+  const ids = Object.entries(textMapColumn(findBridge(tables, bridge)?.row, 'external_ids'));
   const interfaces = interfacesIn(tables);
   const tunnels = ids.flatMap(([key, address]): Tunnel[] => {
-    if (!key.startsWith(TUNNEL_ID)) return [];
-    const peer = key.slice(TUNNEL_ID.length);
-    const heartbeatMs = heartbeatMsOf(interfaces.get(heartbeatName(peer)), address);
-    return [{ peer, address, ...(heartbeatMs !== undefined && { heartbeatMs }) }];
+    if (!key.startsWith(TUNNEL_ID_PREFIX)) return [];
+    const peer = key.slice(TUNNEL_ID_PREFIX.length);
+    const bfdIntervalMs = bfdIntervalMsOf(interfaces.get(bfdInterfaceName(peer)), address);
+    return [{ peer, address, ...(bfdIntervalMs !== undefined && { bfdIntervalMs }) }];
   });
   return {
     tunnels: tunnels.sort((one, other) => (one.peer < other.peer ? -1 : 1)),
-    externalIds: Object.fromEntries(ids.filter(([key]) => !key.startsWith(TUNNEL_ID))),
+    externalIds: Object.fromEntries(ids.filter(([key]) => !key.startsWith(TUNNEL_ID_PREFIX))),
   };
 }
 
 /** Sets or takes away one external id of the bridge. */
-export function idChange(bridge: string, key: string, value: string | null): Operation {
+export function externalIdOperation(bridge: string, key: string, value: string | null): Operation {
   const where = [['name', '==', bridge]] as const;
   const mutations: (readonly [
     'external_ids',
@@ -333,12 +334,12 @@ export function idChange(bridge: string, key: string, value: string | null): Ope
   return { op: 'mutate', table: 'Bridge', where, mutations };
 }
 
-export function tunnelChange(bridge: string, peer: string, address: string | null): Operation {
-  return idChange(bridge, `${TUNNEL_ID}${peer}`, address);
+export function tunnelOperation(bridge: string, peer: string, address: string | null): Operation {
+  return externalIdOperation(bridge, `${TUNNEL_ID_PREFIX}${peer}`, address);
 }
 
 /** What the switch says of a port by itself: whether heartbeats come, mostly. */
-export function isStatusAlone(change: RowChange): boolean {
+export function isStatusOnlyChange(change: RowChange): boolean {
   if (change.kind !== 'changed' || change.table !== 'Interface') return false;
   const { before, after } = change;
   return ['name', 'type', 'ofport', 'error', 'options', 'bfd'].every(

@@ -3,36 +3,43 @@
 // it goes together with.
 import { isMod, type Mod } from '../openflow/mods.ts';
 import type { SwitchChange, SwitchContents } from '../switch.ts';
-import { idleFlow, untilInForce, type InForce } from './in-force-driver.ts';
-import { inTurns } from './in-turns.ts';
+import { findIdleFlow, waitForRevalidation, type Revalidation } from './in-force-driver.ts';
+import { stageBundles } from './in-turns.ts';
 
-export interface Changing extends Pick<InForce, 'clock' | 'wait'> {
+export interface FlowChangeContext extends Pick<Revalidation, 'clock' | 'waitForRevalidators'> {
   /** What was there before. */
-  readonly found: SwitchContents;
+  readonly before: SwitchContents;
   readonly bundle: (mods: readonly Mod[]) => Promise<void>;
   /** What comes after the last flow was changed. */
-  readonly end: () => Promise<void>;
+  readonly finish: () => Promise<void>;
 }
 
-export async function changeFlows(changes: readonly SwitchChange[], to: Changing): Promise<void> {
-  const { found, bundle, end } = to;
+export async function applyFlowChanges(changes: readonly SwitchChange[], to: FlowChangeContext): Promise<void> {
+  const { before, bundle, finish } = to;
   const mods = changes.filter(isMod);
   // Where nothing of ours is left, nobody's packets go through it in halves.
-  const turns = idleFlow(found, changes) === undefined ? [mods] : inTurns(mods);
-  const made: Mod[] = [];
-  for (const turn of turns) {
-    if (made.length > 0) await inForce(made, to);
+  const stages = findIdleFlow(before, changes) === undefined ? [mods] : stageBundles(mods);
+  const applied: Mod[] = [];
+  for (const turn of stages) {
+    if (applied.length > 0) await waitUntilInForce(applied, to);
     await bundle(turn);
-    for (const mod of turn) made.push(mod);
+    for (const mod of turn) applied.push(mod);
   }
-  await end();
+  await finish();
   // The bundle is taken, and packets still follow what was cached of the flows before it.
-  if (made.length > 0) await inForce(made, to);
+  if (applied.length > 0) await waitUntilInForce(applied, to);
 }
 
 /** Where nothing of ours is left, nothing can be written once more: what is cached is gone through in time. */
-async function inForce(made: readonly Mod[], { found, clock, wait, bundle }: Changing): Promise<void> {
-  const idle = idleFlow(found, made);
-  if (idle === undefined) return wait();
-  return untilInForce({ clock, wait, nudge: () => bundle([{ kind: 'put-flow', flow: idle }]) });
+async function waitUntilInForce(
+  made: readonly Mod[],
+  { before, clock, waitForRevalidators, bundle }: FlowChangeContext,
+): Promise<void> {
+  const idle = findIdleFlow(before, made);
+  if (idle === undefined) return waitForRevalidators();
+  return waitForRevalidation({
+    clock,
+    waitForRevalidators,
+    triggerRevalidation: () => bundle([{ kind: 'put-flow', flow: idle }]),
+  });
 }

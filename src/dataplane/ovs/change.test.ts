@@ -4,14 +4,14 @@ import { compile } from '../compile.ts';
 import { nat, view } from '../dataplane-fixture.ts';
 import { diff } from '../diff.ts';
 import { isMod, type Mod } from '../openflow/mods.ts';
-import type { ShownService } from '../shown.ts';
+import type { ServiceView } from '../shown.ts';
 import type { SwitchChange, SwitchContents } from '../switch.ts';
-import { TABLE, TRACKED_TABLES } from '../tables.ts';
-import { changeFlows } from './change-driver.ts';
+import { TABLE, RECIRCULATED_TABLES } from '../tables.ts';
+import { applyFlowChanges } from './change-driver.ts';
 
 const EMPTY: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds: {} };
 
-function at(role: ShownService['role'], phase?: NonNullable<ShownService['handOver']>['phase']): SwitchContents {
+function at(role: ServiceView['role'], phase?: NonNullable<ServiceView['handOver']>['phase']): SwitchContents {
   const handOver = phase === undefined ? {} : { handOver: { phase, operation: 'op', other: 'c2' } };
   return compile(view({ services: [nat({ role, designated: { host: 'c1' }, ...handOver })] })).contents;
 }
@@ -22,15 +22,15 @@ interface Made {
   readonly bundles: readonly (readonly Mod[])[];
 }
 
-async function made(found: SwitchContents, changes: readonly SwitchChange[]): Promise<Made> {
+async function made(before: SwitchContents, changes: readonly SwitchChange[]): Promise<Made> {
   const log: (readonly Mod[] | 'wait' | 'end')[] = [];
   const clock = new HandClock();
-  const done = changeFlows(changes, {
-    found,
+  const done = applyFlowChanges(changes, {
+    before,
     clock,
     bundle: async (mods) => void log.push(mods),
-    wait: async () => void log.push('wait'),
-    end: async () => void log.push('end'),
+    waitForRevalidators: async () => void log.push('wait'),
+    finish: async () => void log.push('end'),
   });
   await Promise.all([done, clock.pass(5000)]);
   return { log, bundles: log.filter((one) => typeof one !== 'string') };
@@ -44,7 +44,8 @@ test('the-old-end-turns: what-was-known-goes-when-nothing-leads-to-it-any-more',
   const changes = changesTo(at('retiring', 'draining'), found);
   const { log, bundles } = await made(found, changes);
   const goes = (mods: readonly Mod[] | string): boolean =>
-    typeof mods !== 'string' && mods.some((mod) => mod.kind === 'remove-flow' && TRACKED_TABLES.has(mod.flow.table));
+    typeof mods !== 'string' &&
+    mods.some((mod) => mod.kind === 'remove-flow' && RECIRCULATED_TABLES.has(mod.flow.table));
   const last = log.findIndex(goes);
   expect(log.slice(0, last)).toContain('wait');
   expect(log.slice(last)).toContain('wait');
@@ -56,9 +57,9 @@ test('never: a flow is written before its turn to see what is in force', async (
     kind: 'put-flow',
     flow: { table, priority, match: '', actions, cookie: '4d55000000000001' },
   });
-  const behind = flow(TABLE.known, 10, 'resubmit(,35)');
+  const behind = flow(TABLE.conntrack, 10, 'resubmit(,35)');
   // Alone, the one that drops would drop what the other lets go.
-  const together = [flow(TABLE.classify, 5, 'drop'), flow(TABLE.classify, 10, `ct(table=${TABLE.known},zone=1)`)];
+  const together = [flow(TABLE.classify, 5, 'drop'), flow(TABLE.classify, 10, `ct(table=${TABLE.conntrack},zone=1)`)];
   const { log } = await made(EMPTY, [...together, behind]);
   expect(log.slice(0, 3)).toEqual([[behind], 'wait', together]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConntrackEntry } from '../unixctl/conntrack.ts';
-import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
+import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnections } from './connections.ts';
 
 const ORIGINAL = { src: '10.0.0.2', dst: '198.51.100.1', sport: 5000, dport: 7 };
 const REPLY = { src: '198.51.100.1', dst: '198.51.100.9', sport: 7, dport: 6000 };
@@ -12,29 +12,29 @@ describe('connections of a real switch', () => {
   test('established-ones-come-first, and-those-that-are-over-or-not-translated-are-left-out', () => {
     const over: ConntrackEntry = { ...tcp, state: 'TIME_WAIT' };
     const plain: ConntrackEntry = { ...udp, reply: { ...REPLY, dst: ORIGINAL.src } };
-    expect(trackedIn([udp, over, plain, tcp])).toEqual([
+    expect(toTrackedConnections([udp, over, plain, tcp])).toEqual([
       { protocol: 'tcp', ...ORIGINAL, outside: { ip: '198.51.100.9', port: 6000 } },
       { protocol: 'udp', ...ORIGINAL, outside: { ip: '198.51.100.9', port: 6000 } },
     ]);
   });
 
   test('a-seed-keeps-the-address-and-the-port-outside', () => {
-    const [one] = trackedIn([udp]);
-    expect(seedPacket(7, one!)?.actions).toBe('ct(commit,zone=7,nat(src=198.51.100.9:6000))');
+    const [one] = toTrackedConnections([udp]);
+    expect(conntrackPacketOut(7, one!)?.actions).toBe('ct(commit,zone=7,nat(src=198.51.100.9:6000))');
     const echo: ConntrackEntry = {
       protocol: 'icmp',
       original: ECHO,
       reply: { ...ECHO, src: ECHO.dst, dst: '198.51.100.9', type: 0 },
       zone: 7,
     };
-    const [ping] = trackedIn([echo]);
-    expect(seedPacket(7, ping!)?.actions).toBe('ct(commit,zone=7,nat(src=198.51.100.9))');
+    const [ping] = toTrackedConnections([echo]);
+    expect(conntrackPacketOut(7, ping!)?.actions).toBe('ct(commit,zone=7,nat(src=198.51.100.9))');
   });
 
   test('the-same-connection-has-the-same-key-whatever-it-is-seen-as', () => {
-    const [one] = trackedIn([udp]);
-    const [moved] = trackedIn([{ ...udp, reply: { ...REPLY, dport: 6001 } }]);
+    const [one] = toTrackedConnections([udp]);
+    const [moved] = toTrackedConnections([{ ...udp, reply: { ...REPLY, dport: 6001 } }]);
     expect(connectionKey(one!)).toBe(connectionKey(moved!));
-    expect(isSameOutside(one!, moved!)).toBe(false);
+    expect(hasSameNatSource(one!, moved!)).toBe(false);
   });
 });

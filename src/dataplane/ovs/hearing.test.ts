@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { heartbeatPort } from '../keys.ts';
+import { bfdPortName } from '../keys.ts';
 import { mapOf, type Row } from '../ovsdb/value.ts';
-import { Hearing } from './hearing.ts';
+import { BfdStatus } from './hearing.ts';
 
 type Heard = 'never' | 'heard' | 'lost';
 
@@ -12,7 +12,7 @@ function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: strin
   const interfaces = all.map(([peer, heard]): [string, Row] => [
     peer,
     {
-      name: heartbeatPort(peer).slice(1, -1),
+      name: bfdPortName(peer).slice(1, -1),
       options: mapOf({ remote_ip: '172.16.0.2' }),
       bfd: mapOf({ enable: 'true', min_tx: '100' }),
       bfd_status: mapOf({ flap_count: heard === 'never' ? '0' : '1', forwarding: String(heard === 'heard') }),
@@ -28,14 +28,14 @@ function tablesWith(peers: Readonly<Record<string, Heard>>): { table(name: strin
 const NEITHER = { isNews: false, isFirst: false };
 
 test('who-was-never-heard-is-not-missed, and-who-was-is', () => {
-  const hearing = new Hearing('br-int');
-  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([undefined, false]);
-  expect(hearing.changed(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
-  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([[], false]);
-  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual({ isNews: false, isFirst: true });
-  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([[], true]);
-  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
-  expect(hearing.changed(tablesWith({ c2: 'lost' }))).toEqual({ isNews: true, isFirst: false });
-  expect([hearing.unheard(), hearing.hasHeard('c2')]).toEqual([['c2'], true]);
-  expect(hearing.changed(tablesWith({ c2: 'heard' }))).toEqual({ isNews: true, isFirst: false });
+  const hearing = new BfdStatus('br-int');
+  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([undefined, false]);
+  expect(hearing.update(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
+  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], false]);
+  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ isNews: false, isFirst: true });
+  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([[], true]);
+  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
+  expect(hearing.update(tablesWith({ c2: 'lost' }))).toEqual({ isNews: true, isFirst: false });
+  expect([hearing.downPeers(), hearing.hasBeenUp('c2')]).toEqual([['c2'], true]);
+  expect(hearing.update(tablesWith({ c2: 'heard' }))).toEqual({ isNews: true, isFirst: false });
 });

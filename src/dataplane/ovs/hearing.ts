@@ -1,42 +1,42 @@
 // Who is heard by heartbeats, as the database of the switch tells it. Looked up once for each change: whoever compiles asks for one
 // peer after the other.
 import type { Monitor } from '../ovsdb/monitor.ts';
-import { listeningIn, type Listening } from './bridge.ts';
+import { readBfdSessions, type BfdSession } from './bridge.ts';
 
-export interface HeardAnew {
+export interface BfdStatusChange {
   /** Somebody is heard no more, or again. */
-  readonly isNews: boolean;
+  readonly hasChanged: boolean;
   /** Somebody is heard for the first time: from then on he is watched. */
-  readonly isFirst: boolean;
+  readonly hasFirstUp: boolean;
 }
 
-export class Hearing {
+export class BfdStatus {
   readonly #bridge: string;
-  #listening: readonly Listening[] = [];
+  #sessions: readonly BfdSession[] = [];
 
   constructor(bridge: string) {
     this.#bridge = bridge;
   }
 
-  changed(tables: Pick<Monitor, 'table'>): HeardAnew {
-    const before = this.#told();
-    this.#listening = listeningIn(tables, this.#bridge);
-    const [unheard, known] = this.#told();
-    return { isNews: unheard !== before[0], isFirst: known !== before[1] };
+  update(tables: Pick<Monitor, 'table'>): BfdStatusChange {
+    const before = this.#snapshot();
+    this.#sessions = readBfdSessions(tables, this.#bridge);
+    const [unheard, known] = this.#snapshot();
+    return { hasChanged: unheard !== before[0], hasFirstUp: known !== before[1] };
   }
 
-  hasHeard(peer: string): boolean {
-    return this.#listening.some((one) => one.peer === peer && one.hasHeard);
+  hasBeenUp(peer: string): boolean {
+    return this.#sessions.some((one) => one.peer === peer && one.hasBeenUp);
   }
 
   /** Undefined when nobody is listened for. */
-  unheard(): readonly string[] | undefined {
-    if (this.#listening.length === 0) return undefined;
-    return this.#listening.flatMap(({ peer, hasHeard, hears }) => (hasHeard && !hears ? [peer] : []));
+  downPeers(): readonly string[] | undefined {
+    if (this.#sessions.length === 0) return undefined;
+    return this.#sessions.flatMap(({ peer, hasBeenUp, isUp }) => (hasBeenUp && !isUp ? [peer] : []));
   }
 
-  #told(): readonly [string, string] {
-    const known = this.#listening.filter(({ hasHeard }) => hasHeard).map(({ peer }) => peer);
-    return [this.unheard()?.join() ?? '', known.join()];
+  #snapshot(): readonly [string, string] {
+    const known = this.#sessions.filter(({ hasBeenUp }) => hasBeenUp).map(({ peer }) => peer);
+    return [this.downPeers()?.join() ?? '', known.join()];
   }
 }

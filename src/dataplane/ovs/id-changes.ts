@@ -3,29 +3,29 @@
 import type { Monitor } from '../ovsdb/monitor.ts';
 import type { Operation } from '../ovsdb/operation.ts';
 import type { SwitchChange, Tunnel } from '../switch.ts';
-import { heartbeatChange, idChange, tunnelChange } from './bridge.ts';
+import { bfdPortOperations, externalIdOperation, tunnelOperation } from './bridge.ts';
 
-export type Turn = 'begin' | 'end';
+export type ChangeStage = 'begin' | 'end';
 
-export function idChanges(bridge: string, changes: readonly SwitchChange[], turn: Turn): Operation[] {
+export function externalIdOperations(bridge: string, changes: readonly SwitchChange[], turn: ChangeStage): Operation[] {
   const isDue = turn === 'begin' ? isBegun : isEnded;
   return changes.filter(isDue).map((change) => operationOf(bridge, change));
 }
 
 /** The ports of heartbeats: each as it is in the end. */
-export function heartbeatChanges(
+export function bfdOperations(
   tables: Pick<Monitor, 'table'>,
   bridge: string,
   changes: readonly SwitchChange[],
-  turn: Turn,
+  turn: ChangeStage,
 ): Operation[] {
   const tunnels = changes.flatMap((change): Tunnel[] => {
     if (change.kind === 'put-tunnel') return [change.tunnel];
     return change.kind === 'remove-tunnel' ? [{ peer: change.peer, address: '' }] : [];
   });
   const last = [...new Map(tunnels.map((tunnel) => [tunnel.peer, tunnel])).values()];
-  const due = last.filter(({ heartbeatMs }) => (heartbeatMs === undefined) === (turn === 'end'));
-  return due.flatMap((tunnel) => heartbeatChange(tables, bridge, tunnel));
+  const due = last.filter(({ bfdIntervalMs }) => (bfdIntervalMs === undefined) === (turn === 'end'));
+  return due.flatMap((tunnel) => bfdPortOperations(tables, bridge, tunnel));
 }
 
 function isBegun(change: SwitchChange): boolean {
@@ -39,11 +39,11 @@ function isEnded(change: SwitchChange): boolean {
 function operationOf(bridge: string, change: SwitchChange): Operation {
   switch (change.kind) {
     case 'put-tunnel':
-      return tunnelChange(bridge, change.tunnel.peer, change.tunnel.address);
+      return tunnelOperation(bridge, change.tunnel.peer, change.tunnel.address);
     case 'remove-tunnel':
-      return tunnelChange(bridge, change.peer, null);
+      return tunnelOperation(bridge, change.peer, null);
     case 'set-external-id':
-      return idChange(bridge, change.key, change.value);
+      return externalIdOperation(bridge, change.key, change.value);
     default:
       throw new Error(`${change.kind} is not for the database`);
   }

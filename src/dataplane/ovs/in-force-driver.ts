@@ -12,23 +12,27 @@ const AGAIN_MIN_MS = 50;
 const AGAIN_MAX_MS = 200;
 const DONE = 'done';
 
-export interface InForce {
+export interface Revalidation {
   readonly clock: Clock;
   /** Resolves at the end of the next time that the switch goes through what it has cached. */
-  readonly wait: () => Promise<void>;
+  readonly waitForRevalidators: () => Promise<void>;
   /** Makes it begin. */
-  readonly nudge: () => Promise<void>;
+  readonly triggerRevalidation: () => Promise<void>;
 }
 
-export async function untilInForce({ clock, wait, nudge }: InForce): Promise<void> {
+export async function waitForRevalidation({
+  clock,
+  waitForRevalidators,
+  triggerRevalidation,
+}: Revalidation): Promise<void> {
   for (let time = 0; time < TIMES; time += 1) {
     const over = new AbortController();
-    const waiting = wait().finally(() => over.abort(DONE));
+    const waiting = waitForRevalidators().finally(() => over.abort(DONE));
     const nudging = async (): Promise<void> => {
       // Whoever waits must have asked before: then one time is enough, and each costs the switch something.
       await clock.turn();
       for (let ms = AGAIN_MIN_MS; !over.signal.aborted; ms = Math.min(2 * ms, AGAIN_MAX_MS)) {
-        await nudge();
+        await triggerRevalidation();
         await clock.sleep(ms, over.signal);
       }
     };
@@ -37,7 +41,7 @@ export async function untilInForce({ clock, wait, nudge }: InForce): Promise<voi
 }
 
 /** A flow of ours that is there after these changes, and does nothing: written once more it is what it was. */
-export function idleFlow(before: SwitchContents, changes: readonly SwitchChange[]): Flow | undefined {
+export function findIdleFlow(before: SwitchContents, changes: readonly SwitchChange[]): Flow | undefined {
   const changed = new Map<string, Flow | undefined>();
   for (const change of changes) {
     if (change.kind === 'put-flow') changed.set(flowKey(change.flow), change.flow);

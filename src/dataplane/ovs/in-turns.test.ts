@@ -3,14 +3,14 @@ import { compile } from '../compile.ts';
 import { nat, view } from '../dataplane-fixture.ts';
 import { diff } from '../diff.ts';
 import { isMod, type Mod } from '../openflow/mods.ts';
-import type { ShownService } from '../shown.ts';
+import type { ServiceView } from '../shown.ts';
 import type { SwitchContents } from '../switch.ts';
-import { TABLE, TRACKED_TABLES } from '../tables.ts';
+import { TABLE, RECIRCULATED_TABLES } from '../tables.ts';
 import { groupsIn } from '../words.ts';
-import { inTurns } from './in-turns.ts';
+import { stageBundles } from './in-turns.ts';
 
-type Role = ShownService['role'];
-type Phase = NonNullable<ShownService['handOver']>['phase'];
+type Role = ServiceView['role'];
+type Phase = NonNullable<ServiceView['handOver']>['phase'];
 
 const OF_OLD: readonly (readonly [Role, Phase?])[] = [
   ['designated'],
@@ -35,7 +35,7 @@ function compiled([role, phase]: readonly [Role, Phase?]): SwitchContents {
     designated: { host: role === 'other' ? 'c2' : 'c1' },
     ...(phase !== undefined && { handOver: { phase, operation: 'op', other: 'c2' } }),
   });
-  return compile(view({ services: [service], heartbeats: { everyMs: 100, peers: ['c2'] } })).contents;
+  return compile(view({ services: [service], bfd: { intervalMs: 100, peers: ['c2'] } })).contents;
 }
 
 const modsBetween = (before: SwitchContents, after: SwitchContents): readonly Mod[] =>
@@ -54,25 +54,25 @@ const STEPS = [OF_OLD, OF_NEW].flatMap((states) =>
 
 test('what-is-looked-up-goes-on-in-these-tables-and-no-others', () => {
   const all = STEPS.flatMap(({ before, after }) => [...leadsTo(compiled(before)), ...leadsTo(compiled(after))]);
-  expect(new Set(all)).toEqual(TRACKED_TABLES);
+  expect(new Set(all)).toEqual(RECIRCULATED_TABLES);
 });
 
 describe.each(STEPS)('from $before to $after', ({ before, after }) => {
   const mods = modsBetween(compiled(before), compiled(after));
 
   test('never: a flow goes together with the one that led to it', () => {
-    const [first = []] = inTurns(mods);
-    expect(first.filter((mod) => mod.kind === 'remove-flow' && TRACKED_TABLES.has(mod.flow.table))).toEqual([]);
+    const [first = []] = stageBundles(mods);
+    expect(first.filter((mod) => mod.kind === 'remove-flow' && RECIRCULATED_TABLES.has(mod.flow.table))).toEqual([]);
   });
 
   test('every-change-is-made-once-in-its-order', () => {
-    const turns = inTurns(mods);
+    const turns = stageBundles(mods);
     expect(turns.flat()).toHaveLength(mods.length);
     for (const turn of turns) expect(turn).toEqual(mods.filter((mod) => turn.includes(mod)));
   });
 
   test('never: a flow leads to a flow or a group that comes in a later turn', () => {
-    const turns = inTurns(mods);
+    const turns = stageBundles(mods);
     const turnOf = (is: (mod: Mod) => boolean): number => turns.findIndex((turn) => turn.some(is));
     for (const [nth, turn] of turns.entries())
       for (const mod of turn) {
@@ -80,13 +80,13 @@ describe.each(STEPS)('from $before to $after', ({ before, after }) => {
         for (const id of groupsIn(mod.flow.actions))
           expect(turnOf((one) => one.kind === 'put-group' && one.group.id === id)).toBeLessThanOrEqual(nth);
         if (!mod.flow.actions.includes('ct(')) continue;
-        const isBehind = (one: Mod): boolean => one.kind === 'put-flow' && one.flow.table === TABLE.known;
-        if (!TRACKED_TABLES.has(mod.flow.table)) expect(turnOf(isBehind)).toBeLessThan(nth);
+        const isBehind = (one: Mod): boolean => one.kind === 'put-flow' && one.flow.table === TABLE.conntrack;
+        if (!RECIRCULATED_TABLES.has(mod.flow.table)) expect(turnOf(isBehind)).toBeLessThan(nth);
       }
   });
 
   test('a-group-goes-after-the-flows-that-lead-to-it', () => {
-    const turnOf = new Map(inTurns(mods).flatMap((turn, nth) => turn.map((mod) => [mod, nth] as const)));
+    const turnOf = new Map(stageBundles(mods).flatMap((turn, nth) => turn.map((mod) => [mod, nth] as const)));
     for (const group of mods.filter(({ kind }) => kind === 'remove-group'))
       for (const flow of mods.filter(({ kind }) => kind === 'remove-flow'))
         expect(turnOf.get(flow)).toBeLessThanOrEqual(turnOf.get(group) ?? -1);
@@ -98,11 +98,11 @@ test('both-ends-take-what-was-known-away-a-turn-later-when-the-old-one-turns', (
     [OF_OLD[3]!, OF_OLD[4]!],
     [OF_NEW[3]!, OF_NEW[4]!],
   ] as const) {
-    const turns = inTurns(modsBetween(compiled(before), compiled(after)));
+    const turns = stageBundles(modsBetween(compiled(before), compiled(after)));
     const tables = turns.map((turn) => turn.flatMap((mod) => (mod.kind === 'remove-flow' ? [mod.flow.table] : [])));
     expect(tables).toHaveLength(2);
-    expect(tables[0]).not.toContain(TABLE.known);
-    expect(new Set(tables[1])).toEqual(new Set([TABLE.known]));
+    expect(tables[0]).not.toContain(TABLE.conntrack);
+    expect(new Set(tables[1])).toEqual(new Set([TABLE.conntrack]));
   }
 });
 
@@ -110,6 +110,6 @@ test('what-has-nothing-to-do-with-connections-goes-at-once', () => {
   const before = compiled(['other']);
   const mods = modsBetween(before, { ...before, flows: before.flows.filter(({ table }) => table !== TABLE.deliver) });
   expect(mods.length).toBeGreaterThan(0);
-  expect(inTurns(mods)).toEqual([mods]);
-  expect(inTurns([])).toEqual([]);
+  expect(stageBundles(mods)).toEqual([mods]);
+  expect(stageBundles([])).toEqual([]);
 });

@@ -2,45 +2,45 @@
 // halves apart: for a moment after a change the first half of a packet may be of before it and the second of after it, or the other
 // way round. So flows that a second half begins with are there before a first half leads to them, and go when none does any more.
 import type { Mod } from '../openflow/mods.ts';
-import { TRACKED_TABLES } from '../tables.ts';
+import { RECIRCULATED_TABLES } from '../tables.ts';
 import { groupsIn } from '../words.ts';
 
 /** One after the other; each must be in force before the next. */
-export function inTurns(mods: readonly Mod[]): readonly (readonly Mod[])[] {
-  const turns: [Mod[], Mod[], Mod[]] = [[], [], []];
-  const groups = groupsOfSecondHalves(mods);
-  const anyLate = mods.some((mod) => mod.kind === 'remove-flow' && isSecondHalf(mod));
-  for (const mod of mods) turns[turnOf(mod, { groups, anyLate })].push(mod);
-  return turns.filter((turn) => turn.length > 0);
+export function stageBundles(mods: readonly Mod[]): readonly (readonly Mod[])[] {
+  const stages: [Mod[], Mod[], Mod[]] = [[], [], []];
+  const groups = recirculatedGroups(mods);
+  const removesRecirculated = mods.some((mod) => mod.kind === 'remove-flow' && isRecirculated(mod));
+  for (const mod of mods) stages[stageOf(mod, { groups, removesRecirculated })].push(mod);
+  return stages.filter((turn) => turn.length > 0);
 }
 
-interface Around {
+interface StageContext {
   /** Those that second halves lead to from now on. */
   readonly groups: ReadonlySet<number>;
   /** Whether flows of second halves go. */
-  readonly anyLate: boolean;
+  readonly removesRecirculated: boolean;
 }
 
-function turnOf(mod: Mod, { groups, anyLate }: Around): 0 | 1 | 2 {
+function stageOf(mod: Mod, { groups, removesRecirculated }: StageContext): 0 | 1 | 2 {
   switch (mod.kind) {
     case 'put-flow':
-      return isSecondHalf(mod) ? 0 : 1;
+      return isRecirculated(mod) ? 0 : 1;
     case 'put-group':
       return groups.has(mod.group.id) ? 0 : 1;
     case 'remove-flow':
-      return isSecondHalf(mod) ? 2 : 1;
+      return isRecirculated(mod) ? 2 : 1;
     // To take a group away is to take the flows that lead to it.
     case 'remove-group':
-      return anyLate ? 2 : 1;
+      return removesRecirculated ? 2 : 1;
   }
 }
 
-function groupsOfSecondHalves(mods: readonly Mod[]): ReadonlySet<number> {
+function recirculatedGroups(mods: readonly Mod[]): ReadonlySet<number> {
   return new Set(
-    mods.flatMap((mod) => (mod.kind === 'put-flow' && isSecondHalf(mod) ? groupsIn(mod.flow.actions) : [])),
+    mods.flatMap((mod) => (mod.kind === 'put-flow' && isRecirculated(mod) ? groupsIn(mod.flow.actions) : [])),
   );
 }
 
-function isSecondHalf({ flow }: Extract<Mod, { readonly kind: 'put-flow' | 'remove-flow' }>): boolean {
-  return TRACKED_TABLES.has(flow.table);
+function isRecirculated({ flow }: Extract<Mod, { readonly kind: 'put-flow' | 'remove-flow' }>): boolean {
+  return RECIRCULATED_TABLES.has(flow.table);
 }

@@ -4,9 +4,9 @@ import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from '../openflow/mods.ts';
 import { TUNNEL_PORT } from '../tables.ts';
 import type { UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
-import { actions, isV6, output, set } from '../words.ts';
+import { formatActions, isIpv6, output, setField } from '../words.ts';
 
-export interface Warming {
+export interface NeighbourResolution {
   readonly clock: Clock;
   readonly control: Pick<UnixctlClient, 'neighbours'>;
   readonly send: (packets: readonly PacketOut[]) => Promise<void>;
@@ -22,12 +22,12 @@ const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
 );
 
 /** Asks for those that are not known, and waits for nobody: one that is dead would be waited for in vain each time. */
-export async function askForNeighbours(addresses: readonly string[], warming: Warming): Promise<void> {
+export async function probeNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {
   const unknown = addresses.length === 0 ? [] : await unknownOf(addresses, warming);
   if (unknown.length > 0) await warming.send(unknown.map(probe));
 }
 
-export async function warmNeighbours(addresses: readonly string[], warming: Warming): Promise<void> {
+export async function resolveNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {
   let left = await unknownOf(addresses, warming);
   if (left.length === 0) return;
   await warming.send(left.map(probe));
@@ -37,12 +37,12 @@ export async function warmNeighbours(addresses: readonly string[], warming: Warm
   }
 }
 
-async function unknownOf(addresses: readonly string[], { control }: Warming): Promise<string[]> {
+async function unknownOf(addresses: readonly string[], { control }: NeighbourResolution): Promise<string[]> {
   const known = new Set((await control.neighbours()).map(({ address }) => address));
   return addresses.filter((address) => !known.has(address));
 }
 
 function probe(address: string): PacketOut {
-  const to = isV6(address) ? 'tun_ipv6_dst' : 'tun_dst';
-  return { actions: actions(set('tun_id', '0'), set(to, address), output(TUNNEL_PORT)), data: FRAME };
+  const to = isIpv6(address) ? 'tun_ipv6_dst' : 'tun_dst';
+  return { actions: formatActions(setField('tun_id', '0'), setField(to, address), output(TUNNEL_PORT)), data: FRAME };
 }

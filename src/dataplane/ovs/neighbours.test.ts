@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PacketOut } from '../openflow/mods.ts';
-import { askForNeighbours, warmNeighbours, type Warming } from './neighbours-driver.ts';
+import { probeNeighbours, resolveNeighbours, type NeighbourResolution } from './neighbours-driver.ts';
 
 /** A switch that knows some neighbours, and learns of others as it is asked to send to them. */
-class Underlay implements Warming {
+class Underlay implements NeighbourResolution {
   readonly known: Set<string>;
   readonly asked: string[] = [];
   sleeps = 0;
@@ -34,23 +34,23 @@ class Underlay implements Warming {
 describe('neighbours in the underlay', () => {
   test('those-that-are-not-known-are-asked-for, and-waited-for-until-they-are', async () => {
     const underlay = new Underlay(['172.16.0.2']);
-    await warmNeighbours(['172.16.0.2', '172.16.0.3', 'fd00::4'], underlay);
+    await resolveNeighbours(['172.16.0.2', '172.16.0.3', 'fd00::4'], underlay);
     expect(underlay.asked).toEqual(['172.16.0.3', 'fd00::4']);
     expect(underlay.sleeps).toBe(1);
   });
 
   test('one-that-never-answers-is-not-waited-for-for-ever', async () => {
     const underlay = new Underlay([], false);
-    await warmNeighbours(['172.16.0.3'], underlay);
+    await resolveNeighbours(['172.16.0.3'], underlay);
     expect(underlay.asked).toEqual(['172.16.0.3']);
     expect(underlay.sleeps).toBe(10);
   });
 
   test('who-only-asks-waits-for-nobody', async () => {
     const underlay = new Underlay(['172.16.0.2'], false);
-    await askForNeighbours(['172.16.0.2', '172.16.0.3'], underlay);
+    await probeNeighbours(['172.16.0.2', '172.16.0.3'], underlay);
     expect([underlay.asked, underlay.sleeps]).toEqual([['172.16.0.3'], 0]);
-    await askForNeighbours([], underlay);
+    await probeNeighbours([], underlay);
     expect(underlay.asked).toHaveLength(1);
   });
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Notices } from './notices.ts';
+import { ChangeNotifier } from './notices.ts';
 
-function opened(): { notices: Notices; told: () => number } {
-  const notices = new Notices();
+function opened(): { notices: ChangeNotifier; told: () => number } {
+  const notices = new ChangeNotifier();
   let times = 0;
-  notices.on(() => {
+  notices.subscribe(() => {
     times += 1;
   });
   return { notices, told: () => times };
@@ -14,41 +14,41 @@ const refused = (): Promise<never> => Promise.reject(new Error('gone'));
 
 test('what-others-change-is-told-at-once', async () => {
   const { notices, told } = opened();
-  notices.noticed();
+  notices.recordChange();
   expect(told()).toBe(1);
-  await notices.read(async () => notices.noticed());
+  await notices.trackRead(async () => notices.recordChange());
   expect(told()).toBe(2);
 });
 
 test('what-we-change-and-read-back-is-no-news, what-comes-after-is', async () => {
   const { notices, told } = opened();
-  await notices.apply(async () => notices.noticed());
-  await notices.read(async () => undefined);
+  await notices.trackApply(async () => notices.recordChange());
+  await notices.trackRead(async () => undefined);
   expect(told()).toBe(0);
-  notices.noticed();
+  notices.recordChange();
   expect(told()).toBe(1);
 });
 
 test('what-is-lost-with-a-switch-is-told-whatever-goes-on', async () => {
   const { notices, told } = opened();
-  await notices.apply(async () => notices.tell());
+  await notices.trackApply(async () => notices.notify());
   expect(told()).toBe(1);
 });
 
-test.each<readonly [string, (notices: Notices) => Promise<unknown>]>([
+test.each<readonly [string, (notices: ChangeNotifier) => Promise<unknown>]>([
   [
     'a-change-that-fails',
     (notices) =>
-      notices.apply(() => {
-        notices.noticed();
+      notices.trackApply(() => {
+        notices.recordChange();
         return refused();
       }),
   ],
   [
     'a-change-that-cannot-be-read-back',
     async (notices) => {
-      await notices.apply(async () => notices.noticed());
-      return notices.read(refused);
+      await notices.trackApply(async () => notices.recordChange());
+      return notices.trackRead(refused);
     },
   ],
 ])('%s is told: nobody knows what is there', async (_name, fails) => {
@@ -58,12 +58,12 @@ test.each<readonly [string, (notices: Notices) => Promise<unknown>]>([
 });
 
 test('nobody-is-told-who-does-not-listen-any-more', () => {
-  const notices = new Notices();
+  const notices = new ChangeNotifier();
   let times = 0;
-  const stop = notices.on(() => {
+  const stop = notices.subscribe(() => {
     times += 1;
   });
   stop();
-  notices.tell();
+  notices.notify();
   expect(times).toBe(0);
 });

@@ -13,40 +13,40 @@ import {
   SwitchDown,
   SwitchRefused,
   type Group,
-  type Identity,
-  type Seeded,
+  type SwitchIdentity,
+  type ConntrackImport,
   type Switch,
   type SwitchChange,
   type SwitchContents,
-  type SwitchTrouble,
+  type SwitchCondition,
   type TrackedConnection,
 } from '../switch.ts';
-import { problemWith } from '../switch-state.ts';
+import { findProblem } from '../switch-state.ts';
 import { CommandRefused, UnixctlClient } from '../unixctl/unixctl-client-driver.ts';
 import {
   BRIDGE_TABLES,
-  bridgeChange,
-  bridgeIn,
+  bridgeOperations,
+  findBridge,
   DATABASE,
   EXTERNAL_NAME,
-  externalIn,
-  identityIn,
-  idsIn,
-  isStatusAlone,
-  pluggedIn,
-  plugging,
-  settingUp,
-  tearingDown,
-  unplugging,
+  externalPortName,
+  readIdentity,
+  readBridgeIds,
+  isStatusOnlyChange,
+  readPluggedInterfaces,
+  plugOperations,
+  setUpOperations,
+  tearDownOperations,
+  unplugOperations,
   type BridgePlan,
 } from './bridge.ts';
 import { BridgePorts } from './bridge-ports.ts';
-import { changeFlows } from './change-driver.ts';
-import { connectionKey, isSameOutside, seedPacket, trackedIn } from './connections.ts';
-import { Hearing } from './hearing.ts';
-import { heartbeatChanges, idChanges, type Turn } from './id-changes.ts';
-import { askForNeighbours, warmNeighbours } from './neighbours-driver.ts';
-import { Notices } from './notices.ts';
+import { applyFlowChanges } from './change-driver.ts';
+import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnections } from './connections.ts';
+import { BfdStatus } from './hearing.ts';
+import { bfdOperations, externalIdOperations, type ChangeStage } from './id-changes.ts';
+import { probeNeighbours, resolveNeighbours } from './neighbours-driver.ts';
+import { ChangeNotifier } from './notices.ts';
 import { probeSwitch } from './probe-driver.ts';
 
 export interface OvsSwitchOptions extends BridgePlan {
@@ -57,9 +57,9 @@ export interface OvsSwitchOptions extends BridgePlan {
   /** The control socket of ovs-vswitchd; asked for anew with each connection. */
   readonly control: string | (() => string);
   /** Whether ovs-vswitchd is known not to run; absent where nobody can tell. */
-  readonly isGone?: () => boolean;
+  readonly isDaemonGone?: () => boolean;
   /** Nothing is set up: for whoever only wants to know what is there. */
-  readonly looksOnly?: boolean;
+  readonly readOnly?: boolean;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -68,9 +68,9 @@ export interface OvsSwitchOptions extends BridgePlan {
 /** A bridge with many ports takes its time. */
 const SET_UP_MS = 10_000;
 /** One thread makes packets go on and takes these: few enough that no packet waits for long. */
-const SEEDS_AT_ONCE = 500;
+const CONNTRACK_PACKETS_AT_ONCE = 500;
 /** Longer than the pauses between the first tries to connect. */
-const SPOKEN_TO_MS = 2000;
+const OPENFLOW_WAIT_MS = 2000;
 
 export class OvsSwitch implements Switch {
   readonly control: UnixctlClient;
@@ -78,33 +78,33 @@ export class OvsSwitch implements Switch {
   readonly #database: OvsdbClient;
   readonly #openFlow: OpenFlowClient;
   readonly #ports: BridgePorts;
-  readonly #notices = new Notices();
-  readonly #hearing: Hearing;
-  readonly #hearers = new Set<() => void>();
+  readonly #notifier = new ChangeNotifier();
+  readonly #bfdStatus: BfdStatus;
+  readonly #bfdListeners = new Set<() => void>();
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
   /** Connections whose beginning was not seen are tracked. A switch that is started again has forgotten that. */
-  #isLoose = false;
+  #isSequenceCheckOff = false;
 
   /** Begins to connect; it need not be there yet. */
   constructor(options: OvsSwitchOptions) {
     const { clock, random } = options;
     this.#options = options;
     this.#ports = new BridgePorts(options);
-    this.#hearing = new Hearing(options.bridge);
+    this.#bfdStatus = new BfdStatus(options.bridge);
     this.#database = new OvsdbClient({ address: options.database, clock, random });
     this.control = new UnixctlClient({ address: options.control, clock, random });
     this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#ports });
     // A switch that comes back has lost its flows.
     this.#openFlow.onUp(() => {
-      this.#isLoose = false;
-      this.#notices.tell();
+      this.#isSequenceCheckOff = false;
+      this.#notifier.notify();
     });
   }
 
   /** Told whenever something may have become different behind our back. */
   onChanged(listener: () => void): () => void {
-    return this.#notices.on(listener);
+    return this.#notifier.subscribe(listener);
   }
 
   onPacket(listener: (packet: PacketIn) => void): () => void {
@@ -112,38 +112,40 @@ export class OvsSwitch implements Switch {
   }
 
   async send(packets: readonly PacketOut[]): Promise<void> {
-    await down(async () => {
+    await mapDaemonFailure(async () => {
       await this.#open();
-      await this.#openFlow.packetOuts(packets);
+      await this.#openFlow.sendPackets(packets);
     });
   }
 
   /** Plugs an interface of this machine into the bridge. Twice is once. */
   async plug(name: string): Promise<void> {
-    await down(async () => this.#transact(plugging(await this.#open(), this.#options.bridge, name)));
+    await mapDaemonFailure(async () => this.#transact(plugOperations(await this.#open(), this.#options.bridge, name)));
   }
 
   async unplug(name: string): Promise<void> {
-    await down(async () => this.#transact(unplugging(await this.#open(), this.#options.bridge, name)));
+    await mapDaemonFailure(async () =>
+      this.#transact(unplugOperations(await this.#open(), this.#options.bridge, name)),
+    );
   }
 
-  async identity(): Promise<Identity> {
-    return down(async () => identityIn(await this.#open(), this.#options.bridge));
+  async identity(): Promise<SwitchIdentity> {
+    return mapDaemonFailure(async () => readIdentity(await this.#open(), this.#options.bridge));
   }
 
   read(): Promise<SwitchContents> {
-    return this.#notices.read(() => this.#readAll());
+    return this.#notifier.trackRead(() => this.#readAll());
   }
 
   #readAll(): Promise<SwitchContents> {
-    return down(async () => {
+    return mapDaemonFailure(async () => {
       const tables = await this.#open();
       const [flows, groups] = await Promise.all([this.#openFlow.flows(), this.#openFlow.groups()]);
       return {
         flows,
         // Kinds that ours never are belong to others, and are only looked through.
         groups: groups as readonly Group[],
-        ...idsIn(tables, this.#options.bridge),
+        ...readBridgeIds(tables, this.#options.bridge),
         ports: this.#ports.all().map((name) => `"${name}"`),
       };
     });
@@ -152,43 +154,43 @@ export class OvsSwitch implements Switch {
   async apply(changes: readonly SwitchChange[], before?: SwitchContents): Promise<void> {
     if (changes.length === 0) return;
     const found = before ?? (await this.read());
-    const problem = problemWith(found, changes);
+    const problem = findProblem(found, changes);
     if (problem !== undefined) throw new SwitchRefused(problem);
-    await this.#notices.apply(() => this.#applyAll(changes, found));
+    await this.#notifier.trackApply(() => this.#applyAll(changes, found));
   }
 
   async setUp(): Promise<void> {
-    await down(async () => this.#applied(settingUp(await this.#open(), this.#options)));
+    await mapDaemonFailure(async () => this.#applyOperations(setUpOperations(await this.#open(), this.#options)));
   }
 
   async tearDown(): Promise<void> {
-    await down(async () => this.#applied(tearingDown(await this.#open(), this.#options)));
+    await mapDaemonFailure(async () => this.#applyOperations(tearDownOperations(await this.#open(), this.#options)));
   }
 
-  #applyAll(changes: readonly SwitchChange[], found: SwitchContents): Promise<void> {
-    return down(async () => {
+  #applyAll(changes: readonly SwitchChange[], before: SwitchContents): Promise<void> {
+    return mapDaemonFailure(async () => {
       if (changes.some(({ kind }) => kind.startsWith('put-'))) await this.setUp();
-      await this.#loosen();
+      await this.#ensureSequenceCheckOff();
       await this.#configure(changes, 'begin');
-      if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#warm(changes);
-      await changeFlows(changes, {
-        found,
+      if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#resolveNeighbours(changes);
+      await applyFlowChanges(changes, {
+        before,
         clock: this.#options.clock,
         bundle: (mods) => this.#openFlow.bundle(mods),
-        wait: () => this.control.waitForRevalidators(),
-        end: () => this.#configure(changes, 'end'),
+        waitForRevalidators: () => this.control.waitForRevalidators(),
+        finish: () => this.#configure(changes, 'end'),
       });
     });
   }
 
   interfaces(): Promise<readonly string[]> {
-    return down(async () => pluggedIn(await this.#open(), this.#options));
+    return mapDaemonFailure(async () => readPluggedInterfaces(await this.#open(), this.#options));
   }
 
-  probe(): Promise<SwitchTrouble | undefined> {
+  probe(): Promise<SwitchCondition | undefined> {
     return probeSwitch({
       clock: this.#options.clock,
-      isGone: this.#options.isGone ?? (() => false),
+      isDaemonGone: this.#options.isDaemonGone ?? (() => false),
       sockets: {
         database: () => this.#database.echo(),
         OpenFlow: () => this.#openFlow.barrier(),
@@ -197,44 +199,45 @@ export class OvsSwitch implements Switch {
     });
   }
 
-  unheardPeers(): Promise<readonly string[] | undefined> {
-    return Promise.resolve(this.#hearing.unheard());
+  bfdDownPeers(): Promise<readonly string[] | undefined> {
+    return Promise.resolve(this.#bfdStatus.downPeers());
   }
 
-  hasHeard(peer: string): boolean {
-    return this.#hearing.hasHeard(peer);
+  hasBfdBeenUp(peer: string): boolean {
+    return this.#bfdStatus.hasBeenUp(peer);
   }
 
-  onHearing(listener: () => void): () => void {
-    this.#hearers.add(listener);
-    return () => this.#hearers.delete(listener);
+  onBfdChange(listener: () => void): () => void {
+    this.#bfdListeners.add(listener);
+    return () => this.#bfdListeners.delete(listener);
   }
 
-  async connections(zone: number): Promise<readonly TrackedConnection[]> {
-    return down(async () => trackedIn((await this.control.dumpConntrack({ zone })).entries));
+  async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
+    return mapDaemonFailure(async () => toTrackedConnections((await this.control.dumpConntrack({ zone })).entries));
   }
 
-  async seed(zone: number, connections: readonly TrackedConnection[]): Promise<Seeded> {
-    const known = byKey(await this.connections(zone));
+  async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+    const known = byKey(await this.listConnections(zone));
     const missing = connections.filter((one) => !known.has(connectionKey(one)));
-    const packets = missing.flatMap((one) => seedPacket(zone, one) ?? []);
-    for (let at = 0; at < packets.length; at += SEEDS_AT_ONCE) await this.send(packets.slice(at, at + SEEDS_AT_ONCE));
-    const now = missing.length === 0 ? known : byKey(await this.connections(zone));
-    const taken = missing.filter((one) => {
+    const packets = missing.flatMap((one) => conntrackPacketOut(zone, one) ?? []);
+    for (let at = 0; at < packets.length; at += CONNTRACK_PACKETS_AT_ONCE)
+      await this.send(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
+    const now = missing.length === 0 ? known : byKey(await this.listConnections(zone));
+    const imported = missing.filter((one) => {
       const there = now.get(connectionKey(one));
-      return there !== undefined && isSameOutside(there, one);
+      return there !== undefined && hasSameNatSource(there, one);
     }).length;
-    return { taken, already: connections.length - missing.length, failed: missing.length - taken };
+    return { imported, present: connections.length - missing.length, failed: missing.length - imported };
   }
 
-  async flush(zone: number): Promise<void> {
-    await down(() => this.control.flushConntrack({ zone }));
+  async flushConnections(zone: number): Promise<void> {
+    await mapDaemonFailure(() => this.control.flushConntrack({ zone }));
   }
 
   /** What would become of a packet, as the switch tells it; ports by the names that flows have for them. */
   async trace(flow: string): Promise<string> {
-    return down(async () => {
-      const external = externalIn(await this.#open(), this.#options) ?? EXTERNAL_NAME;
+    return mapDaemonFailure(async () => {
+      const external = externalPortName(await this.#open(), this.#options) ?? EXTERNAL_NAME;
       try {
         return await this.control.trace(this.#options.bridge, flow.replaceAll(EXTERNAL_NAME, external));
       } catch (error) {
@@ -250,11 +253,11 @@ export class OvsSwitch implements Switch {
 
   /** The tables of the database, once the bridge is as it should be. */
   async #open(): Promise<Monitor> {
-    this.#opened ??= this.#begin();
+    this.#opened ??= this.#startMonitor();
     try {
       const tables = await this.#opened;
-      await this.#haveBridge(tables);
-      await this.#spokenTo();
+      await this.#ensureBridge(tables);
+      await this.#waitForOpenFlow();
       return tables;
     } catch (error) {
       if (this.#monitor === undefined) this.#opened = undefined;
@@ -262,56 +265,57 @@ export class OvsSwitch implements Switch {
     }
   }
 
-  async #begin(): Promise<Monitor> {
+  async #startMonitor(): Promise<Monitor> {
     const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
     this.#monitor = monitor;
-    this.#ports.changed(monitor);
-    this.#listen(monitor);
+    this.#ports.update(monitor);
+    this.#updateBfdStatus(monitor);
     monitor.onChange((changes) => {
       // What counts up there says nothing of ports.
       if (changes.every(({ table }) => table === 'Open_vSwitch')) return;
-      this.#ports.changed(monitor);
-      this.#listen(monitor);
-      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusAlone(change))) this.#notices.noticed();
+      this.#ports.update(monitor);
+      this.#updateBfdStatus(monitor);
+      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusOnlyChange(change)))
+        this.#notifier.recordChange();
     });
     return monitor;
   }
 
-  #listen(tables: Monitor): void {
-    const { isNews, isFirst } = this.#hearing.changed(tables);
-    if (isNews) for (const listener of this.#hearers) listener();
-    if (isFirst) this.#notices.tell();
+  #updateBfdStatus(tables: Monitor): void {
+    const { hasChanged, hasFirstUp } = this.#bfdStatus.update(tables);
+    if (hasChanged) for (const listener of this.#bfdListeners) listener();
+    if (hasFirstUp) this.#notifier.notify();
   }
 
-  async #haveBridge(tables: Monitor): Promise<void> {
-    if (this.#options.looksOnly === true) {
+  async #ensureBridge(tables: Monitor): Promise<void> {
+    if (this.#options.readOnly === true) {
       const { bridge } = this.#options;
-      if (bridgeIn(tables, bridge) === undefined) throw new SwitchDown(`there is no bridge ${bridge}`);
+      if (findBridge(tables, bridge) === undefined) throw new SwitchDown(`there is no bridge ${bridge}`);
       return;
     }
-    await this.#applied(bridgeChange(tables, this.#options));
+    await this.#applyOperations(bridgeOperations(tables, this.#options));
   }
 
   /** Resolves when the switch itself has taken it, and ports have their numbers. */
-  async #applied(operations: readonly Operation[]): Promise<void> {
+  async #applyOperations(operations: readonly Operation[]): Promise<void> {
     const tables = this.#monitor;
     if (operations.length === 0 || tables === undefined) return;
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
   }
 
   /** Before any flow is there that tracks connections: those that another host saw begin must not break. */
-  async #loosen(): Promise<void> {
-    if (this.#isLoose) return;
-    await looseTracking(this.control);
-    this.#isLoose = true;
+  async #ensureSequenceCheckOff(): Promise<void> {
+    if (this.#isSequenceCheckOff) return;
+    await disableSequenceCheck(this.control);
+    this.#isSequenceCheckOff = true;
   }
 
   /** A bridge that was made just now is spoken to a moment later; one that is not there fails at once. */
-  async #spokenTo(): Promise<void> {
+  async #waitForOpenFlow(): Promise<void> {
     if (this.#openFlow.isUp) return;
     const up = new AbortController();
     const stop = this.#openFlow.onUp(() => up.abort());
-    await this.#options.clock.sleep(SPOKEN_TO_MS, up.signal);
+    await this.#options.clock.sleep(OPENFLOW_WAIT_MS, up.signal);
     stop();
   }
 
@@ -323,10 +327,10 @@ export class OvsSwitch implements Switch {
   }
 
   /** Ports begin before something watches them, and end after nothing does any more. They have numbers when the switch has them. */
-  async #configure(changes: readonly SwitchChange[], what: Turn): Promise<void> {
+  async #configure(changes: readonly SwitchChange[], what: ChangeStage): Promise<void> {
     const tables = await this.#open();
-    const words = idChanges(this.#options.bridge, changes, what);
-    const ports = heartbeatChanges(tables, this.#options.bridge, changes, what);
+    const words = externalIdOperations(this.#options.bridge, changes, what);
+    const ports = bfdOperations(tables, this.#options.bridge, changes, what);
     if (ports.length === 0) return this.#transact(words);
     // What the switch says when it has taken it comes after the change itself: what is read next shows both.
     await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
@@ -336,18 +340,18 @@ export class OvsSwitch implements Switch {
    * The first packets to a peer whose hardware address is not known would be lost. Whoever nothing was sent to for a quarter of an
    * hour is forgotten: a host that is about to do more than before asks for all of its peers again.
    */
-  async #warm(changes: readonly SwitchChange[]): Promise<void> {
+  async #resolveNeighbours(changes: readonly SwitchChange[]): Promise<void> {
     if (this.#options.datapath !== 'netdev') return;
     const fresh = new Set(changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : [])));
-    const { tunnels } = idsIn(await this.#open(), this.#options.bridge);
+    const { tunnels } = readBridgeIds(await this.#open(), this.#options.bridge);
     const others = tunnels.flatMap(({ address }) => (fresh.has(address) ? [] : [address]));
     const warming = {
       clock: this.#options.clock,
       control: this.control,
-      send: (packets: readonly PacketOut[]) => this.#openFlow.packetOuts(packets),
+      send: (packets: readonly PacketOut[]) => this.#openFlow.sendPackets(packets),
     };
-    await askForNeighbours(others, warming);
-    if (fresh.size > 0) await warmNeighbours([...fresh], warming);
+    await probeNeighbours(others, warming);
+    if (fresh.size > 0) await resolveNeighbours([...fresh], warming);
   }
 }
 
@@ -356,7 +360,7 @@ function byKey(connections: readonly TrackedConnection[]): Map<string, TrackedCo
 }
 
 /** Connections that are taken over are not known from their first packet on. The datapath in the kernel has a setting of its own. */
-async function looseTracking(control: UnixctlClient): Promise<void> {
+async function disableSequenceCheck(control: UnixctlClient): Promise<void> {
   try {
     await control.disableTcpSequenceCheck();
   } catch (error) {
@@ -365,7 +369,7 @@ async function looseTracking(control: UnixctlClient): Promise<void> {
 }
 
 /** What the clients fail with means that the switch is not there, but for what it refused. */
-async function down<T>(work: () => Promise<T>): Promise<T> {
+async function mapDaemonFailure<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,7 +1,7 @@
 // Where a daemon listens, in the words of Open vSwitch: `unix:/path`, `tcp:host:port`, `tcp:[2001:db8::1]:6640`.
 import { BadAddress } from './failures.ts';
 
-export type Address =
+export type SocketAddress =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number };
 
@@ -10,7 +10,7 @@ const UNIX_PATH_BYTES_MAX = 107;
 
 const TCP = /^tcp:(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([^\s:[\]]+)):(\d{1,5})$/;
 
-export function parseAddress(text: string): Address {
+export function parseAddress(text: string): SocketAddress {
   if (text.startsWith('unix:')) return unix(text);
   const [, bracketed, plain, digits] = TCP.exec(text) ?? [];
   const host = bracketed ?? plain;
@@ -21,7 +21,7 @@ export function parseAddress(text: string): Address {
   return { kind: 'tcp', host, port };
 }
 
-function unix(text: string): Address {
+function unix(text: string): SocketAddress {
   const path = text.slice('unix:'.length);
   if (!path.startsWith('/') || path.includes('\0')) {
     throw new BadAddress(`${JSON.stringify(text)} is not an address: the path of a socket begins with /`);

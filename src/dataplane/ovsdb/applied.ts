@@ -3,7 +3,7 @@
 import { DaemonFailure, RequestTimedOut } from './failures.ts';
 import type { Monitor, MonitoredTables } from './monitor.ts';
 import type { Operation, OperationResult } from './operation.ts';
-import { numberIn, textIn } from './read-column.ts';
+import { numberColumn, textColumn } from './read-column.ts';
 
 const DATABASE = 'Open_vSwitch';
 const ROOT = 'Open_vSwitch';
@@ -14,16 +14,16 @@ export const TABLES_TO_APPLY = {
   Interface: ['name', 'ofport', 'error'],
 } as const satisfies MonitoredTables;
 
-export interface InterfaceTrouble {
+export interface InterfaceError {
   readonly name: string;
   readonly error: string;
 }
 
-export interface Applied {
+export interface AppliedTransaction {
   /** Of the operations that were given. */
   readonly results: readonly OperationResult[];
   /** All interfaces that the switch could not open, whoever asked for them. */
-  readonly troubles: readonly InterfaceTrouble[];
+  readonly interfaceErrors: readonly InterfaceError[];
 }
 
 /** The database took it, the switch has not yet: it is not running, or very busy. It takes it when it can. */
@@ -42,24 +42,24 @@ export async function applyTransaction(
   client: Transactor,
   monitor: Monitor,
   { operations, timeoutMs }: { readonly operations: readonly Operation[]; readonly timeoutMs: number },
-): Promise<Applied> {
+): Promise<AppliedTransaction> {
   const results = await client.transact(DATABASE, [
     ...operations,
     { op: 'mutate', table: ROOT, where: [], mutations: [['next_cfg', '+=', 1]] },
     { op: 'select', table: ROOT, where: [], columns: ['next_cfg'] },
   ]);
   const wanted = results.at(-1);
-  const nextCfg = wanted?.kind === 'selected' ? numberIn(wanted.rows[0], 'next_cfg') : undefined;
+  const nextCfg = wanted?.kind === 'selected' ? numberColumn(wanted.rows[0], 'next_cfg') : undefined;
   if (nextCfg === undefined) throw new NotApplied('the database has no row for the switch: ovs-vsctl init makes it');
   await waitForApplied(monitor, nextCfg, timeoutMs);
-  return { results: results.slice(0, operations.length), troubles: interfaceTroubles(monitor) };
+  return { results: results.slice(0, operations.length), interfaceErrors: readInterfaceErrors(monitor) };
 }
 
 /** Waits until the switch has taken this configuration or a newer one. */
 async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutMs: number): Promise<void> {
   const what = `the switch applies configuration ${nextCfg}`;
   try {
-    await monitor.until(() => ((curCfg(monitor) ?? -1) >= nextCfg ? true : undefined), { what, timeoutMs });
+    await monitor.waitFor(() => ((curCfg(monitor) ?? -1) >= nextCfg ? true : undefined), { what, timeoutMs });
   } catch (cause) {
     if (!(cause instanceof RequestTimedOut)) throw cause;
     const message = `the switch has applied configuration ${curCfg(monitor) ?? 'none'} and not ${nextCfg}`;
@@ -67,14 +67,14 @@ async function waitForApplied(monitor: Monitor, nextCfg: number, timeoutMs: numb
   }
 }
 
-function interfaceTroubles(monitor: Monitor): InterfaceTrouble[] {
+function readInterfaceErrors(monitor: Monitor): InterfaceError[] {
   return [...monitor.table('Interface').values()].flatMap((row) => {
-    const error = textIn(row, 'error');
-    return error === undefined ? [] : [{ name: textIn(row, 'name') ?? '', error }];
+    const error = textColumn(row, 'error');
+    return error === undefined ? [] : [{ name: textColumn(row, 'name') ?? '', error }];
   });
 }
 
 function curCfg(monitor: Monitor): number | undefined {
   const [row] = [...monitor.table(ROOT).values()];
-  return numberIn(row, 'cur_cfg');
+  return numberColumn(row, 'cur_cfg');
 }

@@ -6,7 +6,7 @@ const FIRST_MS = 100;
 const LONGEST_MS = 5000;
 
 /** `failures`: how often in a row nothing was heard. */
-export function backOffMs(failures: number, random: () => number): number {
+export function backoffMs(failures: number, random: () => number): number {
   const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
   return Math.ceil(longest * (0.5 + random() / 2));
 }

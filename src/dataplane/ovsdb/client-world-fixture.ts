@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest';
 import { HandClock } from '../../network/clock-fixture.ts';
 import { type Answers, FakeDaemon } from './fake-daemon-fixture.ts';
-import type { LineState } from './line-driver.ts';
+import type { ReconnectState } from './line-driver.ts';
 import { OvsdbClient, type OvsdbClientOptions } from './ovsdb-client-driver.ts';
 
 export const TABLES = { Bridge: ['name'] };
@@ -16,17 +16,17 @@ export const usual: Answers = (method, params) => {
   return { result: params.slice(1).map(() => ({})) };
 };
 
-export interface World {
+export interface ClientHarness {
   readonly clock: HandClock;
   readonly daemon: FakeDaemon;
-  readonly states: LineState[];
+  readonly states: ReconnectState[];
   readonly client: OvsdbClient;
 }
 
-export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): World {
+export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): ClientHarness {
   const clock = new HandClock();
   const daemon = new FakeDaemon(answers);
-  const states: LineState[] = [];
+  const states: ReconnectState[] = [];
   const client = new OvsdbClient({
     address: 'unix:/not/used',
     dial: daemon.dial,

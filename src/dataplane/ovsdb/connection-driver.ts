@@ -2,7 +2,7 @@
 // It never comes back; the line makes a new one.
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../journal/index.ts';
-import { within } from './deadline.ts';
+import { withTimeout } from './deadline.ts';
 import {
   ClientClosed,
   ConnectionLost,
@@ -12,7 +12,14 @@ import {
   RequestTimedOut,
   TooBusy,
 } from './failures.ts';
-import { type Incoming, readMessage, writeAnswer, writeNotification, writeRefusal, writeRequest } from './json-rpc.ts';
+import {
+  type JsonRpcMessage,
+  readMessage,
+  writeResult,
+  writeNotification,
+  writeError,
+  writeRequest,
+} from './json-rpc.ts';
 import { JsonStream } from './json-stream.ts';
 
 /** Callers wait for their answers; whoever has this many open does not. */
@@ -20,7 +27,7 @@ const REQUESTS_OPEN_MAX = 4096;
 /** Daemons ask whether we are there, one question at a time. */
 const ANSWERS_WAITING_MAX = 16;
 
-export interface ConnectionOptions {
+export interface JsonRpcConnectionOptions {
   readonly clock: Clock;
   /** In both directions. */
   readonly messageBytesMax: number;
@@ -37,18 +44,18 @@ export interface RequestOptions {
   readonly onAnswer?: (result: unknown) => void;
 }
 
-interface OpenRequest {
+interface PendingRequest {
   readonly what: string;
   sent: boolean;
   readonly answer: (result: unknown) => void;
   readonly fail: (why: Error) => void;
 }
 
-export class Connection {
+export class JsonRpcConnection {
   readonly #stream: Duplex;
-  readonly #options: ConnectionOptions;
+  readonly #options: JsonRpcConnectionOptions;
   readonly #incoming: JsonStream;
-  readonly #open = new Map<number, OpenRequest>();
+  readonly #pending = new Map<number, PendingRequest>();
   readonly #ended = new AbortController();
   readonly #closed = Promise.withResolvers<Error>();
   #lastId = 0;
@@ -57,7 +64,7 @@ export class Connection {
   #sending: Promise<void> = Promise.resolve();
   #answersWaiting = 0;
 
-  constructor(stream: Duplex, options: ConnectionOptions) {
+  constructor(stream: Duplex, options: JsonRpcConnectionOptions) {
     this.#stream = stream;
     this.#options = options;
     this.#incoming = new JsonStream(options.messageBytesMax);
@@ -74,7 +81,7 @@ export class Connection {
   }
 
   /** Whether the daemon has said anything. */
-  get wasHeard(): boolean {
+  get hasReceived(): boolean {
     return this.#heard > 0;
   }
 
@@ -82,22 +89,22 @@ export class Connection {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort(why);
     this.#stream.destroy();
-    for (const { what, sent, fail } of [...this.#open.values()]) fail(lost(what, why, sent));
-    this.#open.clear();
+    for (const { what, sent, fail } of [...this.#pending.values()]) fail(toConnectionLost(what, why, sent));
+    this.#pending.clear();
     this.#closed.resolve(why);
   }
 
   async request(method: string, params: readonly unknown[], options: RequestOptions): Promise<unknown> {
-    if (this.#open.size >= REQUESTS_OPEN_MAX) throw new TooBusy(`${REQUESTS_OPEN_MAX} requests wait for an answer`);
+    if (this.#pending.size >= REQUESTS_OPEN_MAX) throw new TooBusy(`${REQUESTS_OPEN_MAX} requests wait for an answer`);
     this.#lastId += 1;
     const id = this.#lastId;
-    const text = this.#checked(writeRequest(id, method, params));
+    const text = this.#checkSize(writeRequest(id, method, params));
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const answer = (result: unknown): void => {
       options.onAnswer?.(result);
       resolve(result);
     };
-    this.#open.set(id, { what: method, sent: false, answer, fail: reject });
+    this.#pending.set(id, { what: method, sent: false, answer, fail: reject });
     this.#sendRequest(id, text);
     const { clock } = this.#options;
     const failure = (): Error => {
@@ -105,32 +112,32 @@ export class Connection {
       return new RequestTimedOut(`${method}: no answer within ${options.timeoutMs} ms`);
     };
     try {
-      return await within(promise, { clock, timeoutMs: options.timeoutMs, failure });
+      return await withTimeout(promise, { clock, timeoutMs: options.timeoutMs, failure });
     } finally {
-      this.#open.delete(id);
+      this.#pending.delete(id);
     }
   }
 
   notify(method: string, params: readonly unknown[]): void {
-    const text = this.#checked(writeNotification(method, params));
+    const text = this.#checkSize(writeNotification(method, params));
     void this.#send(() => text);
   }
 
-  #checked(text: string): string {
+  #checkSize(text: string): string {
     const bytes = Buffer.byteLength(text);
     if (bytes <= this.#options.messageBytesMax) return text;
     throw new MessageTooLarge(`a request of ${bytes} bytes; the limit is ${this.#options.messageBytesMax}`);
   }
 
   #sendRequest(id: number, text: string): void {
-    const request = this.#open.get(id);
+    const request = this.#pending.get(id);
     if (this.#ended.signal.aborted) {
-      request?.fail(lost(request.what, this.#ended.signal.reason, false));
+      request?.fail(toConnectionLost(request.what, this.#ended.signal.reason, false));
       return;
     }
     void this.#send(() => {
       // While it waited for its turn it may have been given up.
-      if (request === undefined || !this.#open.has(id)) return undefined;
+      if (request === undefined || !this.#pending.has(id)) return undefined;
       request.sent = true;
       return text;
     });
@@ -146,10 +153,10 @@ export class Connection {
     await before;
     if (this.#ended.signal.aborted) return;
     const text = next();
-    if (text !== undefined && !this.#stream.write(text)) await this.#drained();
+    if (text !== undefined && !this.#stream.write(text)) await this.#waitForDrain();
   }
 
-  #drained(): Promise<void> {
+  #waitForDrain(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const go = (): void => {
       this.#stream.off('drain', go);
@@ -176,7 +183,7 @@ export class Connection {
     }
   }
 
-  #take(message: Incoming): void {
+  #take(message: JsonRpcMessage): void {
     switch (message.kind) {
       case 'request':
         this.#answer(message);
@@ -195,15 +202,15 @@ export class Connection {
   }
 
   /** Undefined for one that was given up before its answer came. */
-  #openRequest(id: unknown): OpenRequest | undefined {
-    return typeof id === 'number' ? this.#open.get(id) : undefined;
+  #openRequest(id: unknown): PendingRequest | undefined {
+    return typeof id === 'number' ? this.#pending.get(id) : undefined;
   }
 
   /** A daemon that asks and does not read gets a few answers, not a queue of them. */
-  #answer({ method, params, id }: Incoming & { readonly kind: 'request' }): void {
+  #answer({ method, params, id }: JsonRpcMessage & { readonly kind: 'request' }): void {
     if (this.#answersWaiting >= ANSWERS_WAITING_MAX) return;
     this.#answersWaiting += 1;
-    const text = method === 'echo' ? writeAnswer(id, params) : writeRefusal(id, 'unknown method');
+    const text = method === 'echo' ? writeResult(id, params) : writeError(id, 'unknown method');
     void this.#send(() => text).finally(() => {
       this.#answersWaiting -= 1;
     });
@@ -226,7 +233,7 @@ export class Connection {
   }
 }
 
-function lost(what: string, why: unknown, sent: boolean): DaemonFailure {
+function toConnectionLost(what: string, why: unknown, sent: boolean): DaemonFailure {
   if (why instanceof ClientClosed) return why;
   return new ConnectionLost(`${what}: ${asError(why).message}`, { cause: why, mayBeDone: sent });
 }

@@ -11,7 +11,7 @@ export interface Deadline {
 /** A reason of our own: the one that is made up without it costs more than all else here. */
 const DONE = 'done';
 
-export async function within<T>(promise: Promise<T>, { clock, timeoutMs, failure }: Deadline): Promise<T> {
+export async function withTimeout<T>(promise: Promise<T>, { clock, timeoutMs, failure }: Deadline): Promise<T> {
   const over = new AbortController();
   const late = Promise.withResolvers<never>();
   const watch = async (): Promise<void> => {

@@ -47,11 +47,11 @@ export class ClientClosed extends DaemonFailure {
 /** The daemon is not there, or went away before it answered. */
 export class ConnectionLost extends DaemonFailure {
   /** Whether the daemon may have done what it was asked: then look before you ask again. */
-  readonly mayBeDone: boolean;
+  readonly mayHaveApplied: boolean;
 
   constructor(message: string, options: Because & { readonly mayBeDone?: boolean } = {}) {
     super({ code: 'connection-lost', retryable: true }, message, options);
-    this.mayBeDone = options.mayBeDone ?? false;
+    this.mayHaveApplied = options.mayBeDone ?? false;
   }
 }
 

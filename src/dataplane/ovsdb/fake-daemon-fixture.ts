@@ -1,7 +1,7 @@
 // A daemon for tests, at the other end of a pair of streams: it does what the test says, and nothing by itself.
 import { duplexPair, type Duplex } from 'node:stream';
 import { ConnectionLost } from './failures.ts';
-import { type Incoming, readMessage } from './json-rpc.ts';
+import { type JsonRpcMessage, readMessage } from './json-rpc.ts';
 import { JsonStream } from './json-stream.ts';
 import type { Dial } from './socket-driver.ts';
 
@@ -12,7 +12,7 @@ export type Answer = { readonly result: unknown } | { readonly error: unknown };
 
 export class FakePeer {
   /** Everything the client has said. */
-  readonly heard: Incoming[] = [];
+  readonly received: JsonRpcMessage[] = [];
   /** The stream of the client. */
   readonly client: Duplex;
   readonly #stream: Duplex;
@@ -50,11 +50,11 @@ export class FakePeer {
   }
 
   methods(): string[] {
-    return this.heard.map((message) => ('method' in message ? message.method : message.kind));
+    return this.received.map((message) => ('method' in message ? message.method : message.kind));
   }
 
-  #take(message: Incoming, answers: Answers): void {
-    this.heard.push(message);
+  #take(message: JsonRpcMessage, answers: Answers): void {
+    this.received.push(message);
     if (message.kind !== 'request') return;
     const answer = answers(message.method, message.params, this);
     if (answer !== undefined) this.send({ id: message.id, ...answer });

@@ -1,13 +1,13 @@
 // JSON-RPC 1.0 as the daemons of Open vSwitch speak it: what a message means, and how one is written.
 import { MalformedMessage } from './failures.ts';
 
-export type Incoming =
+export type JsonRpcMessage =
   | { readonly kind: 'request'; readonly method: string; readonly params: readonly unknown[]; readonly id: unknown }
   | { readonly kind: 'notification'; readonly method: string; readonly params: readonly unknown[] }
   | { readonly kind: 'answer'; readonly id: unknown; readonly result: unknown }
   | { readonly kind: 'refusal'; readonly id: unknown; readonly error: unknown };
 
-export function readMessage(message: object): Incoming {
+export function readMessage(message: object): JsonRpcMessage {
   const { method, params, id, result, error } = message as Readonly<Record<string, unknown>>;
   if (method !== undefined) {
     if (typeof method !== 'string' || !Array.isArray(params)) {
@@ -31,11 +31,11 @@ export function writeNotification(method: string, params: readonly unknown[]): s
   return JSON.stringify({ id: null, method, params });
 }
 
-export function writeAnswer(id: unknown, result: unknown): string {
+export function writeResult(id: unknown, result: unknown): string {
   return JSON.stringify({ id, result, error: null });
 }
 
-export function writeRefusal(id: unknown, error: string): string {
+export function writeError(id: unknown, error: string): string {
   return JSON.stringify({ id, result: null, error });
 }
 

@@ -1,62 +1,62 @@
 // A connection that comes back: when it is lost it is made anew, with longer and longer pauses. Whoever needs it waits for it.
 import type { Clock } from '../../journal/index.ts';
-import { backOffMs } from './backoff.ts';
-import { Connection, type ConnectionOptions } from './connection-driver.ts';
-import { within } from './deadline.ts';
+import { backoffMs } from './backoff.ts';
+import { JsonRpcConnection, type JsonRpcConnectionOptions } from './connection-driver.ts';
+import { withTimeout } from './deadline.ts';
 import { ClientClosed, ConnectionLost } from './failures.ts';
 import type { Dial } from './socket-driver.ts';
 
-export interface LineOptions extends ConnectionOptions {
+export interface ReconnectOptions extends JsonRpcConnectionOptions {
   readonly dial: Dial;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
   readonly connectTimeoutMs: number;
   /** Makes a new connection usable; nobody gets it before. */
-  readonly setUp?: (connection: Connection) => Promise<void>;
-  readonly onState?: (state: LineState) => void;
+  readonly setUp?: (connection: JsonRpcConnection) => Promise<void>;
+  readonly onState?: (state: ReconnectState) => void;
 }
 
-export type LineState =
+export type ReconnectState =
   { readonly kind: 'up' } | { readonly kind: 'down'; readonly because: Error; readonly retryInMs: number };
 
 interface Waiter {
-  readonly take: (connection: Connection) => void;
+  readonly take: (connection: JsonRpcConnection) => void;
   readonly fail: (why: Error) => void;
 }
 
-export class Line {
-  readonly #options: LineOptions;
+export class ReconnectingConnection {
+  readonly #options: ReconnectOptions;
   readonly #closing = new AbortController();
   readonly #waiters = new Set<Waiter>();
   readonly #running: Promise<void>;
-  #current: Connection | undefined;
+  #current: JsonRpcConnection | undefined;
   #last: Error = new ConnectionLost('no connection was tried yet');
 
-  constructor(options: LineOptions) {
+  constructor(options: ReconnectOptions) {
     this.#options = options;
     this.#running = this.#run();
   }
 
   /** The connection, as soon as there is one. */
-  async connection(timeoutMs: number): Promise<Connection> {
+  async acquire(timeoutMs: number): Promise<JsonRpcConnection> {
     if (this.#closing.signal.aborted) throw new ClientClosed();
     if (this.#current !== undefined) return this.#current;
-    const { promise, resolve, reject } = Promise.withResolvers<Connection>();
+    const { promise, resolve, reject } = Promise.withResolvers<JsonRpcConnection>();
     const waiter = { take: resolve, fail: reject };
     this.#waiters.add(waiter);
     const { clock } = this.#options;
     const failure = (): Error =>
       new ConnectionLost(`no connection within ${timeoutMs} ms: ${this.#last.message}`, { cause: this.#last });
     try {
-      return await within(promise, { clock, timeoutMs, failure });
+      return await withTimeout(promise, { clock, timeoutMs, failure });
     } finally {
       this.#waiters.delete(waiter);
     }
   }
 
   /** The connection, if there is one now. */
-  get current(): Connection | undefined {
+  get current(): JsonRpcConnection | undefined {
     return this.#current;
   }
 
@@ -73,7 +73,7 @@ export class Line {
     while (!signal.aborted) {
       failures = (await this.#once()) ? 0 : failures + 1;
       if (signal.aborted) return;
-      const retryInMs = backOffMs(failures, this.#options.random);
+      const retryInMs = backoffMs(failures, this.#options.random);
       this.#options.onState?.({ kind: 'down', because: this.#last, retryInMs });
       await this.#options.clock.sleep(retryInMs, signal);
     }
@@ -98,22 +98,22 @@ export class Line {
     this.#last = await connection.closed;
     this.#current = undefined;
     this.#closing.signal.removeEventListener('abort', onClosing);
-    return usable && connection.wasHeard;
+    return usable && connection.hasReceived;
   }
 
-  #up(connection: Connection): void {
+  #up(connection: JsonRpcConnection): void {
     this.#current = connection;
     this.#options.onState?.({ kind: 'up' });
     for (const { take } of [...this.#waiters]) take(connection);
   }
 
-  async #connect(): Promise<Connection | undefined> {
+  async #connect(): Promise<JsonRpcConnection | undefined> {
     const { clock, connectTimeoutMs: timeoutMs } = this.#options;
     const giveUp = new AbortController();
     const dialing = this.#options.dial(AbortSignal.any([giveUp.signal, this.#closing.signal]));
     const failure = (): Error => new ConnectionLost(`no connection within ${timeoutMs} ms`);
     try {
-      return new Connection(await within(dialing, { clock, timeoutMs, failure }), this.#options);
+      return new JsonRpcConnection(await withTimeout(dialing, { clock, timeoutMs, failure }), this.#options);
     } catch (error) {
       giveUp.abort();
       this.#last = asError(error);

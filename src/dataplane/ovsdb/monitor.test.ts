@@ -110,16 +110,16 @@ describe('monitors', () => {
     const { daemon, client, clock } = start();
     const monitor = await client.monitor('Db', TABLES);
     const look = () => monitor.table('Bridge').get('b')?.['name'];
-    const late = failureOf(monitor.until(look, { what: 'b is there', timeoutMs: 10 }));
+    const late = failureOf(monitor.waitFor(look, { what: 'b is there', timeoutMs: 10 }));
     await clock.pass(11);
     expect(await late).toMatchObject({ code: 'request-timed-out', message: 'not within 10 ms: b is there' });
-    const found = monitor.until(look, { what: 'b is there', timeoutMs: 500 });
+    const found = monitor.waitFor(look, { what: 'b is there', timeoutMs: 500 });
     daemon.peer.send({ id: null, method: 'update', params: ['muster-1', BRIDGES({ b: 'br-b' })] });
     expect(await found).toBe('br-b');
-    const never = failureOf(monitor.until(() => undefined, { what: 'nothing', timeoutMs: 500 }));
+    const never = failureOf(monitor.waitFor(() => undefined, { what: 'nothing', timeoutMs: 500 }));
     await client.close();
     expect(await never).toBeInstanceOf(ClientClosed);
-    expect(await failureOf(monitor.until(() => undefined, { what: 'nothing', timeoutMs: 500 }))).toBeInstanceOf(
+    expect(await failureOf(monitor.waitFor(() => undefined, { what: 'nothing', timeoutMs: 500 }))).toBeInstanceOf(
       ClientClosed,
     );
   });

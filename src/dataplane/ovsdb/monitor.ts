@@ -1,7 +1,7 @@
 // What a caller has of monitored tables: a copy that is always the newest that was heard, and word of every change to it. While the
 // connection is lost the copy stays as it was; afterwards listeners are told what became different in the meantime.
 import type { Clock } from '../../journal/index.ts';
-import { within } from './deadline.ts';
+import { withTimeout } from './deadline.ts';
 import { ClientClosed, RequestTimedOut } from './failures.ts';
 import { Replica, type RowChange } from './replica.ts';
 import type { Row } from './value.ts';
@@ -39,7 +39,7 @@ export class Monitor {
   }
 
   /** Waits until `look` finds something in the copy. `what` is for the failure when it does not. */
-  async until<T>(look: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
+  async waitFor<T>(look: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const onClosed = (): void => reject(new ClientClosed());
     const lookAgain = (): void => {
@@ -53,7 +53,7 @@ export class Monitor {
     const failure = (): Error => new RequestTimedOut(`not within ${timeoutMs} ms: ${what}`);
     try {
       lookAgain();
-      return await within(promise, { clock: this.#clock, timeoutMs, failure });
+      return await withTimeout(promise, { clock: this.#clock, timeoutMs, failure });
     } finally {
       stop();
       this.#closed.signal.removeEventListener('abort', onClosed);

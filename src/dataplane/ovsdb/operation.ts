@@ -1,6 +1,6 @@
 // The operations of a transaction and their results, as RFC 7047 writes them.
 import { MalformedMessage } from './failures.ts';
-import { refusal } from './refused-transaction.ts';
+import { readRefusal } from './refused-transaction.ts';
 import { decodeRow, encodeRow, encodeValue, isRecord, type Row, type Value } from './value.ts';
 
 /** An empty list means all rows. */
@@ -72,7 +72,7 @@ export function readResults(operations: readonly Operation[], wire: unknown): Op
   if (!Array.isArray(wire)) throw new MalformedMessage('the results of a transaction are not a list');
   const results = wire as readonly unknown[];
   const failed = results.findIndex((result) => isRecord(result) && result['error'] !== undefined);
-  if (failed !== -1) throw refusal(operations, failed, results[failed]);
+  if (failed !== -1) throw readRefusal(operations, failed, results[failed]);
   if (results.length < operations.length) {
     throw new MalformedMessage(`${operations.length} operations were sent and ${results.length} answered`);
   }

@@ -2,9 +2,9 @@
 // back by itself; until it is back, requests wait for as long as they may.
 import type { Clock } from '../../journal/index.ts';
 import { parseAddress } from './address.ts';
-import type { Connection } from './connection-driver.ts';
+import type { JsonRpcConnection } from './connection-driver.ts';
 import { DaemonFailure, MalformedMessage } from './failures.ts';
-import { Line, type LineState } from './line-driver.ts';
+import { ReconnectingConnection, type ReconnectState } from './line-driver.ts';
 import { Monitor, type MonitoredTables } from './monitor.ts';
 import { encodeOperation, type Operation, type OperationResult, readResults } from './operation.ts';
 import { type Dial, dialSocket } from './socket-driver.ts';
@@ -26,7 +26,7 @@ export interface OvsdbClientOptions {
   readonly probeAfterMs?: number;
   readonly messageBytesMax?: number;
   /** Told whenever the connection is there or lost, and why. */
-  readonly onState?: (state: LineState) => void;
+  readonly onState?: (state: ReconnectState) => void;
   /** Opens the connection instead of a socket to `address`. */
   readonly dial?: Dial;
 }
@@ -34,7 +34,7 @@ export interface OvsdbClientOptions {
 export class OvsdbClient {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #line: Line;
+  readonly #connection: ReconnectingConnection;
   readonly #monitors = new Map<string, Monitor>();
   #lastMonitor = 0;
 
@@ -42,7 +42,7 @@ export class OvsdbClient {
   constructor(options: OvsdbClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    this.#line = new Line({
+    this.#connection = new ReconnectingConnection({
       dial: options.dial ?? dialSocket(parseAddress(options.address)),
       clock: options.clock,
       random: options.random,
@@ -50,7 +50,7 @@ export class OvsdbClient {
       messageBytesMax: options.messageBytesMax ?? MESSAGE_BYTES_MAX,
       probeAfterMs: options.probeAfterMs ?? PROBE_AFTER_MS,
       setUp: (connection) => this.#subscribeAll(connection),
-      onNotification: (method, params) => this.#notified(method, params),
+      onNotification: (method, params) => this.#onNotification(method, params),
       ...(options.onState !== undefined && { onState: options.onState }),
     });
   }
@@ -70,7 +70,7 @@ export class OvsdbClient {
     this.#lastMonitor += 1;
     const id = `muster-${this.#lastMonitor}`;
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#line.connection(this.#timeoutMs);
+    const connection = await this.#connection.acquire(this.#timeoutMs);
     // Known before it is asked for: the first update may be on the heels of the answer, and a new connection must know of it.
     this.#monitors.set(id, monitor);
     try {
@@ -89,7 +89,9 @@ export class OvsdbClient {
     if (id === undefined) return;
     this.#monitors.delete(id);
     // A new connection does not know of it any more.
-    await this.#line.current?.request('monitor_cancel', [id], { timeoutMs: this.#timeoutMs }).catch(expectFailure);
+    await this.#connection.current
+      ?.request('monitor_cancel', [id], { timeoutMs: this.#timeoutMs })
+      .catch(ignoreDaemonFailure);
   }
 
   /** Resolves when the server has answered. */
@@ -99,12 +101,12 @@ export class OvsdbClient {
 
   async close(): Promise<void> {
     for (const monitor of this.#monitors.values()) monitor.close();
-    await this.#line.close();
+    await this.#connection.close();
   }
 
   async #request(method: string, params: readonly unknown[]): Promise<unknown> {
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#line.connection(this.#timeoutMs);
+    const connection = await this.#connection.acquire(this.#timeoutMs);
     return connection.request(method, params, { timeoutMs: this.#leftMs(untilMs), cancel: method === 'transact' });
   }
 
@@ -112,11 +114,11 @@ export class OvsdbClient {
     return Math.max(1, untilMs - this.#clock.nowMs());
   }
 
-  async #subscribeAll(connection: Connection): Promise<void> {
+  async #subscribeAll(connection: JsonRpcConnection): Promise<void> {
     for (const [id, monitor] of this.#monitors) await subscribe(connection, { id, monitor }, this.#timeoutMs);
   }
 
-  #notified(method: string, params: readonly unknown[]): void {
+  #onNotification(method: string, params: readonly unknown[]): void {
     if (method !== 'update') return;
     const [id, updates] = params;
     if (typeof id !== 'string') throw new MalformedMessage('an update does not say of which monitor');
@@ -126,7 +128,7 @@ export class OvsdbClient {
 }
 
 /** Nothing is left to be told of, however it went. */
-function expectFailure(error: unknown): void {
+function ignoreDaemonFailure(error: unknown): void {
   if (!(error instanceof DaemonFailure)) throw error;
 }
 
@@ -135,7 +137,11 @@ interface Subscription {
   readonly monitor: Monitor;
 }
 
-async function subscribe(connection: Connection, { id, monitor }: Subscription, timeoutMs: number): Promise<void> {
+async function subscribe(
+  connection: JsonRpcConnection,
+  { id, monitor }: Subscription,
+  timeoutMs: number,
+): Promise<void> {
   const tables = Object.entries(monitor.tables).map(([table, columns]) => [table, { columns }] as const);
   const params = [monitor.database, id, Object.fromEntries(tables)];
   await connection.request('monitor', params, { timeoutMs, onAnswer: (contents) => monitor.begin(contents) });

@@ -27,7 +27,7 @@ describe('requests', () => {
     daemon.answers = usual;
     daemon.peer.send({ id: 1, result: [{}], error: null });
     await expect(client.echo()).resolves.toBeUndefined();
-    expect(daemon.peer.heard.slice(0, 2)).toMatchObject([
+    expect(daemon.peer.received.slice(0, 2)).toMatchObject([
       { kind: 'request', method: 'transact' },
       { kind: 'notification', method: 'cancel', params: [1] },
     ]);
@@ -91,7 +91,7 @@ describe('requests', () => {
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
     daemon.peer.readOn();
     expect(await Promise.all(asked)).toHaveLength(100);
-    const ids = daemon.peer.heard.map((message) => ('id' in message ? message.id : undefined));
+    const ids = daemon.peer.received.map((message) => ('id' in message ? message.id : undefined));
     expect(ids).toEqual(ids.toSorted((a, b) => Number(a) - Number(b)));
   });
 
@@ -129,7 +129,7 @@ describe('signs of life', () => {
     ];
     daemon.peer.sendText(JSON.stringify(asked) + JSON.stringify(other));
     await clock.pass(1);
-    expect(daemon.peer.heard).toEqual([
+    expect(daemon.peer.received).toEqual([
       { kind: 'answer', id: 'e', result: ['are', 'you', 'there'] },
       { kind: 'refusal', id: 'x', error: 'unknown method' },
     ]);
@@ -145,7 +145,7 @@ describe('signs of life', () => {
     expect(daemon.peer.client.writableLength).toBeLessThan(100_000);
     daemon.peer.readOn();
     await clock.pass(1);
-    expect(daemon.peer.heard.length).toBeLessThan(100);
+    expect(daemon.peer.received.length).toBeLessThan(100);
   });
 
   test('a-quiet-server-is-asked-and-kept-while-it-answers', async () => {

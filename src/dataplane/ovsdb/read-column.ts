@@ -2,28 +2,28 @@
 import type { Atom, Row, Value } from './value.ts';
 
 /** Undefined when the column is absent, empty or no text. */
-export function textIn(row: Row | undefined, column: string): string | undefined {
+export function textColumn(row: Row | undefined, column: string): string | undefined {
   const [first] = atomsOf(row?.[column]);
   return typeof first === 'string' ? first : undefined;
 }
 
-export function numberIn(row: Row | undefined, column: string): number | undefined {
+export function numberColumn(row: Row | undefined, column: string): number | undefined {
   const [first] = atomsOf(row?.[column]);
   return typeof first === 'number' ? first : undefined;
 }
 
-export function booleanIn(row: Row | undefined, column: string): boolean | undefined {
+export function booleanColumn(row: Row | undefined, column: string): boolean | undefined {
   const [first] = atomsOf(row?.[column]);
   return typeof first === 'boolean' ? first : undefined;
 }
 
 /** The rows that a column points at. */
-export function uuidsIn(row: Row | undefined, column: string): readonly string[] {
+export function uuidsColumn(row: Row | undefined, column: string): readonly string[] {
   return atomsOf(row?.[column]).flatMap((atom) => (typeof atom === 'object' && 'uuid' in atom ? [atom.uuid] : []));
 }
 
 /** A map from text to text, such as external_ids; entries of other types are left out. */
-export function textsIn(row: Row | undefined, column: string): Readonly<Record<string, string>> {
+export function textMapColumn(row: Row | undefined, column: string): Readonly<Record<string, string>> {
   const value = row?.[column];
   if (value === undefined || typeof value !== 'object' || !('map' in value)) return {};
   return Object.fromEntries(value.map.filter(isTextPair));

@@ -13,7 +13,7 @@ export class TransactionRefused extends DaemonFailure {
   readonly table: string | undefined;
   readonly column: string | undefined;
 
-  constructor(refused: Refused) {
+  constructor(refused: RefusalDetails) {
     const { error, details, operation, table, column } = refused;
     const which = operation === undefined ? 'the transaction' : `operation ${operation + 1} (${refused.verb})`;
     const where = [table !== undefined && `table ${table}`, column !== undefined && `column ${column}`].filter(Boolean);
@@ -31,7 +31,7 @@ export class TransactionRefused extends DaemonFailure {
 
 const RETRYABLE = new Set(['timed out', 'resources exhausted', 'I/O error', 'canceled', 'not owner']);
 
-interface Refused {
+interface RefusalDetails {
   readonly error: string;
   readonly details: string;
   readonly operation: number | undefined;
@@ -40,7 +40,7 @@ interface Refused {
   readonly column: string | undefined;
 }
 
-export function refusal(operations: readonly Operation[], index: number, wire: unknown): TransactionRefused {
+export function readRefusal(operations: readonly Operation[], index: number, wire: unknown): TransactionRefused {
   const { error, details, syntax } = wire as Readonly<Record<string, unknown>>;
   const says = typeof details === 'string' ? details : '';
   // What is found out when all of it is put together comes as one result more than there are operations.

@@ -1,7 +1,7 @@
 // Opens a socket to a daemon.
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Address } from './address.ts';
+import type { SocketAddress } from './address.ts';
 import { ConnectionLost } from './failures.ts';
 
 /** A new connection; `signal` gives up the attempt. */
@@ -10,13 +10,13 @@ export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 /** A peer whose machine is gone says nothing; the kernel asks it now and then. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-export function dialSocket(address: Address): Dial {
+export function dialSocket(address: SocketAddress): Dial {
   return (signal) =>
     new Promise((resolve, reject) => {
       const socket = open(address);
       const fail = (cause: unknown): void => {
         socket.destroy();
-        reject(new ConnectionLost(said(address, cause), { cause }));
+        reject(new ConnectionLost(connectProblem(address, cause), { cause }));
       };
       const giveUp = (): void => fail(undefined);
       signal.addEventListener('abort', giveUp, { once: true });
@@ -28,7 +28,7 @@ export function dialSocket(address: Address): Dial {
     });
 }
 
-function open(address: Address): Socket {
+function open(address: SocketAddress): Socket {
   if (address.kind === 'unix') return connect({ path: address.path });
   // Requests are small and answered one by one: gathering them costs 40 ms each.
   return connect({ host: address.host, port: address.port, noDelay: true, keepAlive: true }).setKeepAlive(
@@ -38,7 +38,7 @@ function open(address: Address): Socket {
 }
 
 /** For whoever gave the address. */
-function said(address: Address, cause: unknown): string {
+function connectProblem(address: SocketAddress, cause: unknown): string {
   const where = show(address);
   if (!(cause instanceof Error)) return `${where} does not answer`;
   const { code, message } = cause as NodeJS.ErrnoException;
@@ -48,6 +48,6 @@ function said(address: Address, cause: unknown): string {
   return `${where}: ${message}`;
 }
 
-function show(address: Address): string {
+function show(address: SocketAddress): string {
   return address.kind === 'unix' ? address.path : `${address.host} port ${address.port}`;
 }

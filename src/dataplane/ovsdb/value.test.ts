@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MalformedMessage } from './failures.ts';
-import { booleanIn, numberIn, textIn, textsIn, uuidsIn } from './read-column.ts';
+import { booleanColumn, numberColumn, textColumn, textMapColumn, uuidsColumn } from './read-column.ts';
 import {
   type Atom,
   decodeRow,
@@ -120,22 +120,26 @@ describe('columns', () => {
   };
 
   test('they-are-read-in-the-wanted-form', () => {
-    expect(textIn(row, 'name')).toBe('br-int');
-    expect(numberIn(row, 'ofport')).toBe(5);
-    expect(booleanIn(row, 'enabled')).toBe(true);
-    expect(uuidsIn(row, 'port')).toEqual(['u']);
-    expect(uuidsIn(row, 'ports')).toEqual(['u', 'v']);
-    expect(textsIn(row, 'external_ids')).toEqual({ a: 'b' });
+    expect(textColumn(row, 'name')).toBe('br-int');
+    expect(numberColumn(row, 'ofport')).toBe(5);
+    expect(booleanColumn(row, 'enabled')).toBe(true);
+    expect(uuidsColumn(row, 'port')).toEqual(['u']);
+    expect(uuidsColumn(row, 'ports')).toEqual(['u', 'v']);
+    expect(textMapColumn(row, 'external_ids')).toEqual({ a: 'b' });
   });
 
   test('what-is-not-there-or-of-another-form-is-absent', () => {
-    expect([textIn(row, 'none'), textIn(row, 'ofport'), textIn(row, 'nothing'), textIn(undefined, 'name')]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
+    expect([
+      textColumn(row, 'none'),
+      textColumn(row, 'ofport'),
+      textColumn(row, 'nothing'),
+      textColumn(undefined, 'name'),
+    ]).toEqual([undefined, undefined, undefined, undefined]);
+    expect([numberColumn(row, 'name'), booleanColumn(row, 'name')]).toEqual([undefined, undefined]);
+    expect([uuidsColumn(row, 'name'), uuidsColumn(row, 'external_ids'), textMapColumn(row, 'name')]).toEqual([
+      [],
+      [],
+      {},
     ]);
-    expect([numberIn(row, 'name'), booleanIn(row, 'name')]).toEqual([undefined, undefined]);
-    expect([uuidsIn(row, 'name'), uuidsIn(row, 'external_ids'), textsIn(row, 'name')]).toEqual([[], [], {}]);
   });
 });

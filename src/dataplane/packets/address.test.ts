@@ -6,14 +6,14 @@ import {
   ipText,
   isLinkLocal,
   isMulticast,
-  isWithin,
+  isInPrefix,
   lastOf,
   linkLocalOf,
   macOctets,
   macText,
   maskOf,
   multicastMacOf,
-  prefixOf,
+  parsePrefix,
   solicitedNodeOf,
 } from './address.ts';
 import { anyIpv4, anyIpv6, anyMac } from './octets-fixture.ts';
@@ -115,11 +115,11 @@ describe('prefixes', () => {
     ['10.0.0.7/32', '255.255.255.255', '10.0.0.7'],
     ['2001:db8::/61', 'ffff:ffff:ffff:fff8::', '2001:db8:0:7:ffff:ffff:ffff:ffff'],
   ])('%s has the mask %s and ends at %s', (cidr, mask, last) => {
-    const prefix = prefixOf(cidr);
+    const prefix = parsePrefix(cidr);
     expect(ipText(maskOf(prefix))).toBe(mask);
     expect(lastOf(prefix)).toBe(last);
-    expect(isWithin(prefix, last)).toBe(true);
-    expect(isWithin(prefix, prefix.address)).toBe(true);
+    expect(isInPrefix(prefix, last)).toBe(true);
+    expect(isInPrefix(prefix, prefix.address)).toBe(true);
   });
 
   test.each([
@@ -128,10 +128,10 @@ describe('prefixes', () => {
     ['10.0.0.0/24', '2001:db8::1'],
     ['2001:db8::/64', '2001:db8:0:1::'],
   ])('%s does not hold %s', (cidr, ip) => {
-    expect(isWithin(prefixOf(cidr), ip)).toBe(false);
+    expect(isInPrefix(parsePrefix(cidr), ip)).toBe(false);
   });
 
   test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0.0/', '2001:db8::/129', '10.0.0.0/x'])('%j is none', (cidr) => {
-    expect(() => prefixOf(cidr)).toThrow('is not a prefix');
+    expect(() => parsePrefix(cidr)).toThrow('is not a prefix');
   });
 });

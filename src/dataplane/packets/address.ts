@@ -5,8 +5,8 @@ export const BROADCAST_MAC = 'ff:ff:ff:ff:ff:ff';
 export const NO_MAC = '00:00:00:00:00:00';
 export const ALL_NODES = 'ff02::1';
 export const UNSPECIFIED = '::';
-export const ANY = '0.0.0.0';
-export const EVERYBODY = '255.255.255.255';
+export const UNSPECIFIED_IPV4 = '0.0.0.0';
+export const BROADCAST_IPV4 = '255.255.255.255';
 
 const HEX = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, '0'));
 const MAC = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
@@ -135,7 +135,7 @@ export interface Prefix {
   readonly length: number;
 }
 
-export function prefixOf(cidr: string): Prefix {
+export function parsePrefix(cidr: string): Prefix {
   const [address = '', length = ''] = cidr.split('/');
   const bits = ipOctets(address).length * 8;
   if (!/^\d{1,3}$/.test(length) || Number(length) > bits) throw new Error(`${JSON.stringify(cidr)} is not a prefix`);
@@ -147,7 +147,7 @@ export function maskOf({ address, length }: Prefix): Uint8Array {
   return ipOctets(address).map((_, at) => (0xff00 >> Math.min(Math.max(length - 8 * at, 0), 8)) & 255);
 }
 
-export function isWithin(prefix: Prefix, ip: string): boolean {
+export function isInPrefix(prefix: Prefix, ip: string): boolean {
   const mask = maskOf(prefix);
   const first = ipOctets(prefix.address);
   const octets = ipOctets(ip);

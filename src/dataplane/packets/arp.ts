@@ -1,8 +1,8 @@
 // ARP for IPv4 on Ethernet.
 import { ipOctets, ipText, macOctets, macText } from './address.ts';
-import { decodeEthernet, encodeEthernet, ETHER_TYPE, type Link } from './ethernet.ts';
+import { decodeEthernet, encodeEthernet, ETHER_TYPE, type LinkHeader } from './ethernet.ts';
 import { isMalformed, malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 export interface Arp {
   readonly operation: 'request' | 'reply';
@@ -21,7 +21,7 @@ const SIZES = 0x0604;
 
 export function decodeArp(octets: Uint8Array): Arp | Malformed {
   if (octets.length < LENGTH) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const forUs = view.getUint16(0) === ETHERNET && view.getUint16(2) === ETHER_TYPE.ipv4;
   if (!forUs) return malformed('other-protocol');
   if (view.getUint16(4) !== SIZES) return malformed('bad-length');
@@ -37,7 +37,7 @@ export function decodeArp(octets: Uint8Array): Arp | Malformed {
 }
 
 function encodeArp(arp: Arp): Uint8Array {
-  return joined(
+  return concat(
     u16(ETHERNET),
     u16(ETHER_TYPE.ipv4),
     u16(SIZES),
@@ -50,7 +50,7 @@ function encodeArp(arp: Arp): Uint8Array {
 }
 
 export interface ArpFrame {
-  readonly link: Link;
+  readonly link: LinkHeader;
   readonly arp: Arp;
 }
 

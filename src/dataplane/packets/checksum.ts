@@ -1,16 +1,16 @@
 // The Internet checksum (RFC 1071), and how those of UDP, TCP and ICMPv6 cover the addresses too.
 import { ipOctets } from './address.ts';
-import { joined, u16, u32, viewOf } from './octets.ts';
+import { concat, u16, u32, toDataView } from './octets.ts';
 
 /** Who talks to whom, both IPv4 or both IPv6. */
-export interface Between {
+export interface AddressPair {
   readonly src: string;
   readonly dst: string;
 }
 
 /** Over octets whose checksum field is zero: the checksum. Over octets with a right checksum: 0. */
 export function checksum(octets: Uint8Array): number {
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   let sum = 0;
   for (let at = 0; at + 1 < octets.length; at += 2) sum += view.getUint16(at);
   if (octets.length % 2 === 1) sum += view.getUint8(octets.length - 1) << 8;
@@ -19,11 +19,11 @@ export function checksum(octets: Uint8Array): number {
 }
 
 /** The checksum of a segment under its pseudo header. */
-export function checksumBetween({ src, dst }: Between, protocol: number, segment: Uint8Array): number {
+export function pseudoHeaderChecksum({ src, dst }: AddressPair, protocol: number, segment: Uint8Array): number {
   const [from, to] = [ipOctets(src), ipOctets(dst)];
   const rest =
     from.length === 4
-      ? joined(Uint8Array.of(0, protocol), u16(segment.length))
-      : joined(u32(segment.length), Uint8Array.of(0, 0, 0, protocol));
-  return checksum(joined(from, to, rest, segment));
+      ? concat(Uint8Array.of(0, protocol), u16(segment.length))
+      : concat(u32(segment.length), Uint8Array.of(0, 0, 0, protocol));
+  return checksum(concat(from, to, rest, segment));
 }

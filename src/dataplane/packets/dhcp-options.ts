@@ -1,7 +1,7 @@
 // Options of DHCP (RFC 2132): as octets by their codes, and those that are read or written here as values.
-import { ipOctets, ipText, prefixOf } from './address.ts';
+import { ipOctets, ipText, parsePrefix } from './address.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, viewOf } from './octets.ts';
+import { concat, toDataView } from './octets.ts';
 
 /** By code. The order is the order on the wire. */
 export type DhcpOptions = ReadonlyMap<number, Uint8Array>;
@@ -42,7 +42,7 @@ export function addOptions(field: Uint8Array, options: Map<number, Uint8Array>):
     if (length === undefined || at + 1 + length > field.length) return malformed('bad-option');
     const octets = field.subarray(at + 1, at + 1 + length);
     const before = options.get(code);
-    options.set(code, before === undefined ? octets : joined(before, octets));
+    options.set(code, before === undefined ? octets : concat(before, octets));
     at += 1 + length;
   }
   // Some clients forget the end.
@@ -58,7 +58,7 @@ export function encodeOption(code: number, octets: Uint8Array): Uint8Array {
     const piece = octets.subarray(at, at + LONGEST);
     pieces.push(Uint8Array.of(code, piece.length), piece);
   }
-  return joined(...pieces);
+  return concat(...pieces);
 }
 
 const TYPES = ['discover', 'offer', 'request', 'decline', 'ack', 'nak', 'release', 'inform'] as const;
@@ -82,7 +82,7 @@ export function addressIn(options: DhcpOptions, code: number): string | undefine
 
 export function maximumSizeIn(options: DhcpOptions): number | undefined {
   const octets = options.get(DHCP_OPTION.maximumSize);
-  return octets?.length === 2 ? viewOf(octets).getUint16(0) : undefined;
+  return octets?.length === 2 ? toDataView(octets).getUint16(0) : undefined;
 }
 
 /** The codes that the client asks for; undefined when it leaves it to the server. */
@@ -103,7 +103,7 @@ export function textOption(text: string): Uint8Array {
 }
 
 export function addressesOption(ips: readonly string[]): Uint8Array {
-  return joined(...ips.map(ipOctets));
+  return concat(...ips.map(ipOctets));
 }
 
 export interface Route {
@@ -113,9 +113,9 @@ export interface Route {
 
 /** Routes as RFC 3442 has them: the length of the prefix, as many octets of it as matter, the next hop. */
 export function routesOption(routes: readonly Route[]): Uint8Array {
-  return joined(
+  return concat(
     ...routes.flatMap(({ cidr, via }) => {
-      const { address, length } = prefixOf(cidr);
+      const { address, length } = parsePrefix(cidr);
       return [Uint8Array.of(length), ipOctets(address).subarray(0, Math.ceil(length / 8)), ipOctets(via)];
     }),
   );

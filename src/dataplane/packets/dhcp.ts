@@ -2,7 +2,7 @@
 import { ipOctets, ipText, macOctets, macText } from './address.ts';
 import { addOptions, DHCP_OPTION, encodeOption, type DhcpOptions } from './dhcp-options.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, u32, viewOf } from './octets.ts';
+import { concat, u16, u32, toDataView } from './octets.ts';
 
 export const DHCP_PORT = { server: 67, client: 68 } as const;
 
@@ -39,7 +39,7 @@ const SHORTEST = 300;
 
 export function decodeDhcp(octets: Uint8Array): Dhcp | Malformed {
   if (octets.length < OPTIONS_AT) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const op = view.getUint8(0);
   if (view.getUint32(COOKIE_AT) !== COOKIE || (op !== OP.request && op !== OP.reply))
     return malformed('other-protocol');
@@ -78,7 +78,7 @@ function fieldOf(octets: Uint8Array, { at, length }: { readonly at: number; read
 }
 
 export function encodeDhcp(message: Dhcp): Uint8Array {
-  const head = joined(
+  const head = concat(
     Uint8Array.of(OP[message.op]),
     u16(HARDWARE),
     Uint8Array.of(message.hops),
@@ -92,8 +92,8 @@ export function encodeDhcp(message: Dhcp): Uint8Array {
     macOctets(message.mac),
   );
   const options = [...message.options].map(([code, octets]) => encodeOption(code, octets));
-  const said = joined(head, new Uint8Array(COOKIE_AT - head.length), u32(COOKIE), ...options, Uint8Array.of(255));
-  return said.length < SHORTEST ? joined(said, new Uint8Array(SHORTEST - said.length)) : said;
+  const said = concat(head, new Uint8Array(COOKIE_AT - head.length), u32(COOKIE), ...options, Uint8Array.of(255));
+  return said.length < SHORTEST ? concat(said, new Uint8Array(SHORTEST - said.length)) : said;
 }
 
 /** So many octets of a datagram are not options: IP, UDP, BOOTP, the cookie, and the end. */

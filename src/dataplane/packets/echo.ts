@@ -1,9 +1,9 @@
 // Echo requests and replies of ICMP and ICMPv6. The addresses say which of the two it is.
 import { isIpv6 } from './address.ts';
-import { checksum, checksumBetween, type Between } from './checksum.ts';
+import { checksum, pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 export const ECHO_TYPE = { icmp: { request: 8, reply: 0 }, icmpv6: { request: 128, reply: 129 } } as const;
 
@@ -16,10 +16,10 @@ export interface Echo {
 
 const HEADER = 8;
 
-export function decodeEcho(octets: Uint8Array, between: Between): Echo | Malformed {
+export function decodeEcho(octets: Uint8Array, between: AddressPair): Echo | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  if (checked(octets, between) !== 0) return malformed('bad-checksum');
-  const view = viewOf(octets);
+  if (echoChecksum(octets, between) !== 0) return malformed('bad-checksum');
+  const view = toDataView(octets);
   const types = typesOf(between);
   const type = view.getUint8(0);
   if ((type !== types.request && type !== types.reply) || view.getUint8(1) !== 0) return malformed('other-protocol');
@@ -31,16 +31,16 @@ export function decodeEcho(octets: Uint8Array, between: Between): Echo | Malform
   };
 }
 
-export function encodeEcho({ kind, id, sequence, payload }: Echo, between: Between): Uint8Array {
-  const message = joined(Uint8Array.of(typesOf(between)[kind], 0, 0, 0), u16(id), u16(sequence), payload);
-  message.set(u16(checked(message, between)), 2);
+export function encodeEcho({ kind, id, sequence, payload }: Echo, between: AddressPair): Uint8Array {
+  const message = concat(Uint8Array.of(typesOf(between)[kind], 0, 0, 0), u16(id), u16(sequence), payload);
+  message.set(u16(echoChecksum(message, between)), 2);
   return message;
 }
 
-function typesOf({ src }: Between): { readonly request: number; readonly reply: number } {
+function typesOf({ src }: AddressPair): { readonly request: number; readonly reply: number } {
   return isIpv6(src) ? ECHO_TYPE.icmpv6 : ECHO_TYPE.icmp;
 }
 
-function checked(message: Uint8Array, between: Between): number {
-  return isIpv6(between.src) ? checksumBetween(between, PROTOCOL.icmpv6, message) : checksum(message);
+function echoChecksum(message: Uint8Array, between: AddressPair): number {
+  return isIpv6(between.src) ? pseudoHeaderChecksum(between, PROTOCOL.icmpv6, message) : checksum(message);
 }

@@ -1,18 +1,18 @@
 // Ethernet II frames, without and with one VLAN tag.
 import { macOctets, macText } from './address.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 export const ETHER_TYPE = { ipv4: 0x0800, arp: 0x0806, vlan: 0x8100, ipv6: 0x86dd } as const;
 
 /** From whom to whom, and in which VLAN: an answer goes back by the same. */
-export interface Link {
+export interface LinkHeader {
   readonly srcMac: string;
   readonly dstMac: string;
   readonly vlan?: number;
 }
 
-export interface Ethernet extends Link {
+export interface Ethernet extends LinkHeader {
   readonly etherType: number;
   /** With what a short frame was filled up with: whoever reads it has a length of its own. */
   readonly payload: Uint8Array;
@@ -27,7 +27,7 @@ export function decodeEthernet(octets: Uint8Array): Ethernet | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
   // A group is nobody that could be answered.
   if (((octets[6] ?? 0) & 1) === 1) return malformed('bad-address');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const tagged = view.getUint16(12) === ETHER_TYPE.vlan;
   if (tagged && octets.length < HEADER + TAG) return malformed('truncated');
   const etherType = view.getUint16(tagged ? 16 : 12);
@@ -44,5 +44,5 @@ export function decodeEthernet(octets: Uint8Array): Ethernet | Malformed {
 
 export function encodeEthernet({ srcMac, dstMac, vlan, etherType, payload }: Ethernet): Uint8Array {
   const tag = vlan === undefined ? [] : [u16(ETHER_TYPE.vlan), u16(vlan & 0xfff)];
-  return joined(macOctets(dstMac), macOctets(srcMac), ...tag, u16(etherType), payload);
+  return concat(macOctets(dstMac), macOctets(srcMac), ...tag, u16(etherType), payload);
 }

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeArp, decodeArpFrame, encodeArpFrame } from './arp.ts';
-import { checksumBetween } from './checksum.ts';
+import { pseudoHeaderChecksum } from './checksum.ts';
 import { decodeDhcp, encodeDhcp } from './dhcp.ts';
 import { addOptions, DHCP_OPTION, typeOption } from './dhcp-options.ts';
 import { decodeEcho } from './echo.ts';
@@ -13,8 +13,8 @@ import { decodeIpv6 } from './ipv6.ts';
 import { decodeNd } from './nd.ts';
 import { decodeNdFrame, encodeNdFrame } from './nd-frame.ts';
 import { decodeOptions } from './nd-options.ts';
-import { amid, fuzzed } from './octets-fixture.ts';
-import { seedFor } from './seed.ts';
+import { amid, fuzzOctets } from './octets-fixture.ts';
+import { buildConntrackPacket } from './seed.ts';
 import { decodeTcp } from './tcp.ts';
 import { decodeUdp } from './udp.ts';
 
@@ -22,8 +22,8 @@ const MAC = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
 const FOUR = { src: '10.0.0.1', dst: '10.0.0.2' };
 const SIX = { src: 'fe80::1', dst: 'fe80::2' };
 
-function seed(connection: Parameters<typeof seedFor>[0]): Uint8Array {
-  const made = seedFor(connection);
+function seed(connection: Parameters<typeof buildConntrackPacket>[0]): Uint8Array {
+  const made = buildConntrackPacket(connection);
   return made.kind === 'seed' ? made.frame : new Uint8Array();
 }
 
@@ -90,7 +90,7 @@ describe.each<[string, Decoder, readonly Uint8Array[]]>([
 ])('%s', (_name, decode, good) => {
   test('never throws, and never looks beyond what it is given', () => {
     fc.assert(
-      fc.property(fuzzed(good), (octets) => {
+      fc.property(fuzzOctets(good), (octets) => {
         const alone = decode(Uint8Array.from(octets));
         expect(decode(amid(octets, 0))).toEqual(alone);
         expect(decode(amid(octets, 255))).toEqual(alone);
@@ -112,7 +112,7 @@ function nd(octets: Uint8Array): object {
   if (payload.length >= 4) {
     payload[0] = 133 + ((payload[0] ?? 0) % 4);
     payload.set([0, 0, 0], 1);
-    const sum = checksumBetween(SIX, 58, payload);
+    const sum = pseudoHeaderChecksum(SIX, 58, payload);
     payload.set([sum >> 8, sum & 255], 2);
   }
   return decodeNd({ ...SIX, protocol: 58, ttl: 255, payload: amid(payload, octets.length & 255) });

@@ -1,12 +1,12 @@
 // Packets of either version in their frames.
 import { isIpv6 } from './address.ts';
-import { decodeEthernet, encodeEthernet, ETHER_TYPE, type Link } from './ethernet.ts';
+import { decodeEthernet, encodeEthernet, ETHER_TYPE, type LinkHeader } from './ethernet.ts';
 import { decodeIpv4, encodeIpv4, type IpPacket } from './ipv4.ts';
 import { decodeIpv6, encodeIpv6 } from './ipv6.ts';
 import { isMalformed, malformed, type Malformed } from './malformed.ts';
 
 export interface IpFrame {
-  readonly link: Link;
+  readonly link: LinkHeader;
   readonly packet: IpPacket;
 }
 

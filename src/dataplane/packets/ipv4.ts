@@ -1,13 +1,13 @@
 // IPv4 headers. Options are skipped; fragments are refused, because nothing that is answered here is ever that long.
-import { EVERYBODY, ipOctets, ipText, isMulticast } from './address.ts';
-import { checksum, type Between } from './checksum.ts';
+import { BROADCAST_IPV4, ipOctets, ipText, isMulticast } from './address.ts';
+import { checksum, type AddressPair } from './checksum.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 export const PROTOCOL = { icmp: 1, tcp: 6, udp: 17, icmpv6: 58 } as const;
 
 /** A packet of either version. */
-export interface IpPacket extends Between {
+export interface IpPacket extends AddressPair {
   readonly protocol: number;
   /** Time to live, or hop limit. */
   readonly ttl: number;
@@ -21,7 +21,7 @@ const FRAGMENT = 0x3fff;
 
 export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const first = view.getUint8(0);
   if (first >> 4 !== 4) return malformed('bad-version');
   const header = (first & 15) * 4;
@@ -32,7 +32,7 @@ export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
   if ((view.getUint16(6) & FRAGMENT) !== 0) return malformed('fragment');
   const src = ipText(octets.subarray(12, 16));
   // A group or everybody: nobody that could be answered.
-  if (isMulticast(src) || src === EVERYBODY) return malformed('bad-address');
+  if (isMulticast(src) || src === BROADCAST_IPV4) return malformed('bad-address');
   return {
     src,
     dst: ipText(octets.subarray(16, 20)),
@@ -43,7 +43,7 @@ export function decodeIpv4(octets: Uint8Array): IpPacket | Malformed {
 }
 
 export function encodeIpv4({ src, dst, protocol, ttl, payload }: IpPacket): Uint8Array {
-  const header = joined(
+  const header = concat(
     Uint8Array.of(0x45, 0),
     u16(HEADER + payload.length),
     u16(0),
@@ -53,5 +53,5 @@ export function encodeIpv4({ src, dst, protocol, ttl, payload }: IpPacket): Uint
     ipOctets(dst),
   );
   header.set(u16(checksum(header)), 10);
-  return joined(header, payload);
+  return concat(header, payload);
 }

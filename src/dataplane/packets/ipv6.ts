@@ -2,7 +2,7 @@
 import { ipOctets, ipText, isMulticast } from './address.ts';
 import type { IpPacket } from './ipv4.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 const HEADER = 40;
 const HOP_BY_HOP = 0;
@@ -12,7 +12,7 @@ const EXTENSIONS = new Set([HOP_BY_HOP, 43, 50, 51, 60, 135, 139, 140, 253, 254]
 
 export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   if (view.getUint8(0) >> 4 !== 6) return malformed('bad-version');
   const end = HEADER + view.getUint16(4);
   if (octets.length < end) return malformed('truncated');
@@ -30,21 +30,21 @@ export function decodeIpv6(octets: Uint8Array): IpPacket | Malformed {
 }
 
 function upperLayer(rest: Uint8Array, next: number): Pick<IpPacket, 'protocol' | 'payload'> | Malformed {
-  if (next !== HOP_BY_HOP) return refused(next) ?? { protocol: next, payload: rest };
+  if (next !== HOP_BY_HOP) return extensionProblem(next) ?? { protocol: next, payload: rest };
   const [protocol, length] = rest;
   if (protocol === undefined || length === undefined) return malformed('truncated');
   const skipped = (length + 1) * 8;
   if (rest.length < skipped) return malformed('truncated');
-  return refused(protocol) ?? { protocol, payload: rest.subarray(skipped) };
+  return extensionProblem(protocol) ?? { protocol, payload: rest.subarray(skipped) };
 }
 
-function refused(next: number): Malformed | undefined {
+function extensionProblem(next: number): Malformed | undefined {
   if (next === FRAGMENT) return malformed('fragment');
   return EXTENSIONS.has(next) ? malformed('extension-header') : undefined;
 }
 
 export function encodeIpv6({ src, dst, protocol, ttl, payload }: IpPacket): Uint8Array {
-  return joined(
+  return concat(
     Uint8Array.of(0x60, 0, 0, 0),
     u16(payload.length),
     Uint8Array.of(protocol, ttl),

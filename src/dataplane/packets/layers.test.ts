@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeArp, decodeArpFrame, encodeArpFrame } from './arp.ts';
-import { checksum, checksumBetween } from './checksum.ts';
+import { checksum, pseudoHeaderChecksum } from './checksum.ts';
 import { decodeEcho, encodeEcho } from './echo.ts';
 import { decodeEthernet, encodeEthernet } from './ethernet.ts';
 import { decodeIpFrame, encodeIpFrame } from './ip-frame.ts';
@@ -25,8 +25,8 @@ describe('checksums', () => {
 
   test('under a pseudo header the addresses count', () => {
     const segment = hex('0035 0036 0008 0000');
-    expect(checksumBetween({ src: '10.0.0.1', dst: '10.0.0.2' }, 17, segment)).not.toBe(
-      checksumBetween({ src: '10.0.0.1', dst: '10.0.0.3' }, 17, segment),
+    expect(pseudoHeaderChecksum({ src: '10.0.0.1', dst: '10.0.0.2' }, 17, segment)).not.toBe(
+      pseudoHeaderChecksum({ src: '10.0.0.1', dst: '10.0.0.3' }, 17, segment),
     );
   });
 });

@@ -1,14 +1,14 @@
 // Neighbour discovery in its frames.
 import { isMulticast, multicastMacOf } from './address.ts';
-import type { Between } from './checksum.ts';
-import type { Link } from './ethernet.ts';
+import type { AddressPair } from './checksum.ts';
+import type { LinkHeader } from './ethernet.ts';
 import { decodeIpFrame, encodeIpFrame } from './ip-frame.ts';
 import { isMalformed, type Malformed } from './malformed.ts';
 import { decodeNd, encodeNd, type NdMessage } from './nd.ts';
 
 export interface NdFrame {
-  readonly link: Link;
-  readonly between: Between;
+  readonly link: LinkHeader;
+  readonly between: AddressPair;
   readonly message: NdMessage;
 }
 

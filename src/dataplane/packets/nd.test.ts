@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkLocalOf, solicitedNodeOf } from './address.ts';
-import { checksumBetween, type Between } from './checksum.ts';
+import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import type { IpPacket } from './ipv4.ts';
 import { decodeNd, encodeNd, type NdMessage } from './nd.ts';
 import { decodeNdFrame, encodeNdFrame } from './nd-frame.ts';
 import { anyIpv6, anyMac, anyNumber, anyPort, hex } from './octets-fixture.ts';
 
 /** A message with the checksum that belongs to it. */
-function packet(text: string, between: Between, ttl = 255): IpPacket {
+function packet(text: string, between: AddressPair, ttl = 255): IpPacket {
   const payload = hex(text);
   if (payload.length >= 4) {
-    const sum = checksumBetween(between, 58, payload);
+    const sum = pseudoHeaderChecksum(between, 58, payload);
     payload.set([sum >> 8, sum & 255], 2);
   }
   return { ...between, protocol: 58, ttl, payload };

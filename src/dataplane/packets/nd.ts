@@ -7,14 +7,14 @@ import {
   isMulticast,
   macOctets,
   macText,
-  prefixOf,
+  parsePrefix,
   solicitedNodeOf,
   UNSPECIFIED,
 } from './address.ts';
-import { checksumBetween, type Between } from './checksum.ts';
+import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL, type IpPacket } from './ipv4.ts';
 import { isMalformed, malformed, type Malformed } from './malformed.ts';
-import { joined, u16, u32, viewOf } from './octets.ts';
+import { concat, u16, u32, toDataView } from './octets.ts';
 import { decodeOptions, OPTION, type NdOption } from './nd-options.ts';
 
 export interface NeighbourSolicitation {
@@ -87,16 +87,16 @@ export function decodeNd(packet: IpPacket): NdMessage | Malformed {
   if (fixed === undefined) return malformed(octets.length < 4 ? 'truncated' : 'other-protocol');
   if (octets.length < fixed) return malformed('truncated');
   if (packet.ttl !== ND_HOP_LIMIT) return malformed('bad-hop-limit');
-  if (checksumBetween(packet, PROTOCOL.icmpv6, octets) !== 0) return malformed('bad-checksum');
+  if (pseudoHeaderChecksum(packet, PROTOCOL.icmpv6, octets) !== 0) return malformed('bad-checksum');
   if (code !== 0) return malformed('other-protocol');
   const options = decodeOptions(octets.subarray(fixed));
   if (isMalformed(options)) return options;
   const message = messageOf(type, octets, options);
-  return isRight(message, packet) ? message : malformed('bad-address');
+  return hasValidAddresses(message, packet) ? message : malformed('bad-address');
 }
 
 function messageOf(type: number, octets: Uint8Array, options: readonly NdOption[]): NdMessage {
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const source = macIn(options, OPTION.sourceMac);
   const sourceMac = source === undefined ? {} : { sourceMac: source };
   if (type === TYPE['router-solicitation']) return { kind: 'router-solicitation', ...sourceMac };
@@ -124,7 +124,7 @@ function routerAdvertisement(view: DataView, options: readonly NdOption[]): Rout
     managed: (flags & RA_FLAG.managed) !== 0,
     other: (flags & RA_FLAG.other) !== 0,
     lifetimeS: view.getUint16(6),
-    ...(mtu === undefined ? {} : { mtu: viewOf(mtu.octets).getUint32(2) }),
+    ...(mtu === undefined ? {} : { mtu: toDataView(mtu.octets).getUint32(2) }),
     prefixes: options.flatMap(prefixIn),
   };
 }
@@ -132,7 +132,7 @@ function routerAdvertisement(view: DataView, options: readonly NdOption[]): Rout
 /** The octets of an option, without its type and length. */
 function prefixIn({ type, octets }: NdOption): AdvertisedPrefix[] {
   if (type !== OPTION.prefix || octets.length !== 30) return [];
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const [length, flags] = [view.getUint8(0), view.getUint8(1)];
   if (length > 128) return [];
   return [
@@ -152,7 +152,7 @@ function macIn(options: readonly NdOption[], wanted: number): string | undefined
 }
 
 /** What RFC 4861 (6.1 and 7.1) says of addresses in each of them. */
-function isRight(message: NdMessage, { src, dst }: Between): boolean {
+function hasValidAddresses(message: NdMessage, { src, dst }: AddressPair): boolean {
   switch (message.kind) {
     case 'router-solicitation':
       return src !== UNSPECIFIED || message.sourceMac === undefined;
@@ -167,22 +167,22 @@ function isRight(message: NdMessage, { src, dst }: Between): boolean {
 }
 
 /** The packet that carries a message. */
-export function encodeNd(message: NdMessage, between: Between): IpPacket {
-  const payload = joined(Uint8Array.of(TYPE[message.kind], 0, 0, 0), bodyOf(message));
-  payload.set(u16(checksumBetween(between, PROTOCOL.icmpv6, payload)), 2);
+export function encodeNd(message: NdMessage, between: AddressPair): IpPacket {
+  const payload = concat(Uint8Array.of(TYPE[message.kind], 0, 0, 0), bodyOf(message));
+  payload.set(u16(pseudoHeaderChecksum(between, PROTOCOL.icmpv6, payload)), 2);
   return { src: between.src, dst: between.dst, protocol: PROTOCOL.icmpv6, ttl: ND_HOP_LIMIT, payload };
 }
 
 function bodyOf(message: NdMessage): Uint8Array {
   switch (message.kind) {
     case 'router-solicitation':
-      return joined(u32(0), macOption(OPTION.sourceMac, message.sourceMac));
+      return concat(u32(0), macOption(OPTION.sourceMac, message.sourceMac));
     case 'neighbour-solicitation':
-      return joined(u32(0), ipOctets(message.target), macOption(OPTION.sourceMac, message.sourceMac));
+      return concat(u32(0), ipOctets(message.target), macOption(OPTION.sourceMac, message.sourceMac));
     case 'neighbour-advertisement': {
       const { router, solicited, override } = message;
       const flags = bits(NA_FLAG, { router, solicited, override });
-      return joined(
+      return concat(
         Uint8Array.of(flags, 0, 0, 0),
         ipOctets(message.target),
         macOption(OPTION.targetMac, message.targetMac),
@@ -195,21 +195,21 @@ function bodyOf(message: NdMessage): Uint8Array {
 
 function routerBody(message: RouterAdvertisement): Uint8Array {
   const { hopLimit, managed, other, lifetimeS, sourceMac, mtu, prefixes } = message;
-  return joined(
+  return concat(
     Uint8Array.of(hopLimit, bits(RA_FLAG, { managed, other })),
     u16(lifetimeS),
     // How long a neighbour counts as reachable, and when to ask again: as hosts see fit.
     u32(0),
     u32(0),
     macOption(OPTION.sourceMac, sourceMac),
-    mtu === undefined ? new Uint8Array() : joined(Uint8Array.of(OPTION.mtu, 1, 0, 0), u32(mtu)),
+    mtu === undefined ? new Uint8Array() : concat(Uint8Array.of(OPTION.mtu, 1, 0, 0), u32(mtu)),
     ...prefixes.map(prefixOption),
   );
 }
 
 function prefixOption({ cidr, onLink, autonomous, validS, preferredS }: AdvertisedPrefix): Uint8Array {
-  const { address, length } = prefixOf(cidr);
-  return joined(
+  const { address, length } = parsePrefix(cidr);
+  return concat(
     Uint8Array.of(OPTION.prefix, 4, length, bits(PREFIX_FLAG, { onLink, autonomous })),
     u32(validS),
     u32(preferredS),
@@ -219,7 +219,7 @@ function prefixOption({ cidr, onLink, autonomous, validS, preferredS }: Advertis
 }
 
 function macOption(type: number, mac: string | undefined): Uint8Array {
-  return mac === undefined ? new Uint8Array() : joined(Uint8Array.of(type, 1), macOctets(mac));
+  return mac === undefined ? new Uint8Array() : concat(Uint8Array.of(type, 1), macOctets(mac));
 }
 
 function bits<F extends string>(flags: Readonly<Record<F, number>>, set: Readonly<Record<F, boolean>>): number {

@@ -18,7 +18,7 @@ export function amid(octets: Uint8Array, filler: number): Uint8Array {
 }
 
 /** Random ones, and good ones cut short, made longer, and changed here and there. */
-export function fuzzed(good: readonly Uint8Array[]): fc.Arbitrary<Uint8Array> {
+export function fuzzOctets(good: readonly Uint8Array[]): fc.Arbitrary<Uint8Array> {
   const one = fc.constantFrom(...good);
   return fc.oneof(
     fc.uint8Array({ maxLength: 1600 }),

@@ -1,6 +1,6 @@
 // Octets of packets: put together, looked into, compared. Decoders look at lengths before they look at octets.
 
-export function joined(...parts: readonly Uint8Array[]): Uint8Array {
+export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -11,7 +11,7 @@ export function joined(...parts: readonly Uint8Array[]): Uint8Array {
 }
 
 /** The same octets as numbers; it ends where they end, whatever lies behind them in memory. */
-export function viewOf(octets: Uint8Array): DataView {
+export function toDataView(octets: Uint8Array): DataView {
   return new DataView(octets.buffer, octets.byteOffset, octets.byteLength);
 }
 

@@ -4,14 +4,14 @@ import { decodeEcho } from './echo.ts';
 import { decodeIpFrame, type IpFrame } from './ip-frame.ts';
 import { isMalformed } from './malformed.ts';
 import { anyIpv4, anyIpv6, anyPort } from './octets-fixture.ts';
-import { seedFor, type Connection } from './seed.ts';
+import { buildConntrackPacket, type OriginalTuple } from './seed.ts';
 import { decodeTcp } from './tcp.ts';
 import { decodeUdp } from './udp.ts';
 
 const NOTHING = new Uint8Array();
 
-function seeded(connection: Connection): IpFrame {
-  const seed = seedFor(connection);
+function seeded(connection: OriginalTuple): IpFrame {
+  const seed = buildConntrackPacket(connection);
   if (seed.kind !== 'seed') throw new Error(seed.code);
   const frame = decodeIpFrame(seed.frame);
   if (isMalformed(frame)) throw new Error(frame.malformed);
@@ -50,11 +50,11 @@ describe('seeds', () => {
 
   test('go where the caller says', () => {
     const link = { srcMac: '02:00:00:00:00:0a', dstMac: '02:00:00:00:00:0b' };
-    const seed = seedFor({ protocol: 'udp', src: '10.0.0.1', dst: '10.0.0.2', sport: 1, dport: 2 }, link);
+    const seed = buildConntrackPacket({ protocol: 'udp', src: '10.0.0.1', dst: '10.0.0.2', sport: 1, dport: 2 }, link);
     expect(seed.kind === 'seed' ? decodeIpFrame(seed.frame) : seed).toMatchObject({ link });
   });
 
-  test.each<[string, Connection, string]>([
+  test.each<[string, OriginalTuple, string]>([
     ['a timestamp', { protocol: 'icmp', src: '10.0.0.1', dst: '10.0.0.2', id: 1, type: 13, code: 0 }, 'not-an-echo'],
     ['an echo reply', { protocol: 'icmp', src: '10.0.0.1', dst: '10.0.0.2', id: 1, type: 0, code: 0 }, 'not-an-echo'],
     [
@@ -70,6 +70,6 @@ describe('seeds', () => {
     ],
     ['both versions', { protocol: 'udp', src: '10.0.0.1', dst: '::2', sport: 1, dport: 2 }, 'mixed-addresses'],
   ])('%s cannot be seeded', (_name, connection, code) => {
-    expect(seedFor(connection)).toEqual({ kind: 'unseedable', code });
+    expect(buildConntrackPacket(connection)).toEqual({ kind: 'unseedable', code });
   });
 });

@@ -1,37 +1,37 @@
 // Synthetic packets that make a switch remember a connection: one packet of the original direction for each entry of another switch's
 // connection tracking. They are never sent anywhere.
 import { isIpv6 } from './address.ts';
-import type { Between } from './checksum.ts';
+import type { AddressPair } from './checksum.ts';
 import { ECHO_TYPE, encodeEcho } from './echo.ts';
-import type { Link } from './ethernet.ts';
+import type { LinkHeader } from './ethernet.ts';
 import { encodeIpFrame } from './ip-frame.ts';
 import { PROTOCOL } from './ipv4.ts';
 import { encodeTcp, TCP_FLAG } from './tcp.ts';
 import { encodeUdp } from './udp.ts';
 
 /** The original direction of a connection. */
-export type Connection =
-  | (Between & { readonly protocol: 'udp' | 'tcp'; readonly sport: number; readonly dport: number })
-  | (Between & {
+export type OriginalTuple =
+  | (AddressPair & { readonly protocol: 'udp' | 'tcp'; readonly sport: number; readonly dport: number })
+  | (AddressPair & {
       readonly protocol: 'icmp' | 'icmp6';
       readonly id: number;
       readonly type: number;
       readonly code: number;
     });
 
-export type Seed =
+export type ConntrackPacket =
   | { readonly kind: 'seed'; readonly frame: Uint8Array }
   /** Only an echo can be begun again by a packet that means nothing. */
   | { readonly kind: 'unseedable'; readonly code: 'mixed-addresses' | 'not-an-echo' };
 
 /** Nobody has these: the packet goes into connection tracking and no further. */
-const NOBODY: Link = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
+const NOBODY: LinkHeader = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
 const TTL = 64;
 const NOTHING = new Uint8Array();
 /** A window that a later packet of the connection is unlikely to lie outside of. */
 const WINDOW = 0xffff;
 
-export function seedFor(connection: Connection, link: Link = NOBODY): Seed {
+export function buildConntrackPacket(connection: OriginalTuple, link: LinkHeader = NOBODY): ConntrackPacket {
   const six = isIpv6(connection.src);
   const icmpOfOther = connection.protocol === 'icmp' ? six : connection.protocol === 'icmp6' && !six;
   if (six !== isIpv6(connection.dst) || icmpOfOther) return { kind: 'unseedable', code: 'mixed-addresses' };
@@ -41,7 +41,7 @@ export function seedFor(connection: Connection, link: Link = NOBODY): Seed {
   return { kind: 'seed', frame: encodeIpFrame({ link, packet: { src, dst, ttl: TTL, ...segment } }) };
 }
 
-function segmentOf(connection: Connection): { readonly protocol: number; readonly payload: Uint8Array } | undefined {
+function segmentOf(connection: OriginalTuple): { readonly protocol: number; readonly payload: Uint8Array } | undefined {
   switch (connection.protocol) {
     case 'udp': {
       const { sport, dport } = connection;

@@ -1,8 +1,8 @@
 // TCP headers of either version of IP.
-import { checksumBetween, type Between } from './checksum.ts';
+import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, u32, viewOf } from './octets.ts';
+import { concat, u16, u32, toDataView } from './octets.ts';
 
 export const TCP_FLAG = { fin: 1, syn: 2, rst: 4, psh: 8, ack: 16, urg: 32 } as const;
 
@@ -20,13 +20,13 @@ export interface Tcp {
 const HEADER = 20;
 
 /** Options are skipped. */
-export function decodeTcp(octets: Uint8Array, between: Between): Tcp | Malformed {
+export function decodeTcp(octets: Uint8Array, between: AddressPair): Tcp | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const header = (view.getUint8(12) >> 4) * 4;
   if (header < HEADER) return malformed('bad-length');
   if (octets.length < header) return malformed('truncated');
-  if (checksumBetween(between, PROTOCOL.tcp, octets) !== 0) return malformed('bad-checksum');
+  if (pseudoHeaderChecksum(between, PROTOCOL.tcp, octets) !== 0) return malformed('bad-checksum');
   return {
     sport: view.getUint16(0),
     dport: view.getUint16(2),
@@ -38,8 +38,8 @@ export function decodeTcp(octets: Uint8Array, between: Between): Tcp | Malformed
   };
 }
 
-export function encodeTcp(tcp: Tcp, between: Between): Uint8Array {
-  const segment = joined(
+export function encodeTcp(tcp: Tcp, between: AddressPair): Uint8Array {
+  const segment = concat(
     u16(tcp.sport),
     u16(tcp.dport),
     u32(tcp.sequence),
@@ -49,6 +49,6 @@ export function encodeTcp(tcp: Tcp, between: Between): Uint8Array {
     u32(0),
     tcp.payload,
   );
-  segment.set(u16(checksumBetween(between, PROTOCOL.tcp, segment)), 16);
+  segment.set(u16(pseudoHeaderChecksum(between, PROTOCOL.tcp, segment)), 16);
   return segment;
 }

@@ -1,9 +1,9 @@
 // UDP of either version of IP.
 import { isIpv6 } from './address.ts';
-import { checksumBetween, type Between } from './checksum.ts';
+import { pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';
 import { malformed, type Malformed } from './malformed.ts';
-import { joined, u16, viewOf } from './octets.ts';
+import { concat, u16, toDataView } from './octets.ts';
 
 export interface Udp {
   readonly sport: number;
@@ -13,24 +13,24 @@ export interface Udp {
 
 const HEADER = 8;
 
-export function decodeUdp(octets: Uint8Array, between: Between): Udp | Malformed {
+export function decodeUdp(octets: Uint8Array, between: AddressPair): Udp | Malformed {
   if (octets.length < HEADER) return malformed('truncated');
-  const view = viewOf(octets);
+  const view = toDataView(octets);
   const length = view.getUint16(4);
   if (length < HEADER) return malformed('bad-length');
   if (octets.length < length) return malformed('truncated');
   const segment = octets.subarray(0, length);
   // IPv4 allows a sender to leave the checksum out.
   const unchecked = view.getUint16(6) === 0 && !isIpv6(between.src);
-  if (!unchecked && (view.getUint16(6) === 0 || checksumBetween(between, PROTOCOL.udp, segment) !== 0)) {
+  if (!unchecked && (view.getUint16(6) === 0 || pseudoHeaderChecksum(between, PROTOCOL.udp, segment) !== 0)) {
     return malformed('bad-checksum');
   }
   return { sport: view.getUint16(0), dport: view.getUint16(2), payload: segment.subarray(HEADER) };
 }
 
-export function encodeUdp({ sport, dport, payload }: Udp, between: Between): Uint8Array {
-  const segment = joined(u16(sport), u16(dport), u16(HEADER + payload.length), u16(0), payload);
+export function encodeUdp({ sport, dport, payload }: Udp, between: AddressPair): Uint8Array {
+  const segment = concat(u16(sport), u16(dport), u16(HEADER + payload.length), u16(0), payload);
   // Zero would mean that there is none.
-  segment.set(u16(checksumBetween(between, PROTOCOL.udp, segment) || 0xffff), 6);
+  segment.set(u16(pseudoHeaderChecksum(between, PROTOCOL.udp, segment) || 0xffff), 6);
   return segment;
 }

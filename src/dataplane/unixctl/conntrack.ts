@@ -16,13 +16,13 @@ export interface EchoTuple {
   readonly code: number;
 }
 
-interface Tracked {
+interface ConntrackMeta {
   readonly zone: number;
   readonly timeoutS?: number;
   readonly mark?: number;
 }
 
-export type ConntrackEntry = Tracked &
+export type ConntrackEntry = ConntrackMeta &
   (
     | { readonly protocol: 'udp'; readonly original: PortTuple; readonly reply: PortTuple }
     /** `state` such as `ESTABLISHED`. */
@@ -63,7 +63,7 @@ function parseLine(line: string): ConntrackEntry | undefined {
   const reply = readInner(read.get('reply'));
   const zone = asNumber(read.get('zone') ?? '0', 65_535);
   if (original === undefined || reply === undefined || zone === undefined) return undefined;
-  return withTuples(protocol, { original, reply, state: stateOf(read) }, tracked(read, zone));
+  return withTuples(protocol, { original, reply, state: stateOf(read) }, readMeta(read, zone));
 }
 
 /** Undefined when the text is not made of fields. The first one of a line has no value. */
@@ -82,7 +82,7 @@ function readInner(text: string | undefined): Fields | undefined {
   return text === undefined ? undefined : readFields(text);
 }
 
-function tracked(read: Fields, zone: number): Tracked {
+function readMeta(read: Fields, zone: number): ConntrackMeta {
   const timeoutS = asNumber(read.get('timeout'), Number.MAX_SAFE_INTEGER);
   const mark = asNumber(read.get('mark'), 0xffff_ffff);
   return { zone, ...(timeoutS !== undefined && { timeoutS }), ...(mark !== undefined && { mark }) };
@@ -100,7 +100,7 @@ interface Parts {
   readonly state: string | undefined;
 }
 
-function withTuples(protocol: string, { state, ...parts }: Parts, rest: Tracked): ConntrackEntry | undefined {
+function withTuples(protocol: string, { state, ...parts }: Parts, rest: ConntrackMeta): ConntrackEntry | undefined {
   if (protocol === 'icmp' || protocol === 'icmpv6') {
     const [original, reply] = [echoTuple(parts.original), echoTuple(parts.reply)];
     return original && reply && { protocol, original, reply, ...rest };

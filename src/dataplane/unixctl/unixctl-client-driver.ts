@@ -2,7 +2,7 @@
 // the other, so the next one is sent when the one before is answered.
 import type { Clock } from '../../journal/index.ts';
 import { parseAddress } from '../ovsdb/address.ts';
-import type { Connection } from '../ovsdb/connection-driver.ts';
+import type { JsonRpcConnection } from '../ovsdb/connection-driver.ts';
 import {
   ConnectionLost,
   DaemonFailure,
@@ -11,7 +11,7 @@ import {
   RequestTimedOut,
   TooBusy,
 } from '../ovsdb/failures.ts';
-import { Line, type LineState } from '../ovsdb/line-driver.ts';
+import { ReconnectingConnection, type ReconnectState } from '../ovsdb/line-driver.ts';
 import { type Dial, dialSocket } from '../ovsdb/socket-driver.ts';
 import { type ConntrackDump, parseConntrack } from './conntrack.ts';
 import { type Neighbour, parseNeighbours } from './neighbour.ts';
@@ -32,7 +32,7 @@ export interface UnixctlClientOptions {
   /** How long one command may take once it is its turn, with the wait for a connection. */
   readonly commandTimeoutMs?: number;
   readonly messageBytesMax?: number;
-  readonly onState?: (state: LineState) => void;
+  readonly onState?: (state: ReconnectState) => void;
   /** Opens the connection instead of a socket to `address`. */
   readonly dial?: Dial;
 }
@@ -51,15 +51,15 @@ export class CommandRefused extends DaemonFailure {
 export class UnixctlClient {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #line: Line;
-  #before: Promise<unknown> = Promise.resolve();
+  readonly #connection: ReconnectingConnection;
+  #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
   /** Begins to connect. Throws `BadAddress`. */
   constructor(options: UnixctlClientOptions) {
     this.#clock = options.clock;
     this.#timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS;
-    this.#line = new Line({
+    this.#connection = new ReconnectingConnection({
       dial: options.dial ?? dialTo(options.address),
       clock: options.clock,
       random: options.random,
@@ -73,8 +73,8 @@ export class UnixctlClient {
   async command(name: string, ...args: readonly string[]): Promise<string> {
     if (this.#waiting >= WAITING_MAX) throw new TooBusy(`${WAITING_MAX} commands wait for their turn`);
     this.#waiting += 1;
-    const turn = this.#afterThoseBefore(name, args);
-    this.#before = turn;
+    const turn = this.#runQueued(name, args);
+    this.#queue = turn;
     try {
       return await turn;
     } finally {
@@ -116,23 +116,27 @@ export class UnixctlClient {
   }
 
   async close(): Promise<void> {
-    await this.#line.close();
+    await this.#connection.close();
   }
 
-  async #afterThoseBefore(name: string, args: readonly string[]): Promise<string> {
-    await this.#before.catch(() => {}); // its own caller hears of it
+  async #runQueued(name: string, args: readonly string[]): Promise<string> {
+    await this.#queue.catch(() => {}); // its own caller hears of it
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
-    const connection = await this.#line.connection(this.#timeoutMs);
+    const connection = await this.#connection.acquire(this.#timeoutMs);
     const answer = await this.#ask(connection, [name, ...args], Math.max(1, untilMs - this.#clock.nowMs()));
     if (typeof answer !== 'string') throw new MalformedMessage(`${name} was answered with ${typeof answer}`);
     return answer;
   }
 
-  async #ask(connection: Connection, [name = '', ...args]: readonly string[], timeoutMs: number): Promise<unknown> {
+  async #ask(
+    connection: JsonRpcConnection,
+    [name = '', ...args]: readonly string[],
+    timeoutMs: number,
+  ): Promise<unknown> {
     try {
       return await connection.request(name, args, { timeoutMs });
     } catch (error) {
-      if (error instanceof RequestRefused) throw new CommandRefused(name, said(error.answer));
+      if (error instanceof RequestRefused) throw new CommandRefused(name, commandRefusalText(error.answer));
       // What the daemon has not finished is in the way of the next command on this connection, not on a new one.
       if (error instanceof RequestTimedOut) connection.end(new ConnectionLost(error.message, { cause: error }));
       throw error;
@@ -152,6 +156,6 @@ function zoneArgument(zone: number): string {
   return `zone=${zone}`;
 }
 
-function said(answer: unknown): string {
+function commandRefusalText(answer: unknown): string {
   return typeof answer === 'string' ? answer.trim() : JSON.stringify(answer);
 }

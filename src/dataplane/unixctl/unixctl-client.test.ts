@@ -56,7 +56,9 @@ describe('unixctl client', () => {
     await client.neighbours();
     await client.setNeighbour({ bridge: 'br', address: '10.0.0.1', mac: '02:00:00:00:00:01' });
     expect(await client.trace('br', 'in_port=1')).toBe('ofproto/trace br in_port=1');
-    const sent = daemon.peer.heard.map((one) => ('method' in one ? [one.method, ...one.params].join(' ') : one.kind));
+    const sent = daemon.peer.received.map((one) =>
+      'method' in one ? [one.method, ...one.params].join(' ') : one.kind,
+    );
     expect(sent).toEqual([
       'revalidator/wait',
       'dpctl/dump-conntrack -s',
@@ -74,7 +76,7 @@ describe('unixctl client', () => {
     await clock.pass(1);
     await expect(client.flushConntrack({ zone })).rejects.toThrow(CommandRefused);
     await expect(client.dumpConntrack({ zone })).rejects.toThrow(CommandRefused);
-    expect(daemon.peer.heard).toEqual([]);
+    expect(daemon.peer.received).toEqual([]);
   });
 
   test('a-command-that-hangs-holds-up-nobody-but-itself', async () => {

@@ -47,8 +47,8 @@ interface Switching {
 export class WatchedSwitch extends SimulatedSwitch {
   readonly #changed: Switching['changed'];
 
-  constructor(host: string, { clock, hears, changed }: Switching) {
-    super({ host, clock, hears });
+  constructor(host: string, { clock, hears: isBfdUp, changed }: Switching) {
+    super({ host, clock, isBfdUp });
     this.#changed = changed;
   }
 

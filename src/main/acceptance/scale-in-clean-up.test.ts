@@ -213,14 +213,14 @@ describe('transport zones', () => {
   test('scale-in-32: a-tunnel-that-is-wanted-before-its-bridge-is-known-comes-with-the-bridge', async () => {
     const world = await scaleInWorld();
     // Its switch does not answer, and shows no bridge.
-    const bridge = world.switchOf('h').identityNow;
-    world.switchOf('h').identityNow = { systemId: 'system-h' };
+    const bridge = world.switchOf('h').currentIdentity;
+    world.switchOf('h').currentIdentity = { systemId: 'system-h' };
     world.switchOf('h').faults.down = true;
     await world.hosts({ h: shapeOf('h') });
     await world.rest();
     expect(tunnels(world, 'h')).toEqual([]);
     world.switchOf('h').faults.down = false;
-    world.switchOf('h').identityNow = bridge;
+    world.switchOf('h').currentIdentity = bridge;
     await world.until('it has all of them', () => HOSTS.every((host) => areJoined(world, host, 'h')));
     await world.until('it is known', () => world.host('h').switch?.datapathId === bridge.datapathId);
     expectSound(world);

@@ -21,8 +21,8 @@ async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Prom
 }
 
 function connection(nth: number): TrackedConnection {
-  const outside = { ip: '198.51.100.1', port: 1024 + nth };
-  return { protocol: 'udp', src: '10.0.0.2', sport: 4000 + nth, dst: '203.0.113.9', dport: 53, outside };
+  const natSource = { ip: '198.51.100.1', port: 1024 + nth };
+  return { protocol: 'udp', src: '10.0.0.2', sport: 4000 + nth, dst: '203.0.113.9', dport: 53, natSource };
 }
 
 function epochOf(world: ScaleInWorld, service: string): number {
@@ -78,14 +78,14 @@ describe('a leaving host is not chosen', () => {
     leaver.track(zone, opened);
     await world.start(['a']);
     await world.until('it is switched', () => world.service(NAT).handOver?.phase === 'switched');
-    expect(stayer.trackedIn(zone)).toEqual(opened);
+    expect(stayer.trackedConnections(zone)).toEqual(opened);
     const late = connection(3);
     leaver.track(zone, [late]);
     await world.untilState('drained', 'a');
     await world.rest();
     expect(world.at(NAT)).toBe('d');
-    expect(stayer.trackedIn(zone)).toEqual([...opened, late]);
-    expect(leaver.trackedIn(zone)).toEqual([]);
+    expect(stayer.trackedConnections(zone)).toEqual([...opened, late]);
+    expect(leaver.trackedConnections(zone)).toEqual([]);
     expect(world.operations('hand-over').map(({ doc }) => doc.state)).toEqual(['succeeded']);
     expectSound(world);
   });

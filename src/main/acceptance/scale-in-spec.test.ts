@@ -204,7 +204,7 @@ describe('recovery', () => {
     await until('it is marked', () => isMarked(world, 'a') && isMarked(world, 'b'));
     await until('b is empty', () => world.states('b')[0] === 'drained');
     // Somebody wipes its switch meanwhile.
-    world.switchOf('a').forget();
+    world.switchOf('a').reset();
     await ask(of, 'recover', 'a', 'b');
     await until('they are back', () => world.states('a', 'b').every((state) => state === 'active'));
     await world.rest();
@@ -236,7 +236,7 @@ describe('a host that is designated, and the only one with presence', () => {
       ),
     );
     expect(rows.filter((row) => !/^(operation|item|token) /.test(row))).toEqual([]);
-    expect(world.host('a')).toMatchObject({ state: 'removed', switch: world.switchOf('a').identityNow });
+    expect(world.host('a')).toMatchObject({ state: 'removed', switch: world.switchOf('a').currentIdentity });
     // Should it come back, it is wiped before anything else.
     await world.hosts({ a: shapeOf('a') });
     await world.rest();

@@ -31,24 +31,24 @@ describe('a host is known by its switch', () => {
   test('scale-in-1: pending-until-its-bridge-has-a-datapath-id', async () => {
     const world = await scaleInWorld();
     const http = await Http.of(world);
-    const { datapathId = '', systemId, bridge } = world.switchOf('a').identityNow;
+    const { datapathId = '', systemId, bridge } = world.switchOf('a').currentIdentity;
     expect(world.host('a').switch).toEqual({ datapathId, systemId, bridge });
     expect(await traceIn(http, idsOf(world, 'a'))).toEqual(Array.from({ length: 10 }, () => 200));
     expect(await http.get(`/restconf/data/opendaylight-inventory:nodes/node=${datapathId}`)).toMatchObject({
       body: { 'opendaylight-inventory:node': [{ id: `openflow:${BigInt(`0x${datapathId}`)}` }] },
     });
     // A switch whose bridge is not there yet: known by name, in no inventory, and not chosen.
-    world.switchOf('h').identityNow = { systemId: 'system-h' };
+    world.switchOf('h').currentIdentity = { systemId: 'system-h' };
     await world.hosts({ h: shapeOf('h') });
     expect(await traceIn(http, ['h'])).toEqual([200, 404]);
     await world.place('one', 'h');
     await world.rest();
     expect(world.at('nat:edge')).toBeUndefined();
-    world.switchOf('h').identityNow = { systemId: 'system-h', datapathId: 'ffffffffffffffff', bridge: 'b' };
+    world.switchOf('h').currentIdentity = { systemId: 'system-h', datapathId: 'ffffffffffffffff', bridge: 'b' };
     await world.until('it is elected', () => world.at('nat:edge') === 'h');
     expect(await traceIn(http, ['openflow:18446744073709551615'])).toEqual([200, 200]);
     // Changed ids change the record.
-    world.switchOf('h').identityNow = { systemId: 'system-h', datapathId: '00000000000000aa', bridge: 'b' };
+    world.switchOf('h').currentIdentity = { systemId: 'system-h', datapathId: '00000000000000aa', bridge: 'b' };
     await world.until('it is noticed', () => world.host('h').switch?.datapathId === '00000000000000aa');
     expect(await traceIn(http, ['openflow:18446744073709551615'])).toEqual([404, 404]);
     expectSound(world);
@@ -232,7 +232,7 @@ describe('a switch that shows itself again', () => {
     expect(world.states('a')).toEqual(['drained']);
     expect(isMarked(world, 'a')).toBe(true);
     // Also when its switch forgot all of it: the store is the truth.
-    world.switchOf('a').forget();
+    world.switchOf('a').reset();
     await world.agents.restart('a');
     await world.until('it is marked again', () => isMarked(world, 'a'));
     await world.place('one', 'b');
@@ -257,7 +257,7 @@ describe('a switch that shows itself again', () => {
     expect(world.states('a')).toEqual(['removed']);
     for (const host of HOSTS.slice(1)) expect(tunnels(world, host)).not.toContain('a');
     // The same switch under another name is no other host.
-    world.switchOf('h').identityNow = world.switchOf('a').identityNow;
+    world.switchOf('h').currentIdentity = world.switchOf('a').currentIdentity;
     await world.hosts({ h: shapeOf('h') });
     await world.until('it is distrusted', () => world.host('h').quarantined !== undefined);
     await world.rest();

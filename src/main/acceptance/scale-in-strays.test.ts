@@ -13,7 +13,7 @@ async function withStray(): Promise<ScaleInWorld> {
   const world = await scaleInWorld();
   await world.start(['a']);
   await world.untilState('drained', 'a');
-  world.switchOf('a').foreign.add('tap-foreign');
+  world.switchOf('a').foreignInterfaces.add('tap-foreign');
   await world.until('it is told', () => strayed(world, 'a').length > 0);
   return world;
 }
@@ -29,7 +29,7 @@ describe('scale-in-strays', () => {
         { result: 'blocked', reason: { code: 'strays', names: ['interface/tap-foreign'] } },
       ]);
     }
-    world.switchOf('a').foreign.clear();
+    world.switchOf('a').foreignInterfaces.clear();
     await world.until('it is told', () => strayed(world, 'a').length === 0);
     expect(alarms(world)).toEqual([]);
     await world.end(['a'], { disconnect: true });
@@ -42,7 +42,7 @@ describe('scale-in-strays', () => {
     await world.start(['a']);
     await world.untilState('drained', 'a');
     await world.rest();
-    world.switchOf('a').foreign.add('tap-late');
+    world.switchOf('a').foreignInterfaces.add('tap-late');
     const { operation = '' } = await world.end(['a'], { disconnect: true });
     await world.until('it says what is in the way', () => world.item(operation, 'a').state === 'failed');
     expect(world.item(operation, 'a').reason).toMatchObject({ code: 'strays', names: ['interface/tap-late'] });
@@ -57,7 +57,7 @@ describe('scale-in-strays', () => {
     await world.end(['a'], { force: { reason: 'a monitoring tap, looked at' } });
     await world.untilState('removed', 'a');
     expect(world.host('a').leaving?.forced?.reason).toBe('a monitoring tap, looked at');
-    expect(world.switchOf('a').foreign.size).toBe(1);
+    expect(world.switchOf('a').foreignInterfaces.size).toBe(1);
     expect(alarms(world)).toEqual([]);
     expectSound(world);
   });
@@ -74,14 +74,14 @@ describe('scale-in-strays', () => {
     const one = { vcpus: 1, memoryMiB: 1, diskGiB: 1, nics: [], state: 'running' as const, by: 'nobody' };
     world.agents.hypervisorOf('b')?.put({ id: 'ghost', ...one });
     const flow = { table: 0, priority: 7, match: 'in_port="tap-x"', actions: 'drop', cookie: '00000000000000aa' };
-    world.switchOf('b').meddle([{ kind: 'put-flow', flow }]);
+    world.switchOf('b').applyForeign([{ kind: 'put-flow', flow }]);
     await world.until('it is told', () => strayed(world, 'b').length === 2);
     expect(strayed(world, 'b')).toEqual(['flow-port/tap-x', 'instance/ghost']);
   });
 
   test('many-are-counted-and-a-few-are-named', async () => {
     const world = await scaleInWorld();
-    for (let nth = 0; nth < 150; nth += 1) world.switchOf('b').foreign.add(`tap-${nth}`);
+    for (let nth = 0; nth < 150; nth += 1) world.switchOf('b').foreignInterfaces.add(`tap-${nth}`);
     await world.until('they are told', () => strayed(world, 'b').length > 0);
     expect(world.host('b').strays).toMatchObject({ count: 150 });
     expect(strayed(world, 'b')).toHaveLength(10);
